@@ -1,0 +1,47 @@
+#pragma once
+
+#include "state/resources.hpp"
+
+#include <string>
+#include <vector>
+
+namespace reprieve {
+
+enum class taint_effect { no_schedule, no_execute };
+
+/// Keeps pods away that do not tolerate it.
+struct taint {
+  std::string key;
+  std::string value;
+  taint_effect effect = taint_effect::no_schedule;
+
+  bool operator==(const taint&) const = default;
+};
+
+/// What lets a pod onto a tainted node. An empty key tolerates every key, an absent effect both.
+struct toleration {
+  std::string key;
+  bool any_value = false; ///< `operator: Exists`
+  std::string value;
+  std::optional<taint_effect> effect;
+
+  bool operator==(const toleration&) const = default;
+};
+
+/// Whether `by` lets a pod onto a node with taint `t`.
+bool tolerates(const toleration& by, const taint& t);
+
+/// A machine that pods run on.
+struct node {
+  std::string name;
+  std::string resource_group = "default";
+  string_map labels; ///< topology keys such as zone and rack are labels
+  std::vector<taint> taints;
+  resources capacity;
+  bool schedulable = true;
+  bool ready = true;
+
+  bool operator==(const node&) const = default;
+};
+
+} // namespace reprieve

@@ -1,0 +1,44 @@
+#pragma once
+
+#include "state/disruption_budget.hpp"
+#include "state/node.hpp"
+#include "state/placement.hpp"
+#include "state/pod.hpp"
+#include "state/priority_class.hpp"
+#include "state/queue.hpp"
+#include "state/resource_group.hpp"
+#include "state/workload.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace reprieve {
+
+/// The kinds of object that users give and ask for; `pod` only in snapshots.
+enum class object_kind {
+  node,
+  queue,
+  priority_class,
+  resource_group,
+  workload,
+  placement,
+  disruption_budget,
+  pod
+};
+
+/// One object, alternatives in the order of `object_kind`.
+using object = std::variant<node, queue, priority_class, resource_group, workload, placement,
+                            disruption_budget, pod>;
+
+object_kind kind_of(const object& o);
+const std::string& name_of(const object& o);
+
+/// The name of a kind as manifests spell it, such as `PriorityClass`.
+std::string_view to_string(object_kind kind);
+
+/// The kind that a user means by `Node`, `node`, `nodes`, and likewise for the others.
+std::optional<object_kind> kind_from(std::string_view text);
+
+} // namespace reprieve
