@@ -113,6 +113,7 @@ struct decision {
   time_point committed = no_time;
   time_point ended = no_time;
   std::string abort_reason;
+  bool victims_told = false; ///< when it was aborted: they go although it does not
   trace_context trace;
 
   bool operator==(const decision&) const = default;

@@ -11,6 +11,7 @@ namespace reprieve {
 /// How many of the pods with these labels may be missing at a time. Exactly one bound is set.
 struct disruption_budget {
   std::string name;
+  std::string resource_group = "default";
   string_map match_labels; ///< all must be on the pod
   std::optional<std::int32_t> min_available;
   std::optional<std::int32_t> max_unavailable;

@@ -32,10 +32,12 @@ struct pod {
   std::string group;
   std::int32_t replica = 0;
   std::int32_t index = 0;
+  std::uint32_t incarnation = 0; ///< counts the pods that stood at this place before
   std::string node;
   pod_phase phase = pod_phase::pending;
   resources requests;
   string_map labels;
+  string_map annotations;
   disruption_mode disruption = disruption_mode::pod;
   std::int32_t priority = 0;                ///< as a victim: the preemption priority
   std::optional<std::int32_t> own_priority; ///< what the pod itself says, where it says anything
@@ -47,6 +49,8 @@ struct pod {
   time_point started = no_time;
   time_point checkpointed = no_time; ///< what was done before this is not lost
   time_point stop_told = no_time;    ///< when the order to stop was made durable
+  duration grace_period{std::chrono::seconds{30}};
+  duration checkpoint_time{0}; ///< given before the grace period begins
   std::string placed_by;             ///< the decision that nominated it
   std::string evicted_by;            ///< the decision that takes it away
 

@@ -8,58 +8,99 @@ namespace reprieve {
 
 namespace {
 
-struct touched_range {
-  std::string_view begin;
-  std::string_view end; ///< empty: the one key `begin`
-};
+/// Whether two touched ranges share a key; `a` begins no later than `b`.
+bool overlap(const key_range& a, const key_range& b) {
+  return contains(a, b.begin);
+}
 
-/// Whether two touched ranges share a key; `a.begin <= b.begin`.
-bool overlap(const touched_range& a, const touched_range& b) {
-  return a.end.empty() ? a.begin == b.begin : b.begin < a.end;
+absl::Status check_key(std::string_view key) {
+  if (key.empty())
+    return absl::InvalidArgumentError("a key must not be empty");
+  return absl::OkStatus();
+}
+
+absl::Status too_many(std::string_view what, std::size_t limit, std::size_t given) {
+  return absl::InvalidArgumentError(
+    fmt::format("a transaction takes at most {} {}, this one has {}", limit, what, given));
 }
 
 } // namespace
+
+bool before_end(const key_range& range, std::string_view key) {
+  if (range.end.empty())
+    return key <= range.begin;
+  return range.end == no_end || key < range.end;
+}
 
 key_range with_prefix(std::string prefix) {
   std::string end = prefix;
   while (!end.empty() && static_cast<unsigned char>(end.back()) == 0xff)
     end.pop_back();
-  if (!end.empty())
+  if (end.empty())
+    end = no_end;
+  else
     end.back() = static_cast<char>(static_cast<unsigned char>(end.back()) + 1);
   return {std::move(prefix), std::move(end)};
 }
 
+bool holds(const comparison& wanted, const key_value& found) {
+  switch (wanted.field) {
+  case compared::created:
+    return found.created == wanted.to;
+  case compared::modified:
+    return found.modified == wanted.to;
+  case compared::version:
+    return found.version == wanted.to;
+  }
+  return false;
+}
+
+absl::Status check_limits(const key_range& range) {
+  if (range.end.empty())
+    return check_key(range.begin);
+  if (range.end != no_end && range.end <= range.begin)
+    return absl::InvalidArgumentError(
+      fmt::format("the range from '{}' to '{}' is empty: its end must sort after its begin",
+                  range.begin, range.end));
+  return absl::OkStatus();
+}
+
+absl::Status check_limits(const range_request& request) {
+  if (request.limit < 0 || request.at < 0)
+    return absl::InvalidArgumentError(fmt::format(
+      "a limit and a revision must be 0 or more, not {} and {}", request.limit, request.at));
+  return check_limits(request.range);
+}
+
 absl::Status check_limits(const transaction& writes) {
   if (writes.operations.size() > store_limits::operations)
-    return absl::InvalidArgumentError(
-        fmt::format("a transaction takes at most {} operations, this one has {}",
-                    store_limits::operations, writes.operations.size()));
+    return too_many("operations", store_limits::operations, writes.operations.size());
   if (writes.comparisons.size() > store_limits::comparisons)
-    return absl::InvalidArgumentError(
-        fmt::format("a transaction takes at most {} comparisons, this one has {}",
-                    store_limits::comparisons, writes.comparisons.size()));
+    return too_many("comparisons", store_limits::comparisons, writes.comparisons.size());
   std::size_t bytes = 0;
-  std::vector<touched_range> touched;
+  for (const auto& one : writes.comparisons) {
+    if (auto checked = check_key(one.key); !checked.ok())
+      return checked;
+    bytes += one.key.size();
+  }
+  std::vector<key_range> touched;
   touched.reserve(writes.operations.size());
   for (const auto& one : writes.operations) {
-    if (const auto* written = std::get_if<put>(&one)) {
-      bytes += written->key.size() + written->value.size();
-      touched.push_back({written->key, {}});
-    } else {
-      const auto& range = std::get<erase>(one).range;
-      bytes += range.begin.size() + range.end.size();
-      touched.push_back({range.begin, range.end});
-    }
+    const auto* written = std::get_if<put>(&one);
+    touched.push_back(written ? just(written->key) : std::get<erase>(one).range);
+    if (auto checked = check_limits(touched.back()); !checked.ok())
+      return checked;
+    bytes += touched.back().begin.size() + touched.back().end.size();
+    bytes += written ? written->value.size() : 0;
   }
   if (bytes > store_limits::bytes)
-    return absl::InvalidArgumentError(fmt::format(
-        "a transaction takes at most {} bytes, this one has {}", store_limits::bytes, bytes));
+    return too_many("bytes", store_limits::bytes, bytes);
   std::sort(touched.begin(), touched.end(),
             [](const auto& a, const auto& b) { return a.begin < b.begin; });
   for (std::size_t i = 1; i < touched.size(); ++i)
     if (overlap(touched[i - 1], touched[i]))
       return absl::InvalidArgumentError(
-          fmt::format("a transaction touches key '{}' twice", touched[i].begin));
+        fmt::format("a transaction touches key '{}' twice", touched[i].begin));
   return absl::OkStatus();
 }
 

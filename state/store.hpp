@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -18,11 +19,12 @@ namespace reprieve {
 /// comparisons, watches that resume, leases.
 ///
 /// Calls return at once; the answer comes through the callback, exactly once, on a thread of the
-/// store. A callback must not block. Errors:
+/// store. A callback must not block, and must not destroy the store; it may call it. Errors:
 ///  - `kUnavailable`: the call was not carried out; it may be tried again.
 ///  - `kUnknown`: a write whose answer was lost. It may have happened, or may still happen.
-///  - `kOutOfRange`: the revision asked for was compacted away.
+///  - `kOutOfRange`: the revision asked for was compacted away, or is not there yet.
 ///  - `kInvalidArgument`: the call broke a limit of the contract; trying again won't help.
+///  - `kNotFound`: the lease of a put, or the one to revoke, is gone; nothing was written.
 ///  - `kResourceExhausted`: no room; reads go on, writes are refused until there is.
 namespace store_limits {
 inline constexpr std::size_t operations = 128;
@@ -45,13 +47,23 @@ struct key_value {
   bool operator==(const key_value&) const = default;
 };
 
+/// The end of a range that goes on to the last key: one zero byte, before which no key sorts.
+inline constexpr std::string_view no_end{"\0", 1};
+
 /// Keys from `begin` up to but not including `end`; one key where `end` is empty.
 struct key_range {
   std::string begin;
   std::string end;
 };
 
-/// All keys that start with `prefix`.
+/// Whether `key` sorts before the end of `range`.
+bool before_end(const key_range& range, std::string_view key);
+
+inline bool contains(const key_range& range, std::string_view key) {
+  return key >= range.begin && before_end(range, key);
+}
+
+/// All keys that start with `prefix`; every key where it is empty.
 key_range with_prefix(std::string prefix);
 
 /// The one key `key`.
@@ -82,6 +94,9 @@ struct comparison {
   std::int64_t to = 0;
 };
 
+/// Whether `wanted` holds for the key as found; what is absent is a default `key_value`.
+bool holds(const comparison& wanted, const key_value& found);
+
 struct put {
   std::string key;
   std::string value;
@@ -95,7 +110,8 @@ struct erase {
 using operation = std::variant<put, erase>;
 
 /// All operations happen, at one revision, when every comparison holds; else none does. No key is
-/// touched twice.
+/// touched twice. Where nothing changes (no operations, or erases that find no key) there is no new
+/// revision either.
 struct transaction {
   std::vector<comparison> comparisons;
   std::vector<operation> operations;
@@ -103,7 +119,7 @@ struct transaction {
 
 struct transaction_result {
   bool succeeded = false; ///< false when a comparison did not hold
-  revision current = 0;   ///< of this write when it succeeded
+  revision current = 0;   ///< of this write when it succeeded and changed something
 };
 
 struct change {
@@ -134,26 +150,31 @@ public:
 
   virtual void commit(transaction writes, store_callback<transaction_result> done) = 0;
 
-  /// Calls `each` with every change in `range` from revision `from` on (0: from now on) until the
-  /// handle goes. An error is final: `kOutOfRange` when `from` is compacted, and the caller lists
+  /// Calls `each` with every change in `range` from revision `from` on until the handle goes. With
+  /// 0 it starts at some moment after the call; to miss nothing, read first and watch from
+  /// `current + 1`. An error is final: `kOutOfRange` when `from` is compacted, and the caller lists
   /// anew. A lost connection is not an error: the watch resumes by itself.
   [[nodiscard]] virtual std::unique_ptr<watch_handle> watch(key_range range, revision from,
                                                             store_callback<watch_batch> each) = 0;
 
   /// A lease that the store itself keeps alive until it is revoked or this process is gone for
-  /// longer than `time_to_live`; keys put under it go with it. `lost` is called once when it could
-  /// not be kept: at the latest when it may have expired, counted from before the last renewal
-  /// was sent.
+  /// longer than `time_to_live`, which a store may lengthen; keys put under it go with it. `lost`
+  /// is called once when it could not be kept: at the latest when it may have expired, counted from
+  /// before the last renewal was sent.
   virtual void grant(duration time_to_live, store_callback<lease_id> done,
                      std::function<void()> lost) = 0;
 
   virtual void revoke(lease_id lease, store_callback<revision> done) = 0;
 
-  /// Forgets history before `before`; watches can't resume there any more.
+  /// Forgets what happened before `before`: a watch from an earlier revision and a read at one
+  /// before `before - 1` are `kOutOfRange`, and so is compacting what is compacted already.
+  /// Answers with the current revision.
   virtual void compact(revision before, store_callback<revision> done) = 0;
 };
 
-/// Refuses a transaction that breaks a limit of the contract, and says which.
+/// Refuses what breaks a limit of the contract, and says which.
+absl::Status check_limits(const key_range& range);
+absl::Status check_limits(const range_request& request);
 absl::Status check_limits(const transaction& writes);
 
 } // namespace reprieve

@@ -23,6 +23,7 @@ struct pod_template {
   string_map annotations;
   string_map node_selector;
   std::vector<toleration> tolerations;
+  std::optional<std::int32_t> priority; ///< what the pods say themselves; the workload's counts
 
   bool operator==(const pod_template&) const = default;
 };

@@ -1,0 +1,95 @@
+#pragma once
+
+// The one door to CAF: everything that depends on its version (0.17.6 here) stands in this file.
+
+#include "state/time.hpp"
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <caf/actor_clock.hpp>
+#include <caf/actor_system.hpp>
+#include <caf/actor_system_config.hpp>
+#include <caf/event_based_actor.hpp>
+#include <caf/result.hpp>
+#include <caf/sec.hpp>
+#include <caf/send.hpp>
+#include <caf/stateful_actor.hpp>
+#include <caf/typed_actor.hpp>
+#include <caf/typed_event_based_actor.hpp>
+#include <caf/typed_response_promise.hpp>
+
+#include <chrono>
+
+namespace reprieve {
+
+namespace detail {
+
+template <class Signature>
+struct message_handler;
+
+template <class Reply, class... Message>
+struct message_handler<Reply(Message...)> {
+  using type = typename caf::replies_to<Message...>::template with<Reply>;
+};
+
+template <class... Message>
+struct message_handler<void(Message...)> {
+  using type = caf::reacts_to<Message...>;
+};
+
+} // namespace detail
+
+/// One line of an actor's interface, written as a signature: `handles<vote(prepare)>`.
+template <class Signature>
+using handles = typename detail::message_handler<Signature>::type;
+
+template <class... Handlers>
+using typed_actor = caf::typed_actor<Handlers...>;
+
+template <class Reply>
+using promise = caf::typed_response_promise<Reply>;
+
+/// What a request ends with when no answer came: the other side is gone, or did not answer in time.
+inline absl::Status to_status(const caf::error& error) {
+  return absl::UnavailableError("no answer from an actor: " + caf::to_string(error.category()) + " "
+                                + std::to_string(error.code()));
+}
+
+/// Why an actor ends whose writes are refused for good: somebody else owns its records.
+inline caf::error lost_ownership() {
+  return caf::make_error(caf::sec::runtime_error);
+}
+
+/// Tells the time of day from an actor's clock, so that a test can turn it.
+class wall_clock {
+public:
+  wall_clock() = default;
+  explicit wall_clock(duration offset) : offset_(offset) {}
+
+  /// Fits the clock of this process to its time of day.
+  static wall_clock of_this_process() {
+    const auto day = std::chrono::system_clock::now().time_since_epoch();
+    const auto steady = caf::actor_clock::clock_type::now().time_since_epoch();
+    return wall_clock{std::chrono::duration_cast<duration>(day)
+                      - std::chrono::duration_cast<duration>(steady)};
+  }
+
+  template <class Actor>
+  time_point now(Actor* self) const {
+    const auto steady = self->clock().now().time_since_epoch();
+    return time_point{std::chrono::duration_cast<duration>(steady) + offset_};
+  }
+
+private:
+  duration offset_{0};
+};
+
+/// Longest that one actor waits for another's answer.
+inline constexpr std::chrono::seconds answer_time{10};
+
+} // namespace reprieve
+
+/// Lets a type travel in messages inside one process.
+#define REPRIEVE_MESSAGE(type) CAF_ALLOW_UNSAFE_MESSAGE_TYPE(type)
+
+REPRIEVE_MESSAGE(absl::Status)

@@ -1,0 +1,316 @@
+#include "actors/coordinator.hpp"
+
+#include "preemption/engine.hpp"
+#include "state/keys.hpp"
+#include "state/quantity.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace reprieve {
+
+namespace {
+
+using self_pointer = coordinator_actor::stateful_pointer<coordinator_state>;
+using pending_unit = group_mirror::pending_unit;
+
+/// Long enough for a burst to share a cycle, short enough that nobody waits for it.
+constexpr std::chrono::milliseconds gathering_time{2};
+constexpr std::chrono::seconds retry_delay{1};
+constexpr std::size_t most_pods_in_a_batch = 512;
+
+void cycle_after(self_pointer self, duration delay) {
+  self->delayed_send(self, delay, run_cycle{});
+}
+
+void wake(self_pointer self) {
+  auto& state = self->state;
+  ++state.changes;
+  if (std::exchange(state.cycle_due, true))
+    return;
+  cycle_after(self, gathering_time);
+}
+
+/// All shards and the catalog have told what they hold.
+bool knows_enough(const coordinator_state& state) {
+  const auto& shards = state.settings.shards;
+  return state.known && state.seen_shards.size() == shards.nodes.size() + shards.workloads.size();
+}
+
+std::string new_id(coordinator_state& state) {
+  return fmt::format("{:08x}.{:06x}.{}", state.settings.epoch, ++state.last_decision,
+                     state.settings.resource_group);
+}
+
+/// Hands a plan to a decision of its own; the mirror shows its effect from now on.
+void launch(self_pointer self, decision_settings settings) {
+  auto& state = self->state;
+  const auto& ours = state.settings;
+  settings.shards = ours.shards;
+  settings.store = ours.store;
+  settings.owner_key = ours.owner_key;
+  settings.epoch = ours.epoch;
+  settings.owner = self;
+  settings.events = ours.events;
+  settings.clock = ours.clock;
+  const auto id = settings.what.id;
+  const auto phase = settings.what.phase;
+  state.mirror.open(std::make_shared<const decision>(settings.what));
+  for (auto& part : settings.queues)
+    part.used = state.mirror.usage().find(part.queue)->second;
+  state.decisions[id] = {self->spawn<caf::linked>(run_decision, std::move(settings)), phase,
+                         state.changes};
+}
+
+resources wanted_by(const preemptor& who) {
+  resources sum;
+  for (const auto& group : who.groups)
+    for (std::int32_t i = 0; i < group.needed; ++i)
+      add_to(sum, group.pods[static_cast<std::size_t>(i)].requests);
+  return sum;
+}
+
+void add_queue_part(std::vector<queue_part>& parts, const std::string& queue,
+                    const std::vector<assignment>& assignments) {
+  auto found = std::find_if(parts.begin(), parts.end(),
+                            [&](const queue_part& part) { return part.queue == queue; });
+  if (found == parts.end())
+    found = parts.insert(parts.end(), queue_part{queue, {}, {}});
+  for (const auto& one : assignments)
+    add_to(found->wanted, one.placed.requests);
+}
+
+/// Adds one unit's plan to a decision that is being put together.
+void take_plan(decision_settings& settings, const pending_unit& unit, plan&& made) {
+  auto& what = settings.what;
+  add_queue_part(settings.queues, unit.record->spec.queue, made.assignments);
+  for (auto& one : made.assignments) {
+    one.placed.placed_by = what.id;
+    what.assignments.push_back(std::move(one));
+  }
+  if (std::find(what.workloads.begin(), what.workloads.end(), unit.who.workload)
+      == what.workloads.end())
+    what.workloads.push_back(unit.who.workload);
+  settings.generations[unit.who.workload] = unit.record->status.generation;
+}
+
+/// One cycle's work on the pending units.
+class cycle {
+public:
+  explicit cycle(self_pointer self)
+      : self_(self), state_(self->state), now_(state_.settings.clock.now(self)) {
+    settings_.now = now_;
+    if (const auto* group = find(state_.known->groups, state_.settings.resource_group))
+      settings_.group = *group;
+  }
+
+  void run() {
+    stop_unwanted();
+    state_.waiting_because.clear();
+    std::vector<pending_unit> left;
+    for (auto& unit : state_.mirror.pending())
+      if (may_be_tried(unit) && !place_plainly(unit))
+        left.push_back(std::move(unit));
+    launch_batch();
+    for (const auto& unit : left)
+      preempt_for(unit);
+    report_usage();
+  }
+
+private:
+  void stop_unwanted() {
+    const auto& shards = state_.settings.shards;
+    std::map<std::uint32_t, stop_pods> orders;
+    const auto node_shards = static_cast<std::uint32_t>(shards.nodes.size());
+    for (auto& one : state_.mirror.unwanted())
+      orders[shard_number(one.node, node_shards)].pods.push_back(std::move(one));
+    for (auto& [number, order] : orders) {
+      order.reason = "not-wanted";
+      self_->request(shards.nodes[number], answer_time, std::move(order))
+        .then([](absl::Status&) {},
+              [self = self_](caf::error&) { cycle_after(self, retry_delay); });
+    }
+    const auto workload_shards = static_cast<std::uint32_t>(shards.workloads.size());
+    for (const auto& name : state_.mirror.ended_workloads())
+      self_
+        ->request(shards.workloads[shard_number(name, workload_shards)], answer_time,
+                  forget_workload{name})
+        .then([](absl::Status&) {},
+              [self = self_](caf::error&) { cycle_after(self, retry_delay); });
+  }
+
+  void waits(const pending_unit& unit, std::string because) {
+    state_.waiting_because[unit.who.workload] = std::move(because);
+  }
+
+  bool may_be_tried(const pending_unit& unit) {
+    const auto& status = unit.record->status;
+    if (status.resume_after > now_) {
+      waits(unit, fmt::format("it was preempted {} times and is tried again in {}", status.attempts,
+                              format_duration(std::chrono::ceil<std::chrono::seconds>(
+                                status.resume_after - now_))));
+      cycle_after(self_, status.resume_after - now_);
+      return false;
+    }
+    const auto within = within_limits(state_.known->queues, state_.mirror.usage(),
+                                      unit.record->spec.queue, wanted_by(unit.who));
+    if (!within.ok())
+      waits(unit, std::string(within.message()));
+    return within.ok();
+  }
+
+  bool place_plainly(const pending_unit& unit) {
+    auto made = place(state_.mirror.view(), unit.who, settings_);
+    if (made.result != plan::outcome::placed)
+      return false;
+    auto& what = batch_.what;
+    if (what.id.empty())
+      begin(batch_, "placement");
+    const auto before = what.assignments.size();
+    take_plan(batch_, unit, std::move(made));
+    // The next unit must see what this one takes.
+    state_.mirror.promise(what.id, std::span{what.assignments}.subspan(before));
+    if (what.assignments.size() >= most_pods_in_a_batch)
+      launch_batch();
+    return true;
+  }
+
+  void launch_batch() {
+    if (batch_.what.id.empty())
+      return;
+    batch_.what.why.summary =
+      fmt::format("{} pods of {} workloads fit without preemption", batch_.what.assignments.size(),
+                  batch_.what.workloads.size());
+    launch(self_, std::exchange(batch_, decision_settings{}));
+  }
+
+  void preempt_for(const pending_unit& unit) {
+    auto made = decide(state_.mirror.view(), unit.who, settings_);
+    if (made.result == plan::outcome::infeasible) {
+      waits(unit, made.why.summary);
+      return;
+    }
+    decision_settings settings;
+    begin(settings, "workload-aware");
+    settings.what.priority = unit.who.priority;
+    settings.what.victims = made.victims;
+    settings.what.why = made.why;
+    settings.what.scored = made.scored;
+    take_plan(settings, unit, std::move(made));
+    launch(self_, std::move(settings));
+  }
+
+  void begin(decision_settings& settings, std::string policy) {
+    settings.what.id = new_id(state_);
+    settings.what.resource_group = state_.settings.resource_group;
+    settings.what.policy = std::move(policy);
+    settings.what.decided = now_;
+  }
+
+  void report_usage() {
+    self_->send(state_.settings.shards.queues,
+                queue_usage{state_.settings.resource_group, state_.mirror.usage()});
+  }
+
+  self_pointer self_;
+  coordinator_state& state_;
+  time_point now_;
+  plan_settings settings_;
+  decision_settings batch_;
+};
+
+/// Gives up the decisions that lost their ground: a preemptor that is not wanted any more, a node
+/// that takes no pods (DESIGN 3.2).
+void cancel_groundless(self_pointer self) {
+  auto& state = self->state;
+  for (const auto& [id, d] : state.mirror.open_decisions()) {
+    const auto found = state.decisions.find(id);
+    if (found == state.decisions.end() || found->second.phase == decision_phase::starting)
+      continue;
+    if (auto reason = state.mirror.why_groundless(*d); !reason.empty())
+      self->send(found->second.actor, cancel_decision{std::move(reason)});
+  }
+}
+
+void ended(self_pointer self, const decision_ended& over) {
+  auto& state = self->state;
+  const auto found = state.decisions.find(over.id);
+  if (found == state.decisions.end())
+    return;
+  const bool changed_since = state.changes != found->second.planned_at;
+  state.decisions.erase(found);
+  state.mirror.close(over.id);
+  // A refused vote waits for a change; a shard that did not answer is asked again.
+  if (over.how.ok() || changed_since)
+    wake(self);
+  else if (absl::IsUnavailable(over.how))
+    cycle_after(self, retry_delay);
+}
+
+} // namespace
+
+coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_settings settings) {
+  auto& state = self->state;
+  state.settings = std::move(settings);
+  for (auto& open : std::exchange(state.settings.open, {})) {
+    decision_settings recovered;
+    recovered.what = std::move(open.what);
+    recovered.recovered = true;
+    recovered.head_revision = open.head_revision;
+    recovered.chunks = open.chunks;
+    launch(self, std::move(recovered));
+  }
+  for (const auto& shard : state.settings.shards.nodes)
+    self->send(shard, follow_nodes{self});
+  for (const auto& shard : state.settings.shards.workloads)
+    self->send(shard, follow_workloads{self});
+  self->send(state.settings.shards.queues, follow_catalog{self});
+  return {
+    [self](node_delta& delta) {
+      auto& s = self->state;
+      s.seen_shards.insert("n/" + delta.shard);
+      for (auto& record : delta.changed)
+        s.mirror.put(std::move(record));
+      for (const auto& name : delta.removed)
+        s.mirror.remove_node(name);
+      wake(self);
+    },
+    [self](workload_delta& delta) {
+      auto& s = self->state;
+      s.seen_shards.insert("w/" + delta.shard);
+      for (auto& record : delta.changed)
+        s.mirror.put(std::move(record));
+      for (const auto& name : delta.removed)
+        s.mirror.remove_workload(name);
+      for (const auto& budget : delta.budgets)
+        s.mirror.put(budget);
+      for (const auto& name : delta.removed_budgets)
+        s.mirror.remove_budget(name);
+      wake(self);
+    },
+    [self](catalog_update& update) {
+      self->state.known = std::move(update.known);
+      wake(self);
+    },
+    [self](const decision_moved& moved) {
+      if (auto found = self->state.decisions.find(moved.id); found != self->state.decisions.end())
+        found->second.phase = moved.phase;
+    },
+    [self](const decision_ended& over) { ended(self, over); },
+    [self](run_cycle) {
+      self->state.cycle_due = false;
+      if (!knows_enough(self->state))
+        return;
+      cancel_groundless(self);
+      cycle{self}.run();
+    },
+    [self](const why_pending& asked) -> std::string {
+      const auto& because = self->state.waiting_because;
+      const auto found = because.find(asked.workload);
+      return found == because.end() ? std::string{} : found->second;
+    },
+  };
+}
+
+} // namespace reprieve

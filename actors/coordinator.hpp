@@ -1,0 +1,94 @@
+#pragma once
+
+#include "actors/decision_actor.hpp"
+#include "actors/group_mirror.hpp"
+#include "preemption/plan.hpp"
+#include "preemption/preemptor.hpp"
+#include "state/catalog.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace reprieve {
+
+/// The coordinator's reminder to itself to run a cycle; bursts of changes share one.
+struct run_cycle {};
+
+/// Asks why a workload waits.
+struct why_pending {
+  std::string workload;
+};
+
+/// A decision that was open when its owner was lost.
+struct open_decision {
+  decision what;
+  revision head_revision = 0;
+  std::uint32_t chunks = 0;
+};
+
+} // namespace reprieve
+
+REPRIEVE_MESSAGE(reprieve::run_cycle)
+REPRIEVE_MESSAGE(reprieve::why_pending)
+
+namespace reprieve {
+
+/// Runs the scheduling cycle of one resource group whenever something has changed: places what
+/// fits, preempts for what does not, and hands every plan to a decision of its own.
+using coordinator_actor = typed_actor<
+  /// From a node shard.
+  handles<void(node_delta)>,
+  /// From a workload shard.
+  handles<void(workload_delta)>,
+  /// From the queue shard.
+  handles<void(catalog_update)>,
+  /// From a decision.
+  handles<void(decision_moved)>,
+  /// From a decision.
+  handles<void(decision_ended)>,
+  /// From itself.
+  handles<void(run_cycle)>,
+  /// Answers with the reason of the newest cycle, empty where there is none.
+  handles<std::string(why_pending)>>;
+
+struct coordinator_settings {
+  std::string resource_group;
+  group_shards shards;
+  store_door_actor store;
+  std::string owner_key;
+  revision epoch = 0;
+  event_log_actor events;
+  wall_clock clock;
+  std::vector<open_decision> open; ///< found in the store; go on from where they stand
+};
+
+struct coordinator_state {
+  static inline const char* name = "coordinator";
+
+  /// A decision under way.
+  struct in_flight {
+    decision_actor actor;
+    decision_phase phase = decision_phase::preparing;
+    std::uint64_t planned_at = 0; ///< the number of changes the plan had seen
+  };
+
+  coordinator_settings settings;
+  std::shared_ptr<const catalog> known;
+  group_mirror mirror;
+  std::map<std::string, in_flight, std::less<>> decisions;
+  std::map<std::string, std::string, std::less<>> waiting_because; ///< by workload
+  std::set<std::string> seen_shards; ///< that have sent what they hold
+  std::uint64_t last_decision = 0;
+  std::uint64_t changes = 0;
+  bool cycle_due = false;
+};
+
+coordinator_actor::behavior_type
+coordinator(coordinator_actor::stateful_pointer<coordinator_state> self,
+            coordinator_settings settings);
+
+} // namespace reprieve

@@ -1,0 +1,105 @@
+#pragma once
+
+#include "actors/decision_protocol.hpp"
+#include "actors/event_log.hpp"
+#include "actors/node_shard.hpp"
+#include "actors/queue_shard.hpp"
+#include "actors/store_door.hpp"
+#include "actors/workload_shard.hpp"
+#include "observability/tracing.hpp"
+#include "state/decision.hpp"
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace reprieve {
+
+/// The shards of one resource group, by shard number, and the queue shard.
+struct group_shards {
+  std::vector<node_shard_actor> nodes;
+  std::vector<workload_shard_actor> workloads;
+  queue_shard_actor queues;
+};
+
+/// A decision is in its next phase.
+struct decision_moved {
+  std::string id;
+  decision_phase phase = decision_phase::preparing;
+};
+
+/// A decision is over: done, or aborted for the reason in `how`.
+struct decision_ended {
+  std::string id;
+  absl::Status how;
+};
+
+/// Give the decision up if that is still possible.
+struct cancel_decision {
+  std::string reason;
+};
+
+/// The decision's reminder to itself to try a step again.
+struct retry_step {};
+
+} // namespace reprieve
+
+REPRIEVE_MESSAGE(reprieve::decision_moved)
+REPRIEVE_MESSAGE(reprieve::decision_ended)
+REPRIEVE_MESSAGE(reprieve::cancel_decision)
+REPRIEVE_MESSAGE(reprieve::retry_step)
+
+namespace reprieve {
+
+using decision_owner_actor =
+  typed_actor<handles<void(decision_moved)>, handles<void(decision_ended)>>;
+
+/// Lives as long as one decision and owns its trace: prepare, commit, apply, actuate, start, or
+/// abort (DESIGN 4).
+using decision_actor = typed_actor<
+  /// From a node shard: the decision's room there is free.
+  handles<void(room_free)>,
+  /// From the coordinator: the preemptor is gone, or the placement can't be had any more.
+  handles<void(cancel_decision)>,
+  /// From itself.
+  handles<void(retry_step)>>;
+
+struct decision_settings {
+  decision what;
+  /// Whether the store has it already: its owner was replaced, and it goes on from its phase.
+  bool recovered = false;
+  revision head_revision = 0; ///< of its key, where it is recovered
+  std::uint32_t chunks = 0;   ///< likewise
+  std::vector<queue_part> queues;
+  std::map<std::string, std::int64_t>
+    generations; ///< of the workloads placed, as the plan saw them
+  group_shards shards;
+  store_door_actor store;
+  std::string owner_key;
+  revision epoch = 0;
+  decision_owner_actor owner;
+  event_log_actor events;
+  wall_clock clock;
+};
+
+struct decision_state {
+  static inline const char* name = "decision";
+
+  decision_settings settings;
+  span whole;                                                    ///< from the plan to the end
+  span step;                                                     ///< the step under way
+  std::function<void()> again;                                   ///< what `retry_step` tries
+  std::map<std::uint32_t, std::vector<node_part>> nodes;         ///< by shard number
+  std::map<std::uint32_t, std::vector<workload_part>> workloads; ///< likewise
+  std::set<std::string> no_room_yet;                             ///< shards
+  bool told = false; ///< whether victims may have been told
+  bool cancelled = false;
+  std::string cancel_reason;
+};
+
+decision_actor::behavior_type run_decision(decision_actor::stateful_pointer<decision_state> self,
+                                           decision_settings settings);
+
+} // namespace reprieve

@@ -1,0 +1,101 @@
+#pragma once
+
+#include "actors/caf.hpp"
+#include "state/decision.hpp"
+#include "state/node_record.hpp"
+#include "state/portion.hpp"
+#include "state/resources.hpp"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace reprieve {
+
+/// What one decision does to one workload.
+struct workload_part {
+  std::string workload;
+  std::int64_t generation = 0; ///< that the plan saw; 0 for one that only loses portions
+  std::vector<portion_id> evicted;
+};
+
+/// How much one decision adds to one queue.
+struct queue_part {
+  std::string queue;
+  resources wanted;
+  resources used; ///< by the whole resource group there, this decision included
+};
+
+// The messages of the two-phase commit (DESIGN 4) between a decision and the shards it touches.
+// `part` is the receiver's own: node_part, workload_part or queue_part.
+
+/// Asks for a vote; a yes holds what was asked for under the decision's id.
+template <class Part>
+struct prepare {
+  std::string decision;
+  std::string resource_group;
+  std::vector<Part> parts;
+  trace_context trace;
+};
+
+/// Lets a hold go before the commit.
+struct release_hold {
+  std::string decision;
+};
+
+/// The decision is committed: put your part into your records. Again and again is the same as once.
+template <class Part>
+struct apply_part {
+  std::string decision;
+  std::vector<Part> parts;
+  trace_context trace;
+};
+
+/// Tell the victims; their stop is made durable first.
+struct actuate {
+  std::string decision;
+  trace_context trace;
+};
+
+/// The decision is starting: bind what it nominated.
+struct start_pods {
+  std::string decision;
+  trace_context trace;
+};
+
+/// Take the decision's nominations and untold victims back; `told` are the portions that go anyway.
+struct withdraw {
+  std::string decision;
+  std::vector<portion_id> told;
+  std::vector<portion_id> reprieved; ///< the victims that stay after all
+  trace_context trace;
+};
+
+/// Sent when everything a decision nominated on the shard's nodes can be bound.
+struct room_free {
+  std::string decision;
+  std::string shard;
+};
+
+using room_listener_actor = typed_actor<handles<void(room_free)>>;
+
+/// Tell `listener` when the decision's room is free, now or later.
+struct await_room {
+  std::string decision;
+  room_listener_actor listener;
+};
+
+} // namespace reprieve
+
+REPRIEVE_MESSAGE(reprieve::prepare<reprieve::node_part>)
+REPRIEVE_MESSAGE(reprieve::prepare<reprieve::workload_part>)
+REPRIEVE_MESSAGE(reprieve::prepare<reprieve::queue_part>)
+REPRIEVE_MESSAGE(reprieve::release_hold)
+REPRIEVE_MESSAGE(reprieve::apply_part<reprieve::node_part>)
+REPRIEVE_MESSAGE(reprieve::apply_part<reprieve::workload_part>)
+REPRIEVE_MESSAGE(reprieve::actuate)
+REPRIEVE_MESSAGE(reprieve::start_pods)
+REPRIEVE_MESSAGE(reprieve::withdraw)
+REPRIEVE_MESSAGE(reprieve::room_free)
+REPRIEVE_MESSAGE(reprieve::await_room)

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "actors/coordinator.hpp"
+#include "protocol/records.hpp"
+
+#include <map>
+#include <memory>
+#include <string>
+
+namespace reprieve {
+
+/// Who serves what: the shards and the coordinator of every resource group.
+struct directory {
+  struct group {
+    group_shards shards;
+    coordinator_actor coordinator;
+  };
+
+  schema_record schema;
+  queue_shard_actor queues;
+  event_log_actor events;
+  store_door_actor store;
+  std::map<std::string, group, std::less<>> groups;
+};
+
+/// A new directory, whenever a resource group comes or goes.
+struct directory_update {
+  std::shared_ptr<const directory> serving;
+};
+
+} // namespace reprieve
+
+REPRIEVE_MESSAGE(reprieve::directory_update)
+
+namespace reprieve {
+
+using directory_follower_actor = typed_actor<handles<void(directory_update)>>;
+
+} // namespace reprieve

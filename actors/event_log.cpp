@@ -1,0 +1,37 @@
+#include "actors/event_log.hpp"
+
+namespace reprieve {
+
+event_log_actor::behavior_type event_log(event_log_actor::stateful_pointer<event_log_state> self) {
+  self->set_down_handler([self](caf::down_msg& down) {
+    std::erase_if(self->state.followers,
+                  [&](const auto& follower) { return follower.address() == down.source; });
+  });
+  return {
+    [self](event& seen) {
+      auto& state = self->state;
+      seen.sequence = ++state.last;
+      for (const auto& follower : state.followers)
+        self->send(follower, seen);
+      state.events.push_back(std::move(seen));
+      if (state.events.size() > event_log_state::kept)
+        state.events.pop_front();
+    },
+    [self](const read_events& wanted) {
+      event_list found;
+      for (const auto& one : self->state.events)
+        if (one.sequence > wanted.after && (wanted.name.empty() || one.name == wanted.name))
+          found.push_back(one);
+      return found;
+    },
+    [self](follow_events& wanted) {
+      for (const auto& one : self->state.events)
+        if (one.sequence > wanted.after)
+          self->send(wanted.follower, one);
+      self->monitor(wanted.follower);
+      self->state.followers.push_back(std::move(wanted.follower));
+    },
+  };
+}
+
+} // namespace reprieve

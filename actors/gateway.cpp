@@ -1,0 +1,404 @@
+#include "actors/gateway.hpp"
+
+#include "actors/decision_archive.hpp"
+#include "actors/gateway_facts.hpp"
+#include "actors/gathering.hpp"
+#include "state/keys.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace reprieve {
+
+namespace {
+
+using self_pointer = gateway_actor::stateful_pointer<gateway_state>;
+using batch_pointer = std::list<std::vector<admitted>>::iterator;
+
+constexpr std::size_t most_decisions = 20;
+
+const directory::group* group_named(const gateway_state& state, std::string_view name) {
+  if (!state.serving)
+    return nullptr;
+  const auto found = state.serving->groups.find(name);
+  return found == state.serving->groups.end() ? nullptr : &found->second;
+}
+
+template <class Shards>
+const auto& shard_for(const Shards& shards, std::string_view name) {
+  return shards[shard_number(name, static_cast<std::uint32_t>(shards.size()))];
+}
+
+/// The resource group whose shards own the object.
+std::string group_of(const object& o) {
+  if (const auto* n = std::get_if<node>(&o))
+    return n->resource_group;
+  if (const auto* w = std::get_if<workload>(&o))
+    return w->resource_group;
+  if (const auto* b = std::get_if<disruption_budget>(&o))
+    return b->resource_group;
+  if (const auto* share = std::get_if<placement>(&o))
+    return share->cluster;
+  return {};
+}
+
+absl::Status not_serving(std::string_view group) {
+  return absl::UnavailableError(
+    fmt::format("resource group {} is not served yet; try again in a moment", group));
+}
+
+/// The second half of a batch: what belongs to resource groups, each to its shard.
+void put_in_groups(self_pointer self, batch_pointer batch, std::function<void(absl::Status)> done) {
+  auto& state = self->state;
+  std::map<node_shard_actor, put_nodes> nodes;
+  std::map<workload_shard_actor, put_workloads> workloads;
+  for (const auto& one : *batch) {
+    if (in_catalog(kind_of(one.what)))
+      continue;
+    const auto name = group_of(one.what);
+    const auto* group = group_named(state, name);
+    if (group == nullptr) {
+      done(not_serving(name));
+      return;
+    }
+    if (const auto* n = std::get_if<node>(&one.what))
+      nodes[shard_for(group->shards.nodes, n->name)].nodes.push_back(*n);
+    else
+      workloads[shard_for(group->shards.workloads, name_of(one.what))].objects.push_back(one);
+  }
+  gathering all(std::move(done));
+  for (auto& [shard, wanted] : nodes)
+    all.ask(self, shard, std::move(wanted));
+  for (auto& [shard, wanted] : workloads)
+    all.ask(self, shard, std::move(wanted));
+  all.complete();
+}
+
+/// Goes on when the resource groups of the batch are served: one that is new in the catalog takes a
+/// moment to start.
+void wait_for_groups(self_pointer self, batch_pointer batch, std::function<void(absl::Status)> done,
+                     int tries) {
+  const bool served = std::all_of(batch->begin(), batch->end(), [&](const admitted& one) {
+    const auto* made = std::get_if<resource_group>(&one.what);
+    return made == nullptr || group_named(self->state, made->name) != nullptr;
+  });
+  if (served || tries == 0) {
+    put_in_groups(self, batch, std::move(done));
+    return;
+  }
+  constexpr std::chrono::milliseconds pause{20};
+  self->delayed_send(self, pause, go_on{[self, batch, done, tries] {
+                       wait_for_groups(self, batch, done, tries - 1);
+                     }});
+}
+
+/// Writes the catalog's part of the batch, then the rest.
+void write_batch(self_pointer self, batch_pointer batch, std::function<void(absl::Status)> done) {
+  put_catalog first;
+  for (const auto& one : *batch)
+    if (in_catalog(kind_of(one.what)))
+      first.objects.push_back(one.what);
+  if (first.objects.empty()) {
+    put_in_groups(self, batch, std::move(done));
+    return;
+  }
+  gathering written([self, batch, done](absl::Status how) {
+    if (how.ok())
+      wait_for_groups(self, batch, done, 50);
+    else
+      done(how);
+  });
+  written.ask(self, self->state.serving->queues, std::move(first));
+  written.complete();
+}
+
+caf::result<apply_result> apply_all(self_pointer self, const apply_request& wanted) {
+  auto& state = self->state;
+  if (!state.serving || !state.known)
+    return apply_result(absl::UnavailableError("the replica is starting; try again in a moment"));
+  auto let_in = admit(wanted.objects, catalog_with_under_way(state), gateway_facts{state});
+  if (!let_in.ok())
+    return apply_result(let_in.status());
+  std::vector<apply_outcome> outcomes;
+  for (const auto& one : wanted.objects)
+    outcomes.push_back(outcome_of(state, one));
+  if (wanted.dry_run)
+    return apply_result(std::move(outcomes));
+  auto answer = self->make_response_promise<apply_result>();
+  const auto batch = state.under_way.insert(state.under_way.end(), *std::move(let_in));
+  write_batch(self, batch, [self, batch, answer, outcomes](absl::Status how) mutable {
+    self->state.under_way.erase(batch);
+    if (how.ok())
+      answer.deliver(apply_result(std::move(outcomes)));
+    else
+      answer.deliver(apply_result(how));
+  });
+  return answer;
+}
+
+/// The resource group of an object that exists, or nothing.
+std::optional<std::string> owner_group(const gateway_state& state, object_kind kind,
+                                       const std::string& name) {
+  switch (kind) {
+  case object_kind::node:
+    if (const auto found = state.nodes.find(name); found != state.nodes.end())
+      return found->second->spec.resource_group;
+    break;
+  case object_kind::workload:
+    if (const auto found = state.workloads.find(name); found != state.workloads.end())
+      return found->second->spec.resource_group;
+    break;
+  case object_kind::disruption_budget:
+    if (const auto* found = find(state.budgets, name))
+      return found->resource_group;
+    break;
+  case object_kind::placement:
+    if (const auto* found = find(state.placements, name))
+      return found->cluster;
+    break;
+  default:
+    break;
+  }
+  return std::nullopt;
+}
+
+caf::result<absl::Status> delete_all(self_pointer self, const delete_request& wanted) {
+  auto& state = self->state;
+  if (!state.serving || !state.known)
+    return absl::UnavailableError("the replica is starting; try again in a moment");
+  const auto known = catalog_with_under_way(state);
+  for (const auto& name : wanted.names)
+    if (auto possible = admit_removal(wanted.kind, name, known, gateway_facts{state});
+        !possible.ok())
+      return possible;
+  auto answer = self->make_response_promise<absl::Status>();
+  gathering all([answer](absl::Status how) mutable { answer.deliver(how); });
+  if (in_catalog(wanted.kind)) {
+    all.ask(self, state.serving->queues, remove_catalog{wanted.kind, wanted.names});
+    all.complete();
+    return answer;
+  }
+  std::map<node_shard_actor, remove_nodes> nodes;
+  std::map<workload_shard_actor, remove_workloads> workloads;
+  for (const auto& name : wanted.names) {
+    const auto owner = owner_group(state, wanted.kind, name);
+    const auto* group = owner ? group_named(state, *owner) : nullptr;
+    if (group == nullptr)
+      return owner ? not_serving(*owner)
+                   : absl::NotFoundError(
+                     fmt::format("there is no {} {}", to_string(wanted.kind), name));
+    if (wanted.kind == object_kind::node) {
+      nodes[shard_for(group->shards.nodes, name)].names.push_back(name);
+    } else {
+      auto& order = workloads[shard_for(group->shards.workloads, name)];
+      order.kind = wanted.kind;
+      order.names.push_back(name);
+    }
+  }
+  for (auto& [shard, order] : nodes)
+    all.ask(self, shard, std::move(order));
+  for (auto& [shard, order] : workloads)
+    all.ask(self, shard, std::move(order));
+  all.complete();
+  return answer;
+}
+
+caf::result<get_result> get(self_pointer self, const get_request& wanted) {
+  auto& state = self->state;
+  if (!state.serving || !state.known)
+    return get_result(absl::UnavailableError("the replica is starting; try again in a moment"));
+  if (wanted.kind != object_kind::queue)
+    return look_up(state, wanted, {});
+  auto answer = self->make_response_promise<get_result>();
+  self->request(state.serving->queues, answer_time, read_usage{})
+    .then(
+      [self, wanted, answer](const usage_by_queue& usage) mutable {
+        answer.deliver(look_up(self->state, wanted, usage));
+      },
+      [answer](caf::error& error) mutable { answer.deliver(get_result(to_status(error))); });
+  return answer;
+}
+
+bool contains(const std::vector<std::string>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// Decisions that place the workload or take something from it.
+head_filter concerning(std::string workload) {
+  return [workload = std::move(workload)](const decision_head& head) {
+    return contains(head.summary.workloads, workload) || contains(head.evicted, workload);
+  };
+}
+
+bool mentions(const decision& d, std::string_view pod) {
+  return std::any_of(
+           d.assignments.begin(), d.assignments.end(),
+           [&](const assignment& one) { return one.placed.uid == pod || one.placed.name == pod; })
+         || std::any_of(d.victims.begin(), d.victims.end(), [&](const victim& one) {
+              return std::any_of(one.pods.begin(), one.pods.end(), [&](const victim_pod& gone) {
+                // A uid begins with the pod's name and a dot.
+                return gone.uid == pod
+                       || (gone.uid.starts_with(pod) && gone.uid[pod.size()] == '.');
+              });
+            });
+}
+
+caf::result<describe_result> describe(self_pointer self, const describe_request& wanted) {
+  auto& state = self->state;
+  if (!state.serving || !state.known)
+    return describe_result(
+      absl::UnavailableError("the replica is starting; try again in a moment"));
+  auto found = look_up(state, get_request{wanted.kind, wanted.name, {}, {}}, {});
+  if (!found.ok())
+    return describe_result(found.status());
+  auto result = std::make_shared<description>();
+  result->what = std::move(found->front());
+  result->pods = pods_of(state, wanted.kind, wanted.name);
+  auto answer = self->make_response_promise<describe_result>();
+  auto failed = [answer](const absl::Status& why) mutable { answer.deliver(describe_result(why)); };
+  self->request(state.serving->events, answer_time, read_events{0, wanted.name})
+    .then(
+      [self, wanted, result, answer, failed](event_list& events) mutable {
+        result->events = std::move(events);
+        if (wanted.kind != object_kind::workload) {
+          answer.deliver(describe_result(std::move(*result)));
+          return;
+        }
+        find_decisions(
+          self, self->state.serving->store, concerning(wanted.name), {}, most_decisions,
+          [result, answer, failed](absl::StatusOr<std::vector<decision>> decisions) mutable {
+            if (!decisions.ok()) {
+              failed(decisions.status());
+              return;
+            }
+            result->decisions = *std::move(decisions);
+            answer.deliver(describe_result(std::move(*result)));
+          });
+      },
+      [failed](caf::error& error) mutable { failed(to_status(error)); });
+  return answer;
+}
+
+/// Adds why the workload waits, and answers.
+void answer_with_reason(self_pointer self, const std::string& workload,
+                        promise<explain_result> answer, explanation result) {
+  const auto record = self->state.workloads.find(workload);
+  const auto* group = record == self->state.workloads.end()
+                        ? nullptr
+                        : group_named(self->state, record->second->spec.resource_group);
+  if (group == nullptr) {
+    answer.deliver(explain_result(std::move(result)));
+    return;
+  }
+  self->request(group->coordinator, answer_time, why_pending{workload})
+    .then(
+      [answer, result](std::string& reason) mutable {
+        result.pending_reason = std::move(reason);
+        answer.deliver(explain_result(std::move(result)));
+      },
+      [answer](caf::error& error) mutable { answer.deliver(explain_result(to_status(error))); });
+}
+
+caf::result<explain_result> explain(self_pointer self, const explain_request& wanted) {
+  auto& state = self->state;
+  if (!state.serving)
+    return explain_result(absl::UnavailableError("the replica is starting; try again in a moment"));
+  head_filter coarse;
+  decision_filter fine;
+  std::string subject;
+  if (!wanted.decision.empty()) {
+    subject = "decision " + wanted.decision;
+    coarse = [id = wanted.decision](const decision_head& head) { return head.summary.id == id; };
+  } else if (!wanted.workload.empty()) {
+    subject = "workload " + wanted.workload;
+    coarse = concerning(wanted.workload);
+  } else {
+    subject = "pod " + wanted.pod;
+    // A pod's name begins with its workload's.
+    coarse = [pod = wanted.pod](const decision_head& head) {
+      const auto owns = [&](const std::string& workload) { return pod.starts_with(workload); };
+      return std::any_of(head.summary.workloads.begin(), head.summary.workloads.end(), owns)
+             || std::any_of(head.evicted.begin(), head.evicted.end(), owns);
+    };
+    fine = [pod = wanted.pod](const decision& d) { return mentions(d, pod); };
+  }
+  auto answer = self->make_response_promise<explain_result>();
+  find_decisions(
+    self, state.serving->store, std::move(coarse), std::move(fine), most_decisions,
+    [self, answer, wanted, subject](absl::StatusOr<std::vector<decision>> found) mutable {
+      if (!found.ok())
+        answer.deliver(explain_result(found.status()));
+      else if (found->empty() && !self->state.workloads.contains(wanted.workload))
+        answer.deliver(
+          explain_result(absl::NotFoundError(fmt::format("nothing is known of {}", subject))));
+      else
+        answer_with_reason(self, wanted.workload, answer, explanation{*std::move(found), {}});
+    });
+  return answer;
+}
+
+/// Follows the shards of groups that are new in the directory.
+void follow_new(self_pointer self, const std::shared_ptr<const directory>& next) {
+  auto& state = self->state;
+  if (!state.serving)
+    self->send(next->queues, follow_catalog{self});
+  for (const auto& [name, group] : next->groups)
+    if (group_named(state, name) == nullptr) {
+      for (const auto& shard : group.shards.nodes)
+        self->send(shard, follow_nodes{self});
+      for (const auto& shard : group.shards.workloads)
+        self->send(shard, follow_workloads{self});
+    }
+  state.serving = next;
+}
+
+template <class T>
+void take_in(by_name<T>& known, const std::vector<T>& changed,
+             const std::vector<std::string>& removed) {
+  for (const auto& one : changed)
+    known[one.name] = one;
+  for (const auto& name : removed)
+    known.erase(name);
+}
+
+} // namespace
+
+gateway_actor::behavior_type gateway(self_pointer self) {
+  return {
+    [self](const apply_request& wanted) { return apply_all(self, wanted); },
+    [self](const get_request& wanted) { return get(self, wanted); },
+    [self](const describe_request& wanted) { return describe(self, wanted); },
+    [self](const delete_request& wanted) { return delete_all(self, wanted); },
+    [self](const explain_request& wanted) { return explain(self, wanted); },
+    [self](read_events& wanted) -> caf::result<event_list> {
+      if (!self->state.serving)
+        return event_list{};
+      return self->delegate(self->state.serving->events, std::move(wanted));
+    },
+    [self](follow_events& wanted) {
+      if (self->state.serving)
+        self->send(self->state.serving->events, std::move(wanted));
+    },
+    [self](const directory_update& update) { follow_new(self, update.serving); },
+    [self](node_delta& delta) {
+      for (auto& record : delta.changed)
+        self->state.nodes[record->spec.name] = std::move(record);
+      for (const auto& name : delta.removed)
+        self->state.nodes.erase(name);
+    },
+    [self](workload_delta& delta) {
+      auto& state = self->state;
+      for (auto& record : delta.changed)
+        state.workloads[record->spec.name] = std::move(record);
+      for (const auto& name : delta.removed)
+        state.workloads.erase(name);
+      take_in(state.budgets, delta.budgets, delta.removed_budgets);
+      take_in(state.placements, delta.placements, delta.removed_placements);
+    },
+    [self](catalog_update& update) { self->state.known = std::move(update.known); },
+    [](const go_on& later) { later.with(); },
+  };
+}
+
+} // namespace reprieve

@@ -1,0 +1,71 @@
+#pragma once
+
+#include "actors/directory.hpp"
+#include "state/admission.hpp"
+#include "state/requests.hpp"
+
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace reprieve {
+
+/// The gateway's reminder to itself to go on with a request.
+struct go_on {
+  std::function<void()> with;
+};
+
+} // namespace reprieve
+
+REPRIEVE_MESSAGE(reprieve::apply_request)
+REPRIEVE_MESSAGE(reprieve::apply_result)
+REPRIEVE_MESSAGE(reprieve::get_request)
+REPRIEVE_MESSAGE(reprieve::get_result)
+REPRIEVE_MESSAGE(reprieve::describe_request)
+REPRIEVE_MESSAGE(reprieve::describe_result)
+REPRIEVE_MESSAGE(reprieve::delete_request)
+REPRIEVE_MESSAGE(reprieve::explain_request)
+REPRIEVE_MESSAGE(reprieve::explain_result)
+REPRIEVE_MESSAGE(reprieve::go_on)
+
+namespace reprieve {
+
+/// Where requests of users come in: admits, passes on to the owners, and answers reads from what
+/// the owners have told it.
+using gateway_actor = typed_actor<
+  /// All or nothing; answers when durable.
+  handles<apply_result(apply_request)>, handles<get_result(get_request)>,
+  handles<describe_result(describe_request)>,
+  /// Answers when it is durable that the objects go.
+  handles<absl::Status(delete_request)>, handles<explain_result(explain_request)>,
+  /// Passed on to the event log.
+  handles<event_list(read_events)>,
+  /// Likewise.
+  handles<void(follow_events)>, handles<void(directory_update)>, handles<void(node_delta)>,
+  handles<void(workload_delta)>, handles<void(catalog_update)>,
+  /// From itself.
+  handles<void(go_on)>>;
+
+struct gateway_state {
+  static inline const char* name = "gateway";
+
+  template <class T>
+  using by_name_shared = std::map<std::string, std::shared_ptr<const T>, std::less<>>;
+
+  std::shared_ptr<const directory> serving;
+  std::shared_ptr<const catalog> known;
+  by_name_shared<node_record> nodes;
+  by_name_shared<workload_record> workloads;
+  by_name<disruption_budget> budgets;
+  by_name<placement> placements;
+  /// Batches that were admitted and are being written: later ones are judged as if they were there.
+  std::list<std::vector<admitted>> under_way;
+};
+
+gateway_actor::behavior_type gateway(gateway_actor::stateful_pointer<gateway_state> self);
+
+} // namespace reprieve

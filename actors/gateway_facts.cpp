@@ -1,0 +1,212 @@
+#include "actors/gateway_facts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace reprieve {
+
+template <class T>
+const T* gateway_facts::find_under_way(std::string_view name) const {
+  for (auto batch = state_.under_way.rbegin(); batch != state_.under_way.rend(); ++batch)
+    for (const auto& one : *batch)
+      if (const auto* found = std::get_if<T>(&one.what); found != nullptr && found->name == name)
+        return found;
+  return nullptr;
+}
+
+std::optional<std::string> gateway_facts::group_of_node(std::string_view name) const {
+  if (const auto* coming = find_under_way<node>(name))
+    return coming->resource_group;
+  const auto found = state_.nodes.find(name);
+  if (found == state_.nodes.end())
+    return std::nullopt;
+  return found->second->spec.resource_group;
+}
+
+const workload* gateway_facts::find_workload(std::string_view name) const {
+  if (const auto* coming = find_under_way<workload>(name))
+    return coming;
+  const auto found = state_.workloads.find(name);
+  return found == state_.workloads.end() ? nullptr : &found->second->spec;
+}
+
+const workload_status* gateway_facts::find_status(std::string_view name) const {
+  const auto found = state_.workloads.find(name);
+  return found == state_.workloads.end() ? nullptr : &found->second->status;
+}
+
+std::optional<object_reference> gateway_facts::user_of(object_kind kind,
+                                                       std::string_view name) const {
+  for (const auto& [user, record] : state_.workloads) {
+    const auto& spec = record->spec;
+    const bool uses_class =
+      spec.priority_class == name || spec.preemption_priority_class == name
+      || std::any_of(spec.groups.begin(), spec.groups.end(),
+                     [&](const pod_group& group) { return group.priority_class == name; });
+    if ((kind == object_kind::queue && spec.queue == name)
+        || (kind == object_kind::priority_class && uses_class)
+        || (kind == object_kind::resource_group && spec.resource_group == name))
+      return object_reference{object_kind::workload, user};
+  }
+  if (kind == object_kind::resource_group)
+    for (const auto& [user, record] : state_.nodes)
+      if (record->spec.resource_group == name)
+        return object_reference{object_kind::node, user};
+  for (const auto& [user, share] : state_.placements)
+    if ((kind == object_kind::workload && share.deployment == name)
+        || (kind == object_kind::resource_group && share.cluster == name))
+      return object_reference{object_kind::placement, user};
+  return std::nullopt;
+}
+
+catalog catalog_with_under_way(const gateway_state& state) {
+  auto known = *state.known;
+  for (const auto& batch : state.under_way)
+    for (const auto& one : batch)
+      put_in(known, one.what);
+  return known;
+}
+
+namespace {
+
+/// The object as it is now, or nothing.
+std::optional<object> existing(const gateway_state& state, object_kind kind,
+                               const std::string& name) {
+  const auto copy = [&](const auto& entries) -> std::optional<object> {
+    const auto* found = find(entries, name);
+    return found == nullptr ? std::nullopt : std::optional<object>{*found};
+  };
+  const auto copy_spec = [&](const auto& records) -> std::optional<object> {
+    const auto found = records.find(name);
+    return found == records.end() ? std::nullopt : std::optional<object>{found->second->spec};
+  };
+  switch (kind) {
+  case object_kind::node:
+    return copy_spec(state.nodes);
+  case object_kind::queue:
+    return copy(state.known->queues);
+  case object_kind::priority_class:
+    return copy(state.known->classes);
+  case object_kind::resource_group:
+    return copy(state.known->groups);
+  case object_kind::workload:
+    return copy_spec(state.workloads);
+  case object_kind::placement:
+    return copy(state.placements);
+  case object_kind::disruption_budget:
+    return copy(state.budgets);
+  case object_kind::pod:
+    break;
+  }
+  return std::nullopt;
+}
+
+/// Whether the object belongs to the group and queue that the request names.
+bool is_asked_for(const gateway_state& state, const get_request& wanted, const object& o) {
+  if (!wanted.name.empty() && name_of(o) != wanted.name)
+    return false;
+  const auto group_is = [&](const std::string& group) {
+    return wanted.resource_group.empty() || group == wanted.resource_group;
+  };
+  const auto queue_is = [&](const std::string& queue) {
+    return wanted.queue.empty() || queue == wanted.queue;
+  };
+  if (const auto* n = std::get_if<node>(&o))
+    return group_is(n->resource_group) && queue_is({});
+  if (const auto* w = std::get_if<workload>(&o))
+    return group_is(w->resource_group) && queue_is(w->queue);
+  if (const auto* b = std::get_if<disruption_budget>(&o))
+    return group_is(b->resource_group) && queue_is({});
+  if (const auto* share = std::get_if<placement>(&o))
+    return group_is(share->cluster) && queue_is({});
+  if (const auto* p = std::get_if<pod>(&o)) {
+    const auto owner = state.workloads.find(p->workload);
+    return owner == state.workloads.end()
+             ? wanted.resource_group.empty() && wanted.queue.empty()
+             : group_is(owner->second->spec.resource_group) && queue_is(owner->second->spec.queue);
+  }
+  return true;
+}
+
+} // namespace
+
+apply_outcome outcome_of(const gateway_state& state, const object& o) {
+  const auto before = existing(state, kind_of(o), name_of(o));
+  if (!before)
+    return apply_outcome::created;
+  return *before == o ? apply_outcome::unchanged : apply_outcome::configured;
+}
+
+get_result look_up(const gateway_state& state, const get_request& wanted,
+                   const usage_by_queue& usage) {
+  std::vector<shown_object> found;
+  const auto show = [&](object o) -> shown_object* {
+    if (!is_asked_for(state, wanted, o))
+      return nullptr;
+    return &found.emplace_back(shown_object{std::move(o), {}, {}});
+  };
+  switch (wanted.kind) {
+  case object_kind::node:
+    for (const auto& [name, record] : state.nodes)
+      show(record->spec);
+    break;
+  case object_kind::queue:
+    for (const auto& [name, one] : state.known->queues)
+      if (auto* shown = show(one))
+        shown->queue = queue_status{{}, {}, used_below(state.known->queues, usage, name), {}};
+    break;
+  case object_kind::priority_class:
+    for (const auto& [name, one] : state.known->classes)
+      show(one);
+    break;
+  case object_kind::resource_group:
+    for (const auto& [name, one] : state.known->groups)
+      show(one);
+    break;
+  case object_kind::workload:
+    for (const auto& [name, record] : state.workloads)
+      if (auto* shown = show(record->spec))
+        shown->workload = record->status;
+    break;
+  case object_kind::placement:
+    for (const auto& [name, one] : state.placements)
+      show(one);
+    break;
+  case object_kind::disruption_budget:
+    for (const auto& [name, one] : state.budgets)
+      show(one);
+    break;
+  case object_kind::pod:
+    for (const auto& [name, record] : state.nodes)
+      for (const auto& p : record->pods)
+        show(p);
+    std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+      return std::get<pod>(a.what).uid < std::get<pod>(b.what).uid;
+    });
+    break;
+  }
+  if (!wanted.name.empty() && found.empty())
+    return absl::NotFoundError(
+      fmt::format("there is no {} {}", to_string(wanted.kind), wanted.name));
+  return found;
+}
+
+std::vector<pod> pods_of(const gateway_state& state, object_kind kind, std::string_view name) {
+  std::vector<pod> pods;
+  for (const auto& [on, record] : state.nodes)
+    for (const auto& p : record->pods) {
+      const auto owner = state.workloads.find(p.workload);
+      const bool asked = (kind == object_kind::node && on == name)
+                         || (kind == object_kind::workload && p.workload == name)
+                         || (kind == object_kind::pod && p.name == name)
+                         || (kind == object_kind::queue && owner != state.workloads.end()
+                             && owner->second->spec.queue == name);
+      if (asked)
+        pods.push_back(p);
+    }
+  std::sort(pods.begin(), pods.end(), [](const pod& a, const pod& b) { return a.uid < b.uid; });
+  return pods;
+}
+
+} // namespace reprieve

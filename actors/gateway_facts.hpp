@@ -1,0 +1,38 @@
+#pragma once
+
+#include "actors/gateway.hpp"
+#include "state/admission.hpp"
+
+namespace reprieve {
+
+/// What the gateway can tell admission: the durable objects, and those under way.
+class gateway_facts final : public admission_facts {
+public:
+  explicit gateway_facts(const gateway_state& state) : state_(state) {}
+
+  std::optional<std::string> group_of_node(std::string_view name) const override;
+  const workload* find_workload(std::string_view name) const override;
+  const workload_status* find_status(std::string_view name) const override;
+  std::optional<object_reference> user_of(object_kind kind, std::string_view name) const override;
+
+private:
+  template <class T>
+  const T* find_under_way(std::string_view name) const;
+
+  const gateway_state& state_;
+};
+
+/// The durable catalog with what is under way in it.
+catalog catalog_with_under_way(const gateway_state& state);
+
+/// What applying the object would come to.
+apply_outcome outcome_of(const gateway_state& state, const object& o);
+
+/// All objects of the kind that the request asks for.
+get_result look_up(const gateway_state& state, const get_request& wanted,
+                   const usage_by_queue& usage);
+
+/// Pods of the workload, on the node, or of the queue; in order of name.
+std::vector<pod> pods_of(const gateway_state& state, object_kind kind, std::string_view name);
+
+} // namespace reprieve

@@ -1,0 +1,47 @@
+#pragma once
+
+#include "actors/caf.hpp"
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+namespace reprieve {
+
+/// Gathers the answers to requests that are sent together; calls `done` with the first that is not
+/// ok, or with ok, when all are there.
+class gathering {
+public:
+  explicit gathering(std::function<void(absl::Status)> done)
+      : shared_(std::make_shared<shared>(shared{1, absl::OkStatus(), std::move(done)})) {}
+
+  template <class Self, class Handle, class Message>
+  void ask(Self self, const Handle& whom, Message message) {
+    ++shared_->open;
+    self->request(whom, answer_time, std::move(message))
+      .then([all = shared_](absl::Status& answer) { take(*all, answer); },
+            [all = shared_](caf::error& error) { take(*all, to_status(error)); });
+  }
+
+  /// To be called when all requests are sent.
+  void complete() {
+    take(*shared_, absl::OkStatus());
+  }
+
+private:
+  struct shared {
+    std::size_t open;
+    absl::Status worst;
+    std::function<void(absl::Status)> done;
+  };
+
+  static void take(shared& all, const absl::Status& answer) {
+    all.worst.Update(answer);
+    if (--all.open == 0)
+      all.done(all.worst);
+  }
+
+  std::shared_ptr<shared> shared_;
+};
+
+} // namespace reprieve

@@ -1,0 +1,200 @@
+#include "actors/group_mirror.hpp"
+
+#include "preemption/pending.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace reprieve {
+
+void group_mirror::put(std::shared_ptr<const node_record> record) {
+  const auto& name = record->spec.name;
+  stale_nodes_.insert(name);
+  nodes_[name] = std::move(record);
+}
+
+void group_mirror::remove_node(const std::string& name) {
+  stale_nodes_.insert(name);
+  nodes_.erase(name);
+}
+
+void group_mirror::put(std::shared_ptr<const workload_record> record) {
+  const auto& name = record->spec.name;
+  stale_workloads_.insert(name);
+  workloads_[name] = std::move(record);
+}
+
+void group_mirror::remove_workload(const std::string& name) {
+  stale_workloads_.insert(name);
+  workloads_.erase(name);
+}
+
+void group_mirror::put(const disruption_budget& budget) {
+  view_.put_budget(budget);
+}
+
+void group_mirror::remove_budget(const std::string& name) {
+  view_.remove_budget(name);
+}
+
+void group_mirror::promise(const std::string& id, std::span<const assignment> placements) {
+  for (const auto& one : placements) {
+    promised_[one.placed.node][id].placed.push_back(one.placed);
+    stale_nodes_.insert(one.placed.node);
+  }
+}
+
+void group_mirror::open(std::shared_ptr<const decision> d) {
+  for (auto& part : parts_of(*d)) {
+    stale_nodes_.insert(part.node);
+    promised_[part.node][d->id] = std::move(part);
+  }
+  open_[d->id] = std::move(d);
+}
+
+void group_mirror::close(const std::string& id) {
+  const auto found = open_.find(id);
+  if (found == open_.end())
+    return;
+  for (const auto& part : parts_of(*found->second)) {
+    stale_nodes_.insert(part.node);
+    const auto promises = promised_.find(part.node);
+    promises->second.erase(id);
+    if (promises->second.empty())
+      promised_.erase(promises);
+  }
+  open_.erase(found);
+}
+
+/// Brings one node in the view to what its record says and the open decisions will make of it.
+void group_mirror::refresh_node(const std::string& name) {
+  const auto known = nodes_.find(name);
+  node_record wanted;
+  if (known != nodes_.end()) {
+    wanted = *known->second;
+    if (const auto promises = promised_.find(name); promises != promised_.end())
+      for (const auto& [id, part] : promises->second)
+        apply(wanted, part, id);
+  }
+  auto& shown = shown_[name];
+  for (const auto& old : shown.pods) {
+    pods_[old.workload].erase(old.uid);
+    stale_workloads_.insert(old.workload);
+    if (find_pod(wanted, old.uid) == nullptr)
+      view_.remove_pod(old.uid);
+  }
+  if (known == nodes_.end()) {
+    view_.remove_node(name);
+    shown_.erase(name);
+    return;
+  }
+  view_.put_node(wanted.spec);
+  for (const auto& p : wanted.pods) {
+    view_.put_pod(p);
+    pods_[p.workload].emplace(p.uid, name);
+    stale_workloads_.insert(p.workload);
+  }
+  shown = std::move(wanted);
+}
+
+void group_mirror::refresh_workload(const std::string& name) {
+  if (const auto old = standing_.find(name); old != standing_.end()) {
+    for (const auto& [resource, amount] : old->second.used)
+      usage_[old->second.queue][resource] -= amount;
+    standing_.erase(old);
+  }
+  const auto record = find_workload(name);
+  const auto& pods = pods_[name];
+  standing now;
+  for (const auto& [uid, node] : pods) {
+    const pod& p = *find_pod(shown_.find(node)->second, uid);
+    if (!takes_room(p.phase) || !p.evicted_by.empty())
+      continue;
+    add_to(now.used, p.requests);
+    if (!record || !wants(*record, p))
+      now.unwanted.push_back({uid, node});
+  }
+  if (record) {
+    now.lacking =
+      lacking_units(*record, [&](const std::string& uid) { return pods.contains(uid); });
+    now.ended = record->deleting && pods.empty();
+    now.queue = record->spec.queue;
+    add_to(usage_[now.queue], now.used);
+  } else {
+    now.used.clear();
+  }
+  if (pods.empty())
+    pods_.erase(name);
+  standing_.emplace(name, std::move(now));
+}
+
+void group_mirror::refresh() {
+  for (const auto& name : std::exchange(stale_nodes_, {}))
+    refresh_node(name);
+  for (const auto& name : std::exchange(stale_workloads_, {}))
+    refresh_workload(name);
+}
+
+const cluster_view& group_mirror::view() {
+  refresh();
+  view_.settle();
+  return view_;
+}
+
+std::vector<group_mirror::pending_unit> group_mirror::pending() {
+  refresh();
+  std::vector<std::shared_ptr<const workload_record>> order;
+  for (const auto& [name, at] : standing_)
+    if (!at.lacking.empty())
+      order.push_back(find_workload(name));
+  std::sort(order.begin(), order.end(),
+            [](const auto& a, const auto& b) { return served_before(*a, *b); });
+  std::vector<pending_unit> found;
+  for (const auto& record : order)
+    for (const auto& unit : standing_.find(record->spec.name)->second.lacking)
+      found.push_back({record, unit});
+  return found;
+}
+
+std::vector<victim_pod> group_mirror::unwanted() {
+  refresh();
+  std::vector<victim_pod> found;
+  for (const auto& [name, at] : standing_)
+    found.insert(found.end(), at.unwanted.begin(), at.unwanted.end());
+  return found;
+}
+
+std::vector<std::string> group_mirror::ended_workloads() {
+  refresh();
+  std::vector<std::string> ended;
+  for (const auto& [name, at] : standing_)
+    if (at.ended)
+      ended.push_back(name);
+  return ended;
+}
+
+const usage_by_queue& group_mirror::usage() {
+  refresh();
+  return usage_;
+}
+
+std::shared_ptr<const workload_record> group_mirror::find_workload(std::string_view name) const {
+  const auto found = workloads_.find(name);
+  return found == workloads_.end() ? nullptr : found->second;
+}
+
+std::string group_mirror::why_groundless(const decision& d) const {
+  for (const auto& one : d.assignments) {
+    const auto& p = one.placed;
+    const auto owner = find_workload(p.workload);
+    if (!owner || !wants(*owner, p))
+      return fmt::format("pod {} is not wanted any more", p.name);
+    const auto on = nodes_.find(p.node);
+    if (on == nodes_.end() || !on->second->spec.ready || !on->second->spec.schedulable)
+      return fmt::format("node {} takes no pods any more", p.node);
+  }
+  return {};
+}
+
+} // namespace reprieve

@@ -1,0 +1,374 @@
+#include "actors/node_shard.hpp"
+
+#include "observability/tracing.hpp"
+#include "protocol/records.hpp"
+#include "state/keys.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace reprieve {
+
+namespace {
+
+using self_pointer = node_shard_actor::stateful_pointer<node_shard_state>;
+using record_pointer = record_table<node_record>::pointer;
+
+/// New forms of records by node name; null erases.
+using record_changes = std::map<std::string, std::shared_ptr<node_record>, std::less<>>;
+
+/// A copy of the newest form, to be changed; null where there is no such node.
+std::shared_ptr<node_record> edit(const node_shard_state& state, std::string_view name) {
+  const auto newest = state.records.newest(name);
+  return newest ? std::make_shared<node_record>(*newest) : nullptr;
+}
+
+void publish(self_pointer self, std::vector<record_pointer> changed,
+             std::vector<std::string> removed) {
+  auto& state = self->state;
+  if (changed.empty() && removed.empty())
+    return;
+  const node_delta delta{state.shard, ++state.deltas, std::move(changed), std::move(removed)};
+  for (const auto& follower : state.followers)
+    self->send(follower, delta);
+}
+
+bool room_is_free(const node_shard_state& state, const std::string& decision) {
+  const auto touched = state.touched.find(decision);
+  return touched == state.touched.end()
+         || std::all_of(touched->second.begin(), touched->second.end(), [&](const auto& name) {
+              const auto record = state.records.durable(name);
+              return !record || room_is_free(*record, decision);
+            });
+}
+
+/// Tells the decisions that wait for room whether it is there now.
+void check_room(self_pointer self) {
+  auto& state = self->state;
+  for (auto waiting = state.awaiting.begin(); waiting != state.awaiting.end();) {
+    if (!room_is_free(state, waiting->first)) {
+      ++waiting;
+      continue;
+    }
+    self->send(waiting->second, room_free{waiting->first, state.shard});
+    waiting = state.awaiting.erase(waiting);
+  }
+}
+
+/// Makes the changes durable, then visible, then calls `then`.
+template <class F>
+void commit(self_pointer self, record_changes changes, F then) {
+  auto& state = self->state;
+  std::vector<operation> writes;
+  std::vector<std::string> names;
+  for (auto& [name, next] : changes) {
+    writes.push_back(write_of(keys::node(state.shard, name), next.get()));
+    state.records.stage(name, std::move(next));
+    names.push_back(name);
+  }
+  write_then(self, std::move(writes), [self, names = std::move(names), then]() mutable {
+    std::vector<record_pointer> changed;
+    std::vector<std::string> removed;
+    for (auto& name : names) {
+      if (auto record = self->state.records.settle(name))
+        changed.push_back(std::move(record));
+      else
+        removed.push_back(std::move(name));
+    }
+    publish(self, std::move(changed), std::move(removed));
+    then();
+    check_room(self);
+  });
+}
+
+/// Like `commit`, for a request that is answered when all is durable.
+caf::result<absl::Status> commit_and_answer(self_pointer self, record_changes changes) {
+  auto answer = self->make_response_promise<absl::Status>();
+  commit(self, std::move(changes), [answer]() mutable { answer.deliver(absl::OkStatus()); });
+  return answer;
+}
+
+void order_stop(self_pointer self, const pod& p) {
+  auto& state = self->state;
+  self->send(state.cluster,
+             stop_order{p.uid, p.node, p.evicted_by, p.checkpoint_time, p.grace_period,
+                        state.force_delete_after, state.epoch, self});
+}
+
+void order_start(self_pointer self, const pod& p) {
+  self->send(self->state.cluster, start_order{p, self->state.epoch, self});
+}
+
+/// The records that the decision touches, with `each` done to them; unchanged ones left out.
+template <class Change>
+record_changes change_touched(const node_shard_state& state, std::string_view decision,
+                              Change each) {
+  record_changes changes;
+  const auto touched = state.touched.find(decision);
+  if (touched == state.touched.end())
+    return changes;
+  for (const auto& name : touched->second) {
+    auto next = edit(state, name);
+    if (!next)
+      continue;
+    each(*next);
+    if (*next != *state.records.newest(name))
+      changes[name] = std::move(next);
+  }
+  return changes;
+}
+
+caf::result<absl::Status> remove(self_pointer self, const remove_nodes& wanted) {
+  record_changes changes;
+  for (const auto& name : wanted.names) {
+    const auto record = self->state.records.newest(name);
+    if (!record)
+      return absl::NotFoundError(fmt::format("there is no node {}", name));
+    if (!record->pods.empty())
+      return absl::FailedPreconditionError(
+        fmt::format("node {} holds {} pods, {} among them; make it unschedulable and wait until "
+                    "they have gone",
+                    name, record->pods.size(), record->pods.front().name));
+    changes[name] = nullptr;
+  }
+  return commit_and_answer(self, std::move(changes));
+}
+
+caf::result<absl::Status> stop(self_pointer self, const stop_pods& wanted) {
+  auto& state = self->state;
+  record_changes changes;
+  std::vector<pod> told;
+  for (const auto& one : wanted.pods) {
+    auto& record = changes[one.node];
+    if (!record)
+      record = edit(state, one.node);
+    if (!record)
+      continue;
+    const pod* known = find_pod(*record, one.uid);
+    if (known == nullptr || known->stop_told != no_time)
+      continue;
+    if (known->phase == pod_phase::nominated) {
+      erase_pod(*record, one.uid);
+      continue;
+    }
+    auto stopping = *known;
+    stopping.phase = pod_phase::terminating;
+    stopping.stop_told = state.clock.now(self);
+    if (stopping.evicted_by.empty())
+      stopping.evicted_by = wanted.reason;
+    told.push_back(stopping);
+    put_pod(*record, std::move(stopping));
+  }
+  std::erase_if(changes, [&](const auto& entry) {
+    return !entry.second || *entry.second == *state.records.newest(entry.first);
+  });
+  auto answer = self->make_response_promise<absl::Status>();
+  commit(self, std::move(changes), [self, told = std::move(told), answer]() mutable {
+    for (const auto& p : told)
+      order_stop(self, p);
+    answer.deliver(absl::OkStatus());
+  });
+  return answer;
+}
+
+absl::Status vote(node_shard_state& state, const prepare<node_part>& asked) {
+  for (const auto& part : asked.parts) {
+    const auto record = state.records.newest(part.node);
+    if (!record)
+      return absl::FailedPreconditionError(fmt::format("node {} is gone", part.node));
+    std::vector<const node_part*> held;
+    for (const auto& [decision, parts] : state.holds)
+      for (const auto& other : parts)
+        if (other.node == part.node && decision != asked.decision)
+          held.push_back(&other);
+    if (auto possible = can_promise(*record, held, part); !possible.ok())
+      return possible;
+  }
+  state.holds[asked.decision] = asked.parts;
+  return absl::OkStatus();
+}
+
+/// The pod ended by itself: its record goes only when its workload knows the end for good.
+void record_end(self_pointer self, const pod& ended, slot_state how) {
+  const auto& workloads = self->state.workloads;
+  const auto& owner =
+    workloads[shard_number(ended.workload, static_cast<std::uint32_t>(workloads.size()))];
+  const slot_ended end{
+    ended.workload, {ended.group, ended.replica, ended.index}, ended.incarnation, how};
+  self->request(owner, caf::infinite, end)
+    .then([self, node = ended.node, uid = ended.uid](absl::Status& recorded) {
+      auto record = edit(self->state, node);
+      if (recorded.ok() && record && erase_pod(*record, uid))
+        commit(self, {{node, std::move(record)}}, [] {});
+    });
+}
+
+/// Takes in how a pod fares; a report about a pod that is not here any more changes nothing.
+void take_in(self_pointer self, const pod_report& report) {
+  auto record = edit(self->state, report.node);
+  const pod* known = record ? find_pod(*record, report.uid) : nullptr;
+  if (known == nullptr)
+    return;
+  auto changed = *known;
+  if (report.happened == pod_report::what::running) {
+    if (changed.phase != pod_phase::bound)
+      return;
+    changed.phase = pod_phase::running;
+    changed.started = report.at;
+    put_pod(*record, std::move(changed));
+    commit(self, {{report.node, std::move(record)}}, [] {});
+    return;
+  }
+  if (!changed.evicted_by.empty()) {
+    // Its workload has known since the decision that it would go.
+    erase_pod(*record, report.uid);
+    commit(self, {{report.node, std::move(record)}}, [] {});
+    return;
+  }
+  const auto how =
+    report.happened == pod_report::what::succeeded ? slot_state::succeeded : slot_state::failed;
+  changed.phase = pod_phase::gone;
+  put_pod(*record, changed);
+  commit(self, {{report.node, std::move(record)}},
+         [self, changed, how] { record_end(self, changed, how); });
+}
+
+/// Finds out from the records which nodes the open decisions touch.
+void index_decisions(node_shard_state& state) {
+  for (const auto& [name, record] : state.records.durable())
+    for (const auto& p : record->pods) {
+      if (p.phase == pod_phase::nominated)
+        state.touched[p.placed_by].insert(name);
+      if (!p.evicted_by.empty())
+        state.touched[p.evicted_by].insert(name);
+    }
+}
+
+/// After a start: every order that may have been lost is given again; the cluster knows which it
+/// has carried out.
+void repeat_orders(self_pointer self) {
+  for (const auto& [name, record] : self->state.records.durable())
+    for (const auto& p : record->pods) {
+      if (p.stop_told != no_time)
+        order_stop(self, p);
+      else if (p.phase == pod_phase::bound || p.phase == pod_phase::running
+               || p.phase == pod_phase::gone)
+        order_start(self, p);
+    }
+}
+
+} // namespace
+
+node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_settings settings) {
+  auto& state = self->state;
+  state.shard = std::move(settings.shard);
+  state.records = record_table<node_record>{std::move(settings.records)};
+  state.epoch = settings.ledger.epoch;
+  state.ledger = self->spawn<caf::linked>(ledger, std::move(settings.ledger));
+  state.cluster = std::move(settings.cluster);
+  state.workloads = std::move(settings.workloads);
+  state.force_delete_after = settings.force_delete_after;
+  state.clock = settings.clock;
+  index_decisions(state);
+  repeat_orders(self);
+  return {
+    [self](put_nodes& wanted) -> caf::result<absl::Status> {
+      record_changes changes;
+      for (auto& spec : wanted.nodes) {
+        auto next = edit(self->state, spec.name);
+        if (!next)
+          next = std::make_shared<node_record>();
+        const auto name = spec.name;
+        next->spec = std::move(spec);
+        changes[name] = std::move(next);
+      }
+      return commit_and_answer(self, std::move(changes));
+    },
+    [self](const remove_nodes& wanted) -> caf::result<absl::Status> {
+      return remove(self, wanted);
+    },
+    [self](const stop_pods& wanted) -> caf::result<absl::Status> { return stop(self, wanted); },
+    [self](follow_nodes& wanted) {
+      auto& s = self->state;
+      node_delta everything{s.shard, ++s.deltas, {}, {}};
+      for (const auto& [name, record] : s.records.durable())
+        everything.changed.push_back(record);
+      self->send(wanted.follower, std::move(everything));
+      s.followers.push_back(std::move(wanted.follower));
+    },
+    [self](const prepare<node_part>& asked) -> caf::result<absl::Status> {
+      auto traced = start_span("node_shard.prepare", asked.trace);
+      auto voted = vote(self->state, asked);
+      traced.set("vote", voted.ok() ? "yes" : std::string(voted.message()));
+      return voted;
+    },
+    [self](const release_hold& dropped) { self->state.holds.erase(dropped.decision); },
+    [self](const apply_part<node_part>& committed) -> caf::result<absl::Status> {
+      auto traced = start_span("node_shard.apply", committed.trace);
+      record_changes changes;
+      auto& touched = self->state.touched[committed.decision];
+      for (const auto& part : committed.parts) {
+        touched.insert(part.node);
+        if (auto next = edit(self->state, part.node)) {
+          apply(*next, part, committed.decision);
+          if (*next != *self->state.records.newest(part.node))
+            changes[part.node] = std::move(next);
+        }
+      }
+      self->state.holds.erase(committed.decision);
+      return commit_and_answer(self, std::move(changes));
+    },
+    [self](const actuate& committed) -> caf::result<absl::Status> {
+      auto traced = start_span("node_shard.actuate", committed.trace);
+      const auto now = self->state.clock.now(self);
+      std::vector<pod> told;
+      auto changes = change_touched(self->state, committed.decision, [&](node_record& record) {
+        auto more = tell_victims(record, committed.decision, now);
+        told.insert(told.end(), more.begin(), more.end());
+      });
+      auto answer = self->make_response_promise<absl::Status>();
+      commit(self, std::move(changes), [self, told = std::move(told), answer]() mutable {
+        for (const auto& p : told)
+          order_stop(self, p);
+        answer.deliver(absl::OkStatus());
+      });
+      return answer;
+    },
+    [self](await_room& asked) {
+      self->state.awaiting[asked.decision] = std::move(asked.listener);
+      check_room(self);
+    },
+    [self](const start_pods& starting) -> caf::result<absl::Status> {
+      auto traced = start_span("node_shard.start", starting.trace);
+      const auto now = self->state.clock.now(self);
+      std::vector<pod> bound;
+      auto changes = change_touched(self->state, starting.decision, [&](node_record& record) {
+        auto more = bind_nominated(record, starting.decision, now);
+        bound.insert(bound.end(), more.begin(), more.end());
+      });
+      auto answer = self->make_response_promise<absl::Status>();
+      commit(self, std::move(changes),
+             [self, decision = starting.decision, bound = std::move(bound), answer]() mutable {
+               for (const auto& p : bound)
+                 order_start(self, p);
+               self->state.touched.erase(decision);
+               answer.deliver(absl::OkStatus());
+             });
+      return answer;
+    },
+    [self](const withdraw& dropped) -> caf::result<absl::Status> {
+      auto traced = start_span("node_shard.withdraw", dropped.trace);
+      self->state.holds.erase(dropped.decision);
+      self->state.awaiting.erase(dropped.decision);
+      auto changes = change_touched(self->state, dropped.decision, [&](node_record& record) {
+        release(record, dropped.decision, dropped.told);
+      });
+      self->state.touched.erase(dropped.decision);
+      return commit_and_answer(self, std::move(changes));
+    },
+    [self](const pod_report& report) { take_in(self, report); },
+  };
+}
+
+} // namespace reprieve

@@ -1,0 +1,123 @@
+#pragma once
+
+#include "actors/cluster.hpp"
+#include "actors/decision_protocol.hpp"
+#include "actors/ledger.hpp"
+#include "actors/record_table.hpp"
+#include "actors/workload_shard.hpp"
+#include "state/node_record.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace reprieve {
+
+/// Changes of a shard's durable node records, numbered without gaps.
+struct node_delta {
+  std::string shard;
+  std::uint64_t number = 0; ///< 1 brings everything there is
+  std::vector<std::shared_ptr<const node_record>> changed;
+  std::vector<std::string> removed;
+};
+
+struct put_nodes {
+  std::vector<node> nodes;
+};
+
+struct remove_nodes {
+  std::vector<std::string> names;
+};
+
+/// Stop pods without a decision, because their workload was deleted.
+struct stop_pods {
+  std::vector<victim_pod> pods;
+  std::string reason;
+};
+
+} // namespace reprieve
+
+REPRIEVE_MESSAGE(reprieve::node_delta)
+
+namespace reprieve {
+
+using node_follower_actor = typed_actor<handles<void(node_delta)>>;
+
+/// Send everything now and every change from then on.
+struct follow_nodes {
+  node_follower_actor follower;
+};
+
+} // namespace reprieve
+
+REPRIEVE_MESSAGE(reprieve::put_nodes)
+REPRIEVE_MESSAGE(reprieve::remove_nodes)
+REPRIEVE_MESSAGE(reprieve::stop_pods)
+REPRIEVE_MESSAGE(reprieve::follow_nodes)
+
+namespace reprieve {
+
+/// Owns a slice of the nodes and the pods on them, and is the only writer of their records.
+using node_shard_actor = typed_actor<
+  /// Adds nodes, or changes all but their pods; answers when durable.
+  handles<absl::Status(put_nodes)>,
+  /// Takes nodes away; refused while pods are on one.
+  handles<absl::Status(remove_nodes)>,
+  /// Orders pods to stop; answers when it is durable that they will.
+  handles<absl::Status(stop_pods)>,
+  /// Sends the follower all records, then every change.
+  handles<void(follow_nodes)>,
+  /// Votes, and holds on a yes.
+  handles<absl::Status(prepare<node_part>)>,
+  /// Drops a hold whose decision did not commit.
+  handles<void(release_hold)>,
+  /// Nominates and marks victims; answers when durable.
+  handles<absl::Status(apply_part<node_part>)>,
+  /// Makes the stop of the victims durable, then tells them.
+  handles<absl::Status(actuate)>,
+  /// Promises a `room_free` for when the decision's room is free.
+  handles<void(await_room)>,
+  /// Binds and starts what the decision nominated; answers when durable.
+  handles<absl::Status(start_pods)>,
+  /// Takes nominations and untold victims back; answers when durable.
+  handles<absl::Status(withdraw)>,
+  /// From the cluster that runs the pods.
+  handles<void(pod_report)>>;
+
+struct node_shard_settings {
+  std::string shard;
+  record_table<node_record>::map_type records; ///< as the store has them
+  ledger_settings ledger;
+  cluster_actor cluster;
+  std::vector<workload_shard_actor> workloads; ///< of the same resource group, by shard number
+  duration force_delete_after{0};
+  wall_clock clock;
+};
+
+struct node_shard_state {
+  static inline const char* name = "node_shard";
+
+  std::string shard;
+  record_table<node_record> records;
+  ledger_actor ledger;
+  revision epoch = 0;
+  cluster_actor cluster;
+  std::vector<workload_shard_actor> workloads;
+  duration force_delete_after{0};
+  wall_clock clock;
+
+  std::map<std::string, std::vector<node_part>, std::less<>> holds; ///< by decision, votes given
+  std::map<std::string, room_listener_actor, std::less<>> awaiting; ///< by decision
+  /// The nodes that open decisions have nominations or victims on.
+  std::map<std::string, std::set<std::string>, std::less<>> touched;
+  std::vector<node_follower_actor> followers;
+  std::uint64_t deltas = 0;
+};
+
+node_shard_actor::behavior_type
+node_shard(node_shard_actor::stateful_pointer<node_shard_state> self, node_shard_settings settings);
+
+} // namespace reprieve

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "actors/cluster.hpp"
+#include "actors/simulated_journal.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace reprieve {
+
+struct simulated_cluster_settings {
+  std::string journal; ///< a file that outlives the process; empty for none
+  duration start_takes{std::chrono::milliseconds{200}};
+  duration stop_takes{std::chrono::milliseconds{500}};
+  wall_clock clock;
+};
+
+/// The simulation's reminder to itself that a pod's next change is due.
+struct simulation_step {
+  std::string uid;
+  std::uint64_t turn = 0; ///< of the pod when the step was planned; older steps count no more
+};
+
+} // namespace reprieve
+
+REPRIEVE_MESSAGE(reprieve::simulation_step)
+
+namespace reprieve {
+
+/// A cluster of no machines that plays the lives of pods: they start, run (for as long as the
+/// annotation `simulation/run-for` says, else until they are stopped), and end within their grace
+/// period (annotation `simulation/stop-takes`; past the grace and force periods they are killed).
+/// Like a real one it goes on without the scheduler: its journal tells a new process what it did.
+using simulated_cluster_actor = cluster_actor::extend<handles<void(simulation_step)>>;
+
+struct simulated_cluster_state {
+  static inline const char* name = "simulated_cluster";
+
+  struct simulated_pod {
+    simulated_journal::entry life;
+    std::uint64_t turn = 0;
+    pod_observer_actor observer;
+  };
+
+  simulated_cluster_settings settings;
+  std::unique_ptr<simulated_journal> journal;
+  std::map<std::string, simulated_pod, std::less<>> pods; ///< by uid, ended ones too
+  revision newest_epoch = 0;
+};
+
+simulated_cluster_actor::behavior_type
+simulated_cluster(simulated_cluster_actor::stateful_pointer<simulated_cluster_state> self,
+                  simulated_cluster_settings settings);
+
+} // namespace reprieve

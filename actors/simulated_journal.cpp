@@ -1,0 +1,58 @@
+#include "actors/simulated_journal.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <fstream>
+
+namespace reprieve {
+
+namespace {
+
+constexpr std::array stages{"starting", "running", "stopping", "stopped", "succeeded"};
+
+} // namespace
+
+simulated_journal::simulated_journal(const std::string& path)
+    : file_(path.empty() ? nullptr : std::fopen(path.c_str(), "a")) {}
+
+void simulated_journal::write(const entry& line) {
+  if (!file_)
+    return;
+  const nlohmann::json text{{"uid", line.uid},
+                            {"node", line.node},
+                            {"decision", line.decision},
+                            {"stage", stages[static_cast<std::size_t>(line.at)]},
+                            {"since", line.since.time_since_epoch().count()},
+                            {"runFor", line.run_for.count()},
+                            {"stopTakes", line.stop_takes.count()},
+                            {"epoch", line.epoch}};
+  std::fputs((text.dump() + "\n").c_str(), file_.get());
+  std::fflush(file_.get());
+}
+
+std::map<std::string, simulated_journal::entry> simulated_journal::read(const std::string& path) {
+  std::map<std::string, entry> newest;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    const auto text = nlohmann::json::parse(line, nullptr, false);
+    if (!text.is_object())
+      continue;
+    entry read;
+    read.uid = text.value("uid", "");
+    read.node = text.value("node", "");
+    read.decision = text.value("decision", "");
+    const auto stage_name = text.value("stage", "");
+    for (std::size_t i = 0; i < stages.size(); ++i)
+      if (stage_name == stages[i])
+        read.at = static_cast<stage>(i);
+    read.since = time_point{duration{text.value("since", std::int64_t{0})}};
+    read.run_for = duration{text.value("runFor", std::int64_t{0})};
+    read.stop_takes = duration{text.value("stopTakes", std::int64_t{0})};
+    read.epoch = text.value("epoch", revision{0});
+    newest[read.uid] = std::move(read);
+  }
+  return newest;
+}
+
+} // namespace reprieve

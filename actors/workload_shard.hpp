@@ -1,0 +1,129 @@
+#pragma once
+
+#include "actors/decision_protocol.hpp"
+#include "actors/ledger.hpp"
+#include "actors/record_table.hpp"
+#include "state/admission.hpp"
+#include "state/disruption_budget.hpp"
+#include "state/placement.hpp"
+#include "state/workload_record.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace reprieve {
+
+/// Changes of a shard's durable workloads, budgets and placements, numbered without gaps.
+struct workload_delta {
+  std::string shard;
+  std::uint64_t number = 0; ///< 1 brings everything there is
+  std::vector<std::shared_ptr<const workload_record>> changed;
+  std::vector<std::string> removed;
+  std::vector<disruption_budget> budgets;
+  std::vector<std::string> removed_budgets;
+  std::vector<placement> placements;
+  std::vector<std::string> removed_placements;
+};
+
+/// Admitted workloads, budgets and placements.
+struct put_workloads {
+  std::vector<admitted> objects;
+};
+
+/// Workloads are marked as deleting and go when their pods have gone; the rest goes at once.
+struct remove_workloads {
+  object_kind kind = object_kind::workload;
+  std::vector<std::string> names;
+};
+
+/// The workload was being deleted and none of its pods is left.
+struct forget_workload {
+  std::string name;
+};
+
+/// A pod ended by itself.
+struct slot_ended {
+  std::string workload;
+  pod_slot slot;
+  std::uint32_t incarnation = 0;
+  slot_state how = slot_state::succeeded;
+};
+
+} // namespace reprieve
+
+REPRIEVE_MESSAGE(reprieve::workload_delta)
+
+namespace reprieve {
+
+using workload_follower_actor = typed_actor<handles<void(workload_delta)>>;
+
+/// Send everything now and every change from then on.
+struct follow_workloads {
+  workload_follower_actor follower;
+};
+
+} // namespace reprieve
+
+REPRIEVE_MESSAGE(reprieve::put_workloads)
+REPRIEVE_MESSAGE(reprieve::remove_workloads)
+REPRIEVE_MESSAGE(reprieve::forget_workload)
+REPRIEVE_MESSAGE(reprieve::slot_ended)
+REPRIEVE_MESSAGE(reprieve::follow_workloads)
+
+namespace reprieve {
+
+/// Owns a slice of what should exist: workloads, and the budgets and placements that go with them.
+using workload_shard_actor = typed_actor<
+  /// Adds or changes what admission let through; answers when durable.
+  handles<absl::Status(put_workloads)>,
+  /// Begins to delete workloads, deletes the rest; answers when durable.
+  handles<absl::Status(remove_workloads)>,
+  /// Ends the deletion of a workload.
+  handles<absl::Status(forget_workload)>,
+  /// Records the end of a pod; answers when durable, so that the pod's own record may go.
+  handles<absl::Status(slot_ended)>,
+  /// Sends the follower all records, then every change.
+  handles<void(follow_workloads)>,
+  /// Votes whether the workloads are still what the plan saw.
+  handles<absl::Status(prepare<workload_part>)>,
+  /// Drops a hold whose decision did not commit.
+  handles<void(release_hold)>,
+  /// Records who goes and who comes back; answers when durable.
+  handles<absl::Status(apply_part<workload_part>)>,
+  /// Takes back what a decision did to victims that were not told; answers when durable.
+  handles<absl::Status(withdraw)>>;
+
+struct workload_shard_settings {
+  std::string shard;
+  record_table<workload_record>::map_type workloads; ///< as the store has them
+  record_table<disruption_budget>::map_type budgets;
+  record_table<placement>::map_type placements;
+  ledger_settings ledger;
+  wall_clock clock;
+};
+
+struct workload_shard_state {
+  static inline const char* name = "workload_shard";
+
+  std::string shard;
+  record_table<workload_record> workloads;
+  record_table<disruption_budget> budgets;
+  record_table<placement> placements;
+  ledger_actor ledger;
+  revision epoch = 0;
+  wall_clock clock;
+
+  std::map<std::string, std::vector<workload_part>, std::less<>> holds; ///< by decision
+  std::vector<workload_follower_actor> followers;
+  std::uint64_t deltas = 0;
+  std::uint64_t uids = 0; ///< given to workloads in this epoch
+};
+
+workload_shard_actor::behavior_type
+workload_shard(workload_shard_actor::stateful_pointer<workload_shard_state> self,
+               workload_shard_settings settings);
+
+} // namespace reprieve

@@ -1,0 +1,245 @@
+#include "apps/cli/commands.hpp"
+
+#include "apps/cli/explanation_text.hpp"
+#include "apps/cli/object_rows.hpp"
+#include "protocol/decision_text.hpp"
+#include "protocol/manifest_reader.hpp"
+#include "protocol/manifest_writer.hpp"
+#include "state/quantity.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+
+namespace reprieve::cli {
+
+namespace {
+
+int fail(int code, std::string_view message) {
+  fmt::print(stderr, "reprieve: {}\n", message);
+  return code;
+}
+
+/// What the server refused because it was asked wrongly is bad input, too.
+int fail(const absl::Status& why) {
+  return fail(absl::IsInvalidArgument(why) ? bad_input : failed, std::string(why.message()));
+}
+
+absl::StatusOr<object_kind> kind_named(const std::string& text) {
+  if (const auto kind = kind_from(text))
+    return *kind;
+  return absl::InvalidArgumentError(
+    fmt::format("'{}' is no kind of object; give node, queue, priorityclass, resourcegroup, "
+                "workload, placement, disruptionbudget or pod",
+                text));
+}
+
+/// All objects of all files, or the first error.
+absl::StatusOr<std::vector<object>> read_files(const std::vector<std::string>& files) {
+  std::vector<object> objects;
+  for (const auto& file : files) {
+    auto read = read_manifest_file(file);
+    if (!read.ok())
+      return read.status();
+    for (auto& one : *read)
+      objects.push_back(std::move(one.value));
+  }
+  return objects;
+}
+
+std::string manifest_text(const shown_object& shown, output as) {
+  const bool yaml = as == output::yaml;
+  if (const auto* w = std::get_if<workload>(&shown.what); w != nullptr && shown.workload)
+    return yaml ? write_yaml(*w, *shown.workload) : write_json(*w, *shown.workload);
+  if (const auto* q = std::get_if<queue>(&shown.what); q != nullptr && shown.queue)
+    return yaml ? write_yaml(*q, *shown.queue) : write_json(*q, *shown.queue);
+  return yaml ? write_yaml(shown.what) : write_json(shown.what);
+}
+
+/// One manifest, or all of them as one YAML stream or one JSON list.
+void print_manifests(const std::vector<shown_object>& objects, bool single, output as) {
+  std::string text;
+  if (single && objects.size() == 1) {
+    text = manifest_text(objects.front(), as);
+  } else if (as == output::yaml) {
+    for (const auto& one : objects)
+      text += (text.empty() ? "" : "---\n") + manifest_text(one, as);
+  } else {
+    for (const auto& one : objects)
+      text += (text.empty() ? "" : ",\n") + manifest_text(one, as);
+    text = "{\"apiVersion\": \"reprieve/v1\", \"kind\": \"List\", \"items\": [\n" + text + "]}\n";
+  }
+  fmt::print("{}", text);
+}
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return result;
+}
+
+std::string_view word_for(apply_outcome outcome) {
+  switch (outcome) {
+  case apply_outcome::created:
+    return "created";
+  case apply_outcome::configured:
+    return "configured";
+  case apply_outcome::unchanged:
+    break;
+  }
+  return "unchanged";
+}
+
+void print_event(const event& e) {
+  fmt::print("{}  {:<12} {}/{}  {}\n", format_time(e.at), e.type, lower(e.kind), e.name, e.message);
+}
+
+} // namespace
+
+int apply(api_client& server, const std::vector<std::string>& files, bool dry_run, output as) {
+  auto objects = read_files(files);
+  if (!objects.ok())
+    return fail(bad_input, std::string(objects.status().message()));
+  const apply_request wanted{*std::move(objects), dry_run};
+  const auto outcomes = server.apply(wanted);
+  if (!outcomes.ok())
+    return fail(outcomes.status());
+  std::string lines;
+  for (std::size_t i = 0; i < wanted.objects.size() && i < outcomes->size(); ++i) {
+    const auto& o = wanted.objects[i];
+    const auto kind = lower(to_string(kind_of(o)));
+    const auto word = word_for((*outcomes)[i]);
+    if (as == output::table)
+      lines += fmt::format("{}/{} {}{}\n", kind, name_of(o), word, dry_run ? " (dry run)" : "");
+    else if (as == output::yaml)
+      lines += fmt::format("- kind: {}\n  name: {}\n  outcome: {}\n", kind, name_of(o), word);
+    else
+      lines += fmt::format("{}  {{\"kind\": \"{}\", \"name\": \"{}\", \"outcome\": \"{}\"}}",
+                           lines.empty() ? "" : ",\n", kind, name_of(o), word);
+  }
+  fmt::print("{}", as == output::json ? "[\n" + lines + "\n]\n" : lines);
+  return done;
+}
+
+int get(api_client& server, const std::string& kind, const get_request& wanted, output as) {
+  const auto known = kind_named(kind);
+  if (!known.ok())
+    return fail(known.status());
+  auto request = wanted;
+  request.kind = *known;
+  const auto found = server.get(request);
+  if (!found.ok())
+    return fail(found.status());
+  if (as != output::table) {
+    print_manifests(*found, !wanted.name.empty(), as);
+    return done;
+  }
+  std::vector<shown_object> pods;
+  if (*known == object_kind::node || *known == object_kind::workload)
+    if (auto all = server.get({object_kind::pod, {}, wanted.resource_group, {}}); all.ok())
+      pods = *std::move(all);
+  fmt::print("{}", object_table(*known, *found, pods));
+  return done;
+}
+
+int describe(api_client& server, const std::string& kind, const std::string& name, output as) {
+  const auto known = kind_named(kind);
+  if (!known.ok())
+    return fail(known.status());
+  const auto found = server.describe({*known, name});
+  if (!found.ok())
+    return fail(found.status());
+  if (as != output::table) {
+    print_manifests({found->what}, true, as);
+    return done;
+  }
+  fmt::print("{}", manifest_text(found->what, output::yaml));
+  if (!found->pods.empty()) {
+    std::vector<shown_object> pods;
+    for (const auto& p : found->pods)
+      pods.push_back({p, {}, {}});
+    fmt::print("\nPods:\n{}", object_table(object_kind::pod, pods, {}));
+  }
+  if (!found->decisions.empty()) {
+    fmt::print("\nDecisions, newest first:\n");
+    for (const auto& d : found->decisions)
+      fmt::print("  {}  [{}]  {}\n", d.id, to_string(d.phase), d.why.summary);
+  }
+  if (!found->events.empty()) {
+    fmt::print("\nEvents:\n");
+    for (const auto& e : found->events)
+      print_event(e);
+  }
+  return done;
+}
+
+int remove(api_client& server, const std::string& kind, std::vector<std::string> names,
+           const std::vector<std::string>& files) {
+  std::vector<delete_request> requests;
+  if (!files.empty()) {
+    const auto objects = read_files(files);
+    if (!objects.ok())
+      return fail(bad_input, std::string(objects.status().message()));
+    // Users go before what they use, so in the opposite order of the file.
+    for (auto one = objects->rbegin(); one != objects->rend(); ++one)
+      requests.push_back({kind_of(*one), {name_of(*one)}});
+  } else {
+    const auto known = kind_named(kind);
+    if (!known.ok())
+      return fail(known.status());
+    requests.push_back({*known, std::move(names)});
+  }
+  for (const auto& request : requests) {
+    if (auto removed = server.remove(request); !removed.ok())
+      return fail(removed);
+    for (const auto& name : request.names)
+      fmt::print("{}/{} deleted\n", lower(to_string(request.kind)), name);
+  }
+  return done;
+}
+
+int explain(api_client& server, const std::string& subject, const std::string& name, output as) {
+  explain_request wanted;
+  if (subject == "decision")
+    wanted.decision = name;
+  else if (subject == "workload")
+    wanted.workload = name;
+  else if (subject == "pod")
+    wanted.pod = name;
+  else
+    return fail(bad_input,
+                fmt::format("'{}' can't be explained; give decision, workload or pod", subject));
+  const auto found = server.explain(wanted);
+  if (!found.ok())
+    return fail(found.status());
+  switch (as) {
+  case output::table:
+    fmt::print("{}", explanation_story(*found));
+    break;
+  case output::json:
+    fmt::print("{}", explanation_json(*found));
+    break;
+  case output::yaml:
+    fmt::print("{}", explanation_yaml(*found));
+    break;
+  }
+  return done;
+}
+
+int events(api_client& server, bool follow, output as) {
+  const auto ended = server.events(0, follow, [&](const event& e) {
+    if (as == output::table)
+      print_event(e);
+    else
+      fmt::print("{}\n", event_json(e));
+    std::fflush(stdout);
+    return true;
+  });
+  // A server that stops ends the stream; that is no fault of the call.
+  return ended.ok() || (follow && absl::IsCancelled(ended)) ? done : fail(ended);
+}
+
+} // namespace reprieve::cli

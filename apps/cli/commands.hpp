@@ -1,0 +1,27 @@
+#pragma once
+
+#include "protocol/api_client.hpp"
+#include "state/requests.hpp"
+
+#include <string>
+#include <vector>
+
+namespace reprieve::cli {
+
+/// How results are printed.
+enum class output { table, json, yaml };
+
+/// What a command ends with: done, refused by the server or not found, or bad input.
+inline constexpr int done = 0;
+inline constexpr int failed = 1;
+inline constexpr int bad_input = 2;
+
+int apply(api_client& server, const std::vector<std::string>& files, bool dry_run, output as);
+int get(api_client& server, const std::string& kind, const get_request& wanted, output as);
+int describe(api_client& server, const std::string& kind, const std::string& name, output as);
+int remove(api_client& server, const std::string& kind, std::vector<std::string> names,
+           const std::vector<std::string>& files);
+int explain(api_client& server, const std::string& subject, const std::string& name, output as);
+int events(api_client& server, bool follow, output as);
+
+} // namespace reprieve::cli

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "state/requests.hpp"
+
+#include <string>
+
+namespace reprieve {
+
+/// A decision told to a person: what, for whom, at whose cost, and why not otherwise.
+std::string decision_story(const decision& d);
+
+/// All decisions about a subject, and why it still waits.
+std::string explanation_story(const explanation& e);
+
+} // namespace reprieve

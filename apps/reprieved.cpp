@@ -1,0 +1,217 @@
+// The daemon: wires the store, the cluster, the actors and the API together.
+
+#include "actors/gateway.hpp"
+#include "actors/replica.hpp"
+#include "actors/simulated_cluster.hpp"
+#include "observability/tracing.hpp"
+#include "protocol/api_server.hpp"
+#include "state/sqlite_store.hpp"
+
+#include <CLI/CLI.hpp>
+#include <caf/scoped_actor.hpp>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+
+namespace {
+
+using namespace reprieve;
+
+struct daemon_options {
+  std::string data = "reprieve-data";
+  std::string listen = "127.0.0.1:7420";
+  std::string replica = "replica-0";
+  std::string trace = "none";
+  std::string address_file;
+  std::uint32_t node_shards = 4;
+  std::uint32_t workload_shards = 2;
+};
+
+int fail(const absl::Status& why) {
+  fmt::print(stderr, "reprieved: {}\n", std::string(why.message()));
+  return 1;
+}
+
+/// `none`, `stdout`, `file:PATH`, `otlp-grpc:ENDPOINT` or `otlp-http:ENDPOINT`.
+absl::StatusOr<tracing_options> parse_trace(const std::string& text) {
+  using exporter = tracing_options::exporter;
+  tracing_options options;
+  const auto colon = text.find(':');
+  const auto kind = text.substr(0, colon);
+  const auto rest = colon == std::string::npos ? std::string{} : text.substr(colon + 1);
+  if (kind == "none") {
+    options.to = exporter::none;
+  } else if (kind == "stdout") {
+    options.to = exporter::stdout_text;
+  } else if (kind == "file") {
+    options.to = exporter::file;
+    options.path = rest;
+  } else if (kind == "otlp-grpc") {
+    options.to = exporter::otlp_grpc;
+    options.endpoint = rest;
+  } else if (kind == "otlp-http") {
+    options.to = exporter::otlp_http;
+    options.endpoint = rest;
+  } else {
+    return absl::InvalidArgumentError(
+      fmt::format("--trace is '{}'; give none, stdout, file:PATH, otlp-grpc:ENDPOINT or "
+                  "otlp-http:ENDPOINT",
+                  text));
+  }
+  return options;
+}
+
+/// Waits for SIGINT or SIGTERM, or until `lost` says that the replica can't go on.
+class ending {
+public:
+  ending() {
+    sigset_t ends;
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGINT);
+    sigaddset(&ends, SIGTERM);
+    // Before any thread starts, so that none of them takes the signal.
+    pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+    signals_ = signalfd(-1, &ends, SFD_CLOEXEC);
+  }
+
+  ~ending() {
+    close(signals_);
+  }
+
+  ending(const ending&) = delete;
+  ending& operator=(const ending&) = delete;
+
+  void lost(const std::string& why) {
+    fmt::print(stderr, "reprieved: {}\n", why);
+    lost_ = true;
+    kill(getpid(), SIGTERM);
+  }
+
+  /// The exit code.
+  int wait() {
+    pollfd waited{signals_, POLLIN, 0};
+    while (poll(&waited, 1, -1) < 0) {
+    }
+    return lost_ ? 1 : 0;
+  }
+
+private:
+  int signals_ = -1;
+  std::atomic<bool> lost_ = false;
+};
+
+int serve(const daemon_options& options, ending& end) {
+  std::error_code created;
+  std::filesystem::create_directories(options.data, created);
+  if (created)
+    return fail(absl::UnavailableError(
+      fmt::format("can't make the data directory {}: {}; give another with --data", options.data,
+                  created.message())));
+  auto opened = sqlite_store::open(options.data);
+  if (!opened.ok())
+    return fail(opened.status());
+  const std::shared_ptr<store> behind = *std::move(opened);
+
+  caf::actor_system_config config;
+  config.set("scheduler.max-threads", std::size_t{2});
+  caf::actor_system system{config};
+  const auto clock = wall_clock::of_this_process();
+
+  simulated_cluster_settings simulated;
+  simulated.journal = options.data + "/simulated-cluster.jsonl";
+  simulated.clock = clock;
+  const cluster_actor cluster = system.spawn(simulated_cluster, simulated);
+
+  replica_settings settings;
+  settings.name = options.replica;
+  settings.address = options.listen;
+  settings.node_shards = options.node_shards;
+  settings.workload_shards = options.workload_shards;
+  settings.behind = behind;
+  settings.cluster = cluster;
+  settings.clock = clock;
+  settings.lost = [&end](const std::string& why) { end.lost(why); };
+  const auto ours = system.spawn(replica, std::move(settings));
+  const auto front = system.spawn(gateway);
+
+  caf::scoped_actor self{system};
+  absl::Status ready;
+  self->request(ours, caf::infinite, start_serving{})
+    .receive([&](const absl::Status& how) { ready = how; },
+             [&](const caf::error& error) { ready = to_status(error); });
+  const auto stop_actors = [&] {
+    self->send_exit(front, caf::exit_reason::user_shutdown);
+    self->send_exit(ours, caf::exit_reason::user_shutdown);
+    self->send_exit(cluster, caf::exit_reason::user_shutdown);
+  };
+  int code = 1;
+  if (!ready.ok()) {
+    code = fail(ready);
+  } else {
+    self->send(ours, follow_directory{front});
+    auto server = api_server::start(options.listen, system, front);
+    if (!server.ok()) {
+      code = fail(server.status());
+    } else {
+      fmt::print("reprieved {} serves on {}\n", options.replica, (*server)->address());
+      std::fflush(stdout);
+      if (!options.address_file.empty()) {
+        // Written whole and moved in place, so that a reader never sees half of it.
+        const auto fresh = options.address_file + ".new";
+        if (auto* file = std::fopen(fresh.c_str(), "w")) {
+          fmt::print(file, "{}\n", (*server)->address());
+          std::fclose(file);
+          std::rename(fresh.c_str(), options.address_file.c_str());
+        }
+      }
+      code = end.wait();
+      (*server)->stop();
+    }
+  }
+  stop_actors();
+  return code;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  daemon_options options;
+  CLI::App app{"reprieved: the Reprieve scheduler"};
+  app.add_option("--data", options.data, "directory of the embedded store")->capture_default_str();
+  app.add_option("--listen", options.listen, "address of the API; port 0 takes a free one")
+    ->capture_default_str();
+  app.add_option("--address-file", options.address_file, "file to write the API's address to");
+  app.add_option("--replica", options.replica, "name of this replica")->capture_default_str();
+  app
+    .add_option("--trace", options.trace,
+                "none, stdout, file:PATH, otlp-grpc:ENDPOINT or otlp-http:ENDPOINT")
+    ->capture_default_str();
+  app
+    .add_option("--node-shards", options.node_shards,
+                "virtual node shards of each resource group; counts when a cluster is created")
+    ->check(CLI::Range(1, 1024))
+    ->capture_default_str();
+  app
+    .add_option("--workload-shards", options.workload_shards,
+                "virtual workload shards of each resource group; likewise")
+    ->check(CLI::Range(1, 1024))
+    ->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+
+  ending end;
+  auto traced = parse_trace(options.trace);
+  if (!traced.ok())
+    return fail(traced.status());
+  traced->instance = options.replica;
+  if (auto started = start_tracing(*traced); !started.ok())
+    return fail(started);
+  const int code = serve(options, end);
+  stop_tracing();
+  return code;
+}

@@ -1,0 +1,68 @@
+#include "preemption/assembly.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace reprieve {
+
+namespace {
+
+/// Whether the seats are free already, so that nobody has to be waited for.
+bool free_now(const problem& given, const seating& found) {
+  trial now{given.view, trial::basis::free};
+  return std::ranges::all_of(found.seats, [&](const seat& one) {
+    const auto& request = given.asked.groups[one.group].request;
+    const bool fits = now.fits(one.node, request);
+    now.claim(one.node, request);
+    return fits;
+  });
+}
+
+victim victim_of(const cluster_view& view, const evicted_portion& one) {
+  victim told;
+  told.portion = view.id_of(one.portion);
+  told.priority = view.card(one.portion).priority;
+  told.violates_budget = one.pods_over_budget > 0;
+  told.work_lost = one.work_lost;
+  for (const auto p : one.pods)
+    told.pods.push_back(
+      {std::string{view.pod_uid(p)}, std::string{view.node_name(view.node_of(p))}});
+  return told;
+}
+
+} // namespace
+
+std::vector<assignment> assignments_of(const problem& given, const seating& found) {
+  auto seats = found.seats;
+  std::ranges::sort(seats, {}, [](const seat& one) { return std::pair{one.group, one.pod}; });
+  std::vector<assignment> assigned;
+  assigned.reserve(seats.size());
+  for (const auto& one : seats) {
+    auto placed = given.asked.groups[one.group].wanted->pods[one.pod];
+    placed.node = given.view.node_name(one.node);
+    placed.phase = pod_phase::nominated;
+    assigned.push_back({std::move(placed)});
+  }
+  return assigned;
+}
+
+plan plan_of(const problem& given, const explainer& explain, const attempt& chosen) {
+  plan made;
+  made.assignments = assignments_of(given, chosen.found);
+  made.scored = chosen.scored;
+  made.why.threshold = chosen.threshold;
+  made.why.summary = explain.summary_of(chosen);
+  const auto used = nodes_of(chosen.found);
+  for (const auto& one : chosen.victims) {
+    auto told = victim_of(given.view, one);
+    told.reason = explain.why_victim(used, one);
+    made.victims.push_back(std::move(told));
+  }
+  if (!made.victims.empty())
+    made.result = plan::outcome::preempts;
+  else
+    made.result = free_now(given, chosen.found) ? plan::outcome::placed : plan::outcome::waits;
+  return made;
+}
+
+} // namespace reprieve

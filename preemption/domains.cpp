@@ -1,0 +1,66 @@
+#include "preemption/domains.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace reprieve {
+
+namespace {
+
+/// The node's domain, such as `zone=a,rack=7`, or nothing where a key is not among its labels.
+std::optional<std::string> domain_of(const node& n, const std::vector<std::string>& keys) {
+  std::string name;
+  for (const auto& key : keys) {
+    const auto label = n.labels.find(key);
+    if (label == n.labels.end())
+      return std::nullopt;
+    name += fmt::format("{}{}={}", name.empty() ? "" : ",", key, label->second);
+  }
+  return name;
+}
+
+} // namespace
+
+std::vector<std::string> topology_keys_of(const preemptor& who) {
+  std::vector<std::string> keys;
+  for (const auto& group : who.groups)
+    for (const auto& key : group.topology_keys)
+      if (std::ranges::find(keys, key) == keys.end())
+        keys.push_back(key);
+  return keys;
+}
+
+domain_set domain_set::single_nodes(const problem& given) {
+  const auto& view = given.view;
+  domain_set set;
+  for (node_row n = 0; n < view.node_rows(); ++n)
+    if (view.present(n) && given.filter.suits_any_group(n))
+      set.single_nodes_.push_back(n);
+  set.domains_.reserve(set.single_nodes_.size());
+  for (const auto& n : set.single_nodes_)
+    set.domains_.push_back({view.node_name(n), {&n, 1}});
+  return set;
+}
+
+domain_set domain_set::for_gang(const problem& given) {
+  const auto& view = given.view;
+  const auto keys = topology_keys_of(given.who);
+  domain_set set;
+  auto* whole = keys.empty() ? &set.named_[given.settings.group.name] : nullptr;
+  for (node_row n = 0; n < view.node_rows(); ++n) {
+    if (!view.present(n) || !given.filter.suits_any_group(n))
+      continue;
+    if (whole != nullptr)
+      whole->push_back(n);
+    else if (auto name = domain_of(view.node_at(n), keys))
+      set.named_[*std::move(name)].push_back(n);
+  }
+  for (const auto& [name, nodes] : set.named_)
+    if (!nodes.empty())
+      set.domains_.push_back({name, nodes});
+  return set;
+}
+
+} // namespace reprieve

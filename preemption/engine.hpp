@@ -1,0 +1,15 @@
+#pragma once
+
+#include "preemption/plan.hpp"
+#include "preemption/preemptor.hpp"
+
+namespace reprieve {
+
+/// Places the preemptor in what is free now, without victims: the allocation stage.
+plan place(const cluster_view& view, const preemptor& who, const plan_settings& settings);
+
+/// Places the preemptor, with victims where it can't be had without (DESIGN 3.1). Pure: the same
+/// view, preemptor and settings give the same plan.
+plan decide(const cluster_view& view, const preemptor& who, const plan_settings& settings);
+
+} // namespace reprieve

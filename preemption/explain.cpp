@@ -1,0 +1,208 @@
+#include "preemption/explain.hpp"
+
+#include "state/quantity.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+namespace reprieve {
+
+namespace {
+
+/// `1 pod`, `3 pods`.
+std::string counted(std::size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+/// The first few names, and how many more there are.
+std::string listed(const std::set<std::string_view>& names) {
+  constexpr std::size_t most = 3;
+  const auto last =
+    std::next(names.begin(), static_cast<std::ptrdiff_t>(std::min(most, names.size())));
+  auto text = fmt::format("{}", fmt::join(names.begin(), last, ", "));
+  if (names.size() > most)
+    text += fmt::format(" and {}", counted(names.size() - most, "other node"));
+  return text;
+}
+
+/// One pod of every portion with pods on the nodes, most important portion first.
+std::vector<pod_row> one_of_each_portion(const cluster_view& view, auto&& nodes) {
+  std::vector<pod_row> found;
+  for (const auto n : nodes)
+    found.insert(found.end(), view.pods_on(n).begin(), view.pods_on(n).end());
+  const auto portion = [&](pod_row p) { return view.portion_of(p); };
+  std::ranges::sort(
+    found, [&](portion_row a, portion_row b) { return view.more_important(a, b); }, portion);
+  found.erase(std::ranges::unique(found, {}, portion).begin(), found.end());
+  return found;
+}
+
+std::string_view why_unsuitable(suitability s) {
+  switch (s) {
+  case suitability::not_usable:
+    return "not ready or closed for new pods";
+  case suitability::other_node:
+    return "not the required node";
+  case suitability::not_selected:
+    return "not matching the node selector";
+  case suitability::not_tolerated:
+    return "tainted without a toleration";
+  case suitability::no_topology:
+    return "without one of the topology labels";
+  case suitability::too_small:
+    return "too small even when empty";
+  case suitability::unknown:
+  case suitability::suitable:
+    break;
+  }
+  return "suitable";
+}
+
+} // namespace
+
+std::string explainer::preemptor_name() const {
+  return fmt::format("{} (priority {})", who_.workload, who_.priority);
+}
+
+void explainer::tell_unsuitable_nodes(std::vector<domain_outcome>& domains) const {
+  for (node_row n = 0; n < view_.node_rows(); ++n)
+    if (view_.present(n) && !filter_.suits_any_group(n)) {
+      auto& outcome = domains.emplace_back();
+      outcome.domain = view_.node_name(n);
+      outcome.reason = why_unsuitable(filter_.of(0, n));
+    }
+}
+
+std::string explainer::why_no_node() const {
+  for (std::size_t g = 0; g < asked_.groups.size(); ++g) {
+    const auto counts = count_nodes(view_, filter_, g);
+    if (counts[suitability::suitable] > 0)
+      continue;
+    std::vector<std::string> parts;
+    for (std::size_t s = 0; s < counts.size(); ++s)
+      if (counts[s] > 0)
+        parts.push_back(
+          fmt::format("{} {}", counts[s], why_unsuitable(static_cast<suitability>(s))));
+    return fmt::format("no node suits group {}: of {}, {}", asked_.groups[g].wanted->name,
+                       counted(view_.node_count(), "node"), fmt::join(parts, ", "));
+  }
+  return "no node has all topology labels";
+}
+
+std::string explainer::why_infeasible(const attempt& tried) const {
+  if (tried.too_many_victims)
+    return fmt::format("needs {} and a decision may have {}",
+                       counted(tried.victims.size(), "victim"),
+                       settings_.group.limits.victims_per_decision.value_or(0));
+  const auto& lacking = *tried.lacking;
+  const auto& group = asked_.groups[lacking.group];
+  if (lacking.nearest == no_row)
+    return fmt::format("no node of it suits group {}", group.wanted->name);
+  const auto resource = view_.resource_name(lacking.resource);
+  return fmt::format(
+    "short of {} {} even with all candidates gone: {} of {} find no room, the nearest on {}",
+    format_quantity(lacking.by, resource), resource, lacking.pods,
+    counted(group.needed, "needed pod"), view_.node_name(lacking.nearest));
+}
+
+std::string explainer::why_victim(const std::set<node_row>& used,
+                                  const evicted_portion& one) const {
+  return fmt::format("its priority {} is below {} and {} does not fit on {} beside it{}",
+                     view_.card(one.portion).priority, who_.priority, who_.workload,
+                     shared_nodes(used, one.portion),
+                     one.pods_over_budget > 0 ? "; this exceeds a disruption budget" : "");
+}
+
+std::string explainer::why_passed_over(standing s, const portion_card& card) const {
+  switch (s) {
+  case standing::at_or_above:
+    return fmt::format("its priority {} is not below {}", card.priority, who_.priority);
+  case standing::daemon:
+    return "daemon pods are never victims";
+  case standing::protected_member:
+    return card.group ? "one of its pods is protected, and it goes whole or not at all"
+                      : "it is a protected member of its group";
+  case standing::too_young:
+    return fmt::format("has run for {}, less than the minimum runtime of {}",
+                       format_duration(settings_.now - card.earliest_start),
+                       format_duration(settings_.group.limits.minimum_runtime));
+  case standing::opted_out:
+    return "has opted out of preemption";
+  case standing::candidate:
+    break;
+  }
+  return "may go";
+}
+
+std::string explainer::why_reprieved(const attempt& chosen, const std::set<node_row>& used,
+                                     portion_row p) const {
+  const auto fits = fmt::format("still fits on {} beside {}", shared_nodes(used, p), who_.workload);
+  if (chosen.kept_for_budgets.contains(p))
+    return "a disruption budget counts on it, and it " + fits;
+  const auto priority = view_.card(p).priority;
+  if (chosen.threshold && priority > *chosen.threshold)
+    return fmt::format("its priority {} is above the threshold {}", priority, *chosen.threshold);
+  return fits;
+}
+
+std::string explainer::shared_nodes(const std::set<node_row>& used, portion_row p) const {
+  std::set<std::string_view> names;
+  for (const auto one : view_.pods_of(p))
+    if (used.contains(view_.node_of(one)))
+      names.insert(view_.node_name(view_.node_of(one)));
+  return listed(names);
+}
+
+void explainer::tell_who_stays(const candidate_rules& rules, const attempt& chosen,
+                               reasoning& why) const {
+  const auto used = nodes_of(chosen.found);
+  std::set<portion_row> victims;
+  for (const auto& one : chosen.victims)
+    victims.insert(one.portion);
+  for (const auto p : one_of_each_portion(view_, used)) {
+    const auto portion = view_.portion_of(p);
+    if (victims.contains(portion))
+      continue;
+    const auto card = view_.card(portion);
+    if (const auto s = rules.of(p); s == standing::candidate)
+      why.reprieved.push_back(
+        {view_.id_of(portion), card.priority, why_reprieved(chosen, used, portion)});
+    else
+      why.passed_over.push_back({view_.id_of(portion), card.priority, why_passed_over(s, card)});
+  }
+}
+
+void explainer::tell_who_may_not_go(const candidate_rules& rules, const domain& where,
+                                    reasoning& why) const {
+  for (const auto p : one_of_each_portion(view_, where.nodes)) {
+    const auto s = rules.of(p);
+    if (s == standing::candidate || (s == standing::at_or_above && where.nodes.size() > 1))
+      continue;
+    const auto portion = view_.portion_of(p);
+    const auto card = view_.card(portion);
+    why.passed_over.push_back({view_.id_of(portion), card.priority, why_passed_over(s, card)});
+  }
+}
+
+std::string explainer::summary_of_seats(const seating& found) const {
+  return fmt::format("{} gets {} on {}", preemptor_name(), counted(found.seats.size(), "pod"),
+                     counted(nodes_of(found).size(), "node"));
+}
+
+std::string explainer::summary_of(const attempt& chosen) const {
+  if (chosen.victims.empty())
+    return summary_of_seats(chosen.found) + "; nobody goes";
+  const auto highest = view_.card(chosen.victims.front().portion).priority;
+  const auto lowest = view_.card(chosen.victims.back().portion).priority;
+  const auto range =
+    lowest == highest ? fmt::format("{}", highest) : fmt::format("{} to {}", lowest, highest);
+  return fmt::format("{}; {} of priority {} {}; nothing above priority {} was touched",
+                     summary_of_seats(chosen.found), counted(chosen.victims.size(), "portion"),
+                     range, chosen.victims.size() == 1 ? "goes" : "go", highest);
+}
+
+} // namespace reprieve

@@ -1,0 +1,51 @@
+#pragma once
+
+#include "preemption/attempt.hpp"
+#include "preemption/candidates.hpp"
+
+#include <set>
+#include <string>
+
+namespace reprieve {
+
+/// Turns what a search found into sentences for users.
+class explainer {
+public:
+  explicit explainer(const problem& given)
+      : view_(given.view), who_(given.who), asked_(given.asked), filter_(given.filter),
+        settings_(given.settings) {}
+
+  /// Such as `train-b (priority 100)`.
+  std::string preemptor_name() const;
+
+  /// Adds the nodes that no pod of a lone preemptor may run on.
+  void tell_unsuitable_nodes(std::vector<domain_outcome>& domains) const;
+  /// Why nothing suits a group: how many nodes there are, and what keeps the pods off them.
+  std::string why_no_node() const;
+  std::string why_infeasible(const attempt& tried) const;
+  std::string why_victim(const std::set<node_row>& used, const evicted_portion& one) const;
+
+  /// Who stays on the preemptor's nodes although it could have gone, and who never could.
+  void tell_who_stays(const candidate_rules& rules, const attempt& chosen, reasoning& why) const;
+  /// Who may not go in a domain that has too little room without; on a single node also those who
+  /// are too important, which are too many to name otherwise.
+  void tell_who_may_not_go(const candidate_rules& rules, const domain& where, reasoning& why) const;
+
+  std::string summary_of_seats(const seating& found) const;
+  std::string summary_of(const attempt& chosen) const;
+
+private:
+  std::string why_passed_over(standing s, const portion_card& card) const;
+  std::string why_reprieved(const attempt& chosen, const std::set<node_row>& used,
+                            portion_row p) const;
+  /// The nodes among those used by the preemptor that the portion is on.
+  std::string shared_nodes(const std::set<node_row>& used, portion_row p) const;
+
+  const cluster_view& view_;
+  const preemptor& who_;
+  const demand& asked_;
+  const node_filter& filter_;
+  const plan_settings& settings_;
+};
+
+} // namespace reprieve

@@ -1,0 +1,88 @@
+#include "preemption/pending.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace reprieve {
+
+namespace {
+
+wanted_group group_of(const pod_group& group, std::vector<pod> pods, std::int32_t needed) {
+  wanted_group wanted;
+  wanted.name = group.name;
+  wanted.pods = std::move(pods);
+  wanted.needed = needed;
+  wanted.node_selector = group.pods.node_selector;
+  wanted.tolerations = group.pods.tolerations;
+  wanted.topology_keys = group.topology_keys;
+  wanted.required_node = group.required_node;
+  return wanted;
+}
+
+preemptor unit_of(const workload_record& record, const resolved_priority& with, bool gang) {
+  preemptor unit;
+  unit.workload = record.spec.name;
+  unit.priority = with.priority;
+  unit.may_preempt = with.may_preempt;
+  unit.gang = gang;
+  return unit;
+}
+
+} // namespace
+
+std::vector<preemptor> lacking_units(const workload_record& record,
+                                     const std::function<bool(const std::string&)>& stands) {
+  struct replica_need {
+    std::vector<pod> lacking;
+    std::int32_t standing = 0;
+  };
+  const auto& spec = record.spec;
+  std::map<std::pair<std::int32_t, std::size_t>, replica_need> needs; // by replica, then group
+  for (const auto& slot : wanted_slots(record)) {
+    auto& need = needs[{slot.replica, slot.group}];
+    auto wanted =
+        pod_at(spec, record.status, slot.group, slot.replica, slot.index, slot.incarnation);
+    if (stands(wanted.uid))
+      ++need.standing;
+    else
+      need.lacking.push_back(std::move(wanted));
+  }
+  std::vector<preemptor> units;
+  std::map<std::int32_t, preemptor> gangs; // by replica
+  for (auto& [where, need] : needs) {
+    const auto& [replica, position] = where;
+    const auto& group = spec.groups[position];
+    const auto& priority = record.status.by_group[position];
+    if (need.lacking.empty())
+      continue;
+    if (group.is_gang() && need.standing < *group.min_count) {
+      auto [gang, fresh] = gangs.try_emplace(replica, unit_of(record, priority, true));
+      // Groups of one gang go together, so the least of their priorities speaks for all.
+      gang->second.priority = std::min(gang->second.priority, priority.priority);
+      gang->second.may_preempt = gang->second.may_preempt && priority.may_preempt;
+      gang->second.groups.push_back(
+          group_of(group, std::move(need.lacking), *group.min_count - need.standing));
+      continue;
+    }
+    for (auto& alone : need.lacking) {
+      auto unit = unit_of(record, priority, false);
+      unit.groups.push_back(group_of(group, {std::move(alone)}, 1));
+      units.push_back(std::move(unit));
+    }
+  }
+  std::vector<preemptor> ordered;
+  for (auto& [replica, gang] : gangs)
+    ordered.push_back(std::move(gang));
+  std::move(units.begin(), units.end(), std::back_inserter(ordered));
+  return ordered;
+}
+
+bool served_before(const workload_record& a, const workload_record& b) {
+  if (a.status.resolved.priority != b.status.resolved.priority)
+    return a.status.resolved.priority > b.status.resolved.priority;
+  if (a.status.submitted != b.status.submitted)
+    return a.status.submitted < b.status.submitted;
+  return a.spec.name < b.spec.name;
+}
+
+} // namespace reprieve

@@ -1,0 +1,50 @@
+#include "preemption/preemptor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace reprieve {
+
+namespace {
+
+constexpr std::string_view allow_preemption_label = "reprieve/allow-preemption";
+constexpr std::string_view owner_annotation = "reprieve/owner";
+
+std::string_view value_of(const string_map& pairs, std::string_view key) {
+  const auto found = pairs.find(key);
+  return found == pairs.end() ? std::string_view{} : std::string_view{found->second};
+}
+
+} // namespace
+
+pod pod_at(const workload& w, const workload_status& status, std::size_t group,
+           std::int32_t replica, std::int32_t index, std::uint32_t incarnation) {
+  const auto& from = w.groups[group];
+  pod made;
+  made.name = fmt::format("{}-{}-{}-{}", w.name, from.name, replica, index);
+  made.uid = fmt::format("{}.{}.{}", made.name, status.uid, incarnation);
+  made.workload = w.name;
+  made.group = from.name;
+  made.replica = replica;
+  made.index = index;
+  made.incarnation = incarnation;
+  made.requests = from.pods.requests;
+  made.labels = from.pods.labels;
+  made.annotations = from.pods.annotations;
+  made.disruption = from.disruption;
+  made.own_priority = from.pods.priority;
+  made.priority = status.by_group[group].preemption_priority;
+  made.daemon = !from.required_node.empty();
+  made.opted_out = value_of(from.pods.labels, allow_preemption_label) == "false";
+  made.protected_member =
+    std::ranges::find(from.protected_members, index) != from.protected_members.end();
+  made.owner = value_of(from.pods.annotations, owner_annotation);
+  made.checkpointed = w.checkpoint.last;
+  made.grace_period = w.grace_period;
+  made.checkpoint_time = w.checkpoint.supported ? w.checkpoint.time_needed : duration{0};
+  return made;
+}
+
+} // namespace reprieve

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "state/pod.hpp"
+#include "state/workload.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace reprieve {
+
+/// Pods of one template that ask for room together.
+struct wanted_group {
+  std::string name;
+  std::vector<pod> pods;   ///< as they will stand in a node record, without a node
+  std::int32_t needed = 0; ///< how many of them must have a place
+  string_map node_selector;
+  std::vector<toleration> tolerations;
+  std::vector<std::string> topology_keys; ///< outermost first
+  std::string required_node;
+};
+
+/// What is placed as one: a lone pod, or replica k of every gang group of a workload, so that
+/// groups of different templates start together or not at all.
+struct preemptor {
+  std::string workload;
+  std::int32_t priority = 0; ///< its scheduling priority
+  bool may_preempt = true;
+  bool gang = false; ///< false for a lone pod, which tries node by node
+  std::vector<wanted_group> groups;
+};
+
+/// The pod of `w` at a slot, as it will stand in a node record once it has a node.
+pod pod_at(const workload& w, const workload_status& status, std::size_t group,
+           std::int32_t replica, std::int32_t index, std::uint32_t incarnation);
+
+} // namespace reprieve

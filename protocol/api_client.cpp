@@ -1,0 +1,111 @@
+#include "protocol/api_client.hpp"
+
+#include "protocol/convert_requests.hpp"
+
+#include <fmt/format.h>
+#include <grpcpp/grpcpp.h>
+#include <reprieve/v1/api.grpc.pb.h>
+
+namespace reprieve {
+
+struct api_client::connection {
+  std::string address;
+  std::unique_ptr<v1::Reprieve::Stub> stub;
+
+  absl::Status to_status(const grpc::Status& answer) const {
+    if (answer.ok())
+      return absl::OkStatus();
+    if (answer.error_code() == grpc::StatusCode::UNAVAILABLE
+        && answer.error_message().find("connect") != std::string::npos)
+      return absl::UnavailableError(fmt::format(
+        "no server answers at {}; start reprieved, or give its address with --server", address));
+    return {static_cast<absl::StatusCode>(answer.error_code()), answer.error_message()};
+  }
+
+  /// One call of the stub; an answer that came goes through `convert`.
+  template <class Response, class Call, class Request, class Convert>
+  auto call(Call method, const Request& wanted, Convert convert)
+    -> decltype(convert(std::declval<const Response&>())) {
+    constexpr std::chrono::seconds patience{30};
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + patience);
+    Response response;
+    const auto answer = (stub.get()->*method)(&context, to_proto(wanted), &response);
+    if (!answer.ok())
+      return to_status(answer);
+    return convert(response);
+  }
+};
+
+api_client::api_client(const std::string& address) : connection_(std::make_unique<connection>()) {
+  constexpr int most_message_bytes = 256 << 20;
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(most_message_bytes);
+  connection_->address = address;
+  connection_->stub = v1::Reprieve::NewStub(
+    grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments));
+}
+
+api_client::~api_client() = default;
+api_client::api_client(api_client&&) noexcept = default;
+api_client& api_client::operator=(api_client&&) noexcept = default;
+
+apply_result api_client::apply(const apply_request& wanted) {
+  return connection_->call<v1::ApplyResponse>(
+    &v1::Reprieve::Stub::Apply, wanted,
+    [](const v1::ApplyResponse& answer) { return from_proto(answer); });
+}
+
+get_result api_client::get(const get_request& wanted) {
+  return connection_->call<v1::GetResponse>(&v1::Reprieve::Stub::Get, wanted,
+                                            [](const v1::GetResponse& answer) -> get_result {
+                                              std::vector<shown_object> found;
+                                              for (const auto& one : answer.objects()) {
+                                                auto shown = shown_from_proto(one);
+                                                if (!shown.ok())
+                                                  return shown.status();
+                                                found.push_back(*std::move(shown));
+                                              }
+                                              return found;
+                                            });
+}
+
+describe_result api_client::describe(const describe_request& wanted) {
+  return connection_->call<v1::DescribeResponse>(
+    &v1::Reprieve::Stub::Describe, wanted,
+    [](const v1::DescribeResponse& answer) { return from_proto(answer); });
+}
+
+absl::Status api_client::remove(const delete_request& wanted) {
+  return connection_->call<v1::DeleteResponse>(
+    &v1::Reprieve::Stub::Delete, wanted,
+    [](const v1::DeleteResponse&) { return absl::OkStatus(); });
+}
+
+explain_result api_client::explain(const explain_request& wanted) {
+  return connection_->call<v1::ExplainResponse>(
+    &v1::Reprieve::Stub::Explain, wanted,
+    [](const v1::ExplainResponse& answer) { return from_proto(answer); });
+}
+
+absl::Status api_client::events(std::int64_t after, bool follow,
+                                const std::function<bool(const event&)>& each) {
+  v1::EventsRequest wanted;
+  wanted.set_since_sequence(after);
+  wanted.set_follow(follow);
+  grpc::ClientContext context;
+  const auto stream = connection_->stub->Events(&context, wanted);
+  v1::Event next;
+  while (stream->Read(&next)) {
+    const auto seen = from_proto(next);
+    if (!seen.ok())
+      return seen.status();
+    if (!each(*seen)) {
+      context.TryCancel();
+      return absl::OkStatus();
+    }
+  }
+  return connection_->to_status(stream->Finish());
+}
+
+} // namespace reprieve

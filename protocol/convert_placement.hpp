@@ -1,0 +1,13 @@
+#pragma once
+
+#include "state/placement.hpp"
+
+#include <absl/status/statusor.h>
+#include <reprieve/v1/model.pb.h>
+
+namespace reprieve {
+
+v1::Placement to_proto(const placement& from);
+absl::StatusOr<placement> from_proto(const v1::Placement& from);
+
+} // namespace reprieve

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "state/pod.hpp"
+
+#include <absl/status/statusor.h>
+#include <reprieve/v1/model.pb.h>
+
+namespace reprieve {
+
+v1::PodPhase to_proto(pod_phase value);
+absl::StatusOr<pod_phase> from_proto(v1::PodPhase value);
+
+v1::PortionId to_proto(const portion_id& from);
+absl::StatusOr<portion_id> from_proto(const v1::PortionId& from);
+
+v1::Pod to_proto(const pod& from);
+absl::StatusOr<pod> from_proto(const v1::Pod& from);
+
+} // namespace reprieve

@@ -1,0 +1,15 @@
+# Manifests in YAML and JSON, read and written.
+find_package(yaml-cpp REQUIRED)
+reprieve_library(reprieve_manifest
+  SOURCES
+    manifest_emitter.cpp
+    manifest_parser.cpp
+    manifest_reader.cpp
+    manifest_scalar.cpp
+    manifest_tree.cpp
+    manifest_writer.cpp
+    nearest_name.cpp
+    utf8.cpp
+  LINK reprieve_state
+  # The package calls its target one name before 0.8 and the other after.
+  PRIVATE_LINK $<IF:$<TARGET_EXISTS:yaml-cpp::yaml-cpp>,yaml-cpp::yaml-cpp,yaml-cpp>)

@@ -1,0 +1,62 @@
+#pragma once
+
+#include "state/node.hpp"
+#include "state/pod.hpp"
+#include "state/priority_class.hpp"
+#include "state/resource_group.hpp"
+#include "state/workload.hpp"
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+#include <type_traits>
+
+namespace reprieve {
+
+/// How manifests spell the values of an enum, in the order in which it declares them.
+template <class Enum>
+inline constexpr std::array<std::string_view, 0> words_of{};
+
+template <>
+inline constexpr std::array<std::string_view, 2> words_of<taint_effect>{"NoSchedule", "NoExecute"};
+
+template <>
+inline constexpr std::array<std::string_view, 2> words_of<preemption_policy>{"PreemptLowerPriority",
+                                                                             "Never"};
+
+template <>
+inline constexpr std::array<std::string_view, 3> words_of<group_policy>{"WorkloadAware",
+                                                                        "Lifecycle", "Sessions"};
+
+template <>
+inline constexpr std::array<std::string_view, 2> words_of<preemption_order>{"oldest", "newest"};
+
+template <>
+inline constexpr std::array<std::string_view, 2> words_of<victim_strategy>{"single", "multiple"};
+
+template <>
+inline constexpr std::array<std::string_view, 2> words_of<minimise>{"pods", "work"};
+
+template <>
+inline constexpr std::array<std::string_view, 5> words_of<workload_kind>{
+  "batch", "inference", "interactive", "daemon", "deployment"};
+
+template <>
+inline constexpr std::array<std::string_view, 2> words_of<disruption_mode>{"Pod", "PodGroup"};
+
+template <>
+inline constexpr std::array<std::string_view, 3> words_of<resume_policy>{"ByKind", "Always",
+                                                                         "Never"};
+
+template <>
+inline constexpr std::array<std::string_view, 8> words_of<pod_phase>{
+  "Pending", "Nominated", "Bound", "Running", "Surplus", "Terminating", "ForceDeleting", "Gone"};
+
+/// The word for `value`.
+template <class Enum>
+requires std::is_enum_v<Enum>
+constexpr std::string_view word_for(Enum value) {
+  return words_of<Enum>[static_cast<std::size_t>(value)];
+}
+
+} // namespace reprieve

@@ -1,0 +1,281 @@
+#include "protocol/records.hpp"
+
+#include "protocol/convert_decision.hpp"
+#include "protocol/convert_disruption_budget.hpp"
+#include "protocol/convert_fields.hpp"
+#include "protocol/convert_node.hpp"
+#include "protocol/convert_placement.hpp"
+#include "protocol/convert_pod.hpp"
+#include "protocol/convert_priority_class.hpp"
+#include "protocol/convert_queue.hpp"
+#include "protocol/convert_reasoning.hpp"
+#include "protocol/convert_resource_group.hpp"
+#include "protocol/convert_workload.hpp"
+#include "protocol/convert_workload_status.hpp"
+
+#include <reprieve/v1/records.pb.h>
+
+#include <set>
+
+namespace reprieve {
+
+namespace {
+
+/// The message in the bytes, or that they are none.
+template <class Message>
+absl::StatusOr<Message> parse(std::string_view bytes) {
+  Message message;
+  if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+    return absl::DataLossError(message.GetTypeName() + " expected, other bytes found");
+  return message;
+}
+
+constexpr enum_table<slot_state, v1::SlotState, 4> slot_states{{
+  {slot_state::wanted, v1::SLOT_STATE_WANTED},
+  {slot_state::stopped, v1::SLOT_STATE_STOPPED},
+  {slot_state::succeeded, v1::SLOT_STATE_SUCCEEDED},
+  {slot_state::failed, v1::SLOT_STATE_FAILED},
+}};
+
+} // namespace
+
+static v1::SlotRecord to_proto(const slot_record& from) {
+  v1::SlotRecord to;
+  to.set_group(from.slot.group);
+  to.set_replica(from.slot.replica);
+  to.set_index(from.slot.index);
+  to.set_incarnation(from.incarnation);
+  to.set_state(slot_states.to_message(from.state));
+  to.set_decision(from.decision);
+  return to;
+}
+
+static absl::StatusOr<slot_record> from_proto(const v1::SlotRecord& from) {
+  const auto state = slot_states.from_message(from.state());
+  if (!state.ok())
+    return state.status();
+  return slot_record{
+    {from.group(), from.replica(), from.index()}, from.incarnation(), *state, from.decision()};
+}
+
+/// A record that is one message of the model by itself.
+template <class Message, class Record>
+static absl::StatusOr<Record> decode_message(std::string_view bytes) {
+  const auto message = parse<Message>(bytes);
+  if (!message.ok())
+    return message.status();
+  return from_proto(*message);
+}
+
+decision_head head_of(const decision& d, std::uint32_t chunks) {
+  std::set<std::string> evicted;
+  for (const auto& one : d.victims)
+    evicted.insert(one.portion.workload);
+  return {d, chunks, {evicted.begin(), evicted.end()}};
+}
+
+std::string encode(const schema_record& r) {
+  v1::SchemaRecord to;
+  to.set_version(r.version);
+  to.set_cluster_id(r.cluster);
+  to.set_created(to_nanoseconds(r.created));
+  to.set_node_shards(static_cast<std::int32_t>(r.node_shards));
+  to.set_workload_shards(static_cast<std::int32_t>(r.workload_shards));
+  return to.SerializeAsString();
+}
+
+template <>
+absl::StatusOr<schema_record> decode(std::string_view bytes) {
+  const auto from = parse<v1::SchemaRecord>(bytes);
+  if (!from.ok())
+    return from.status();
+  return schema_record{from->version(), from->cluster_id(), time_point{duration{from->created()}},
+                       static_cast<std::uint32_t>(from->node_shards()),
+                       static_cast<std::uint32_t>(from->workload_shards())};
+}
+
+std::string encode(const owner_record& r) {
+  v1::OwnerRecord to;
+  to.set_replica(r.replica);
+  to.set_address(r.address);
+  to.set_started(to_nanoseconds(r.started));
+  for (const auto& group : r.groups)
+    to.add_groups(group);
+  return to.SerializeAsString();
+}
+
+template <>
+absl::StatusOr<owner_record> decode(std::string_view bytes) {
+  const auto from = parse<v1::OwnerRecord>(bytes);
+  if (!from.ok())
+    return from.status();
+  return owner_record{from->replica(),
+                      from->address(),
+                      time_point{duration{from->started()}},
+                      {from->groups().begin(), from->groups().end()}};
+}
+
+std::string encode(const sequence_record& r) {
+  v1::SequenceRecord to;
+  to.set_number(r.number);
+  to.set_writer(r.writer);
+  return to.SerializeAsString();
+}
+
+template <>
+absl::StatusOr<sequence_record> decode(std::string_view bytes) {
+  const auto from = parse<v1::SequenceRecord>(bytes);
+  if (!from.ok())
+    return from.status();
+  return sequence_record{from->number(), from->writer()};
+}
+
+std::string encode(const node_record& r) {
+  v1::NodeRecord to;
+  *to.mutable_node() = to_proto(r.spec);
+  write_all(r.pods, *to.mutable_pods());
+  return to.SerializeAsString();
+}
+
+template <>
+absl::StatusOr<node_record> decode(std::string_view bytes) {
+  const auto from = parse<v1::NodeRecord>(bytes);
+  if (!from.ok())
+    return from.status();
+  field_reader read;
+  node_record to;
+  read.one("node", from->node(), to.spec, from_proto);
+  read.all("pods", from->pods(), to.pods, from_proto);
+  return read.result(std::move(to));
+}
+
+std::string encode(const workload_record& r) {
+  v1::WorkloadRecord to;
+  *to.mutable_workload() = to_proto(r.spec);
+  *to.mutable_status() = to_proto(r.status);
+  write_all(r.slots, *to.mutable_slots());
+  to.set_deleting(r.deleting);
+  return to.SerializeAsString();
+}
+
+template <>
+absl::StatusOr<workload_record> decode(std::string_view bytes) {
+  const auto from = parse<v1::WorkloadRecord>(bytes);
+  if (!from.ok())
+    return from.status();
+  field_reader read;
+  workload_record to;
+  read.one("workload", from->workload(), to.spec, from_proto);
+  read.one("status", from->status(), to.status, from_proto);
+  read.all("slots", from->slots(), to.slots, from_proto);
+  to.deleting = from->deleting();
+  return read.result(std::move(to));
+}
+
+std::string encode(const disruption_budget& r) {
+  v1::BudgetRecord to;
+  *to.mutable_budget() = to_proto(r);
+  return to.SerializeAsString();
+}
+
+template <>
+absl::StatusOr<disruption_budget> decode(std::string_view bytes) {
+  const auto from = parse<v1::BudgetRecord>(bytes);
+  if (!from.ok())
+    return from.status();
+  return from_proto(from->budget());
+}
+
+std::string encode(const queue& r) {
+  v1::QueueRecord to;
+  *to.mutable_queue() = to_proto(r);
+  return to.SerializeAsString();
+}
+
+template <>
+absl::StatusOr<queue> decode(std::string_view bytes) {
+  const auto from = parse<v1::QueueRecord>(bytes);
+  if (!from.ok())
+    return from.status();
+  return from_proto(from->queue());
+}
+
+std::string encode(const placement& r) {
+  return to_proto(r).SerializeAsString();
+}
+
+template <>
+absl::StatusOr<placement> decode(std::string_view bytes) {
+  return decode_message<v1::Placement, placement>(bytes);
+}
+
+std::string encode(const priority_class& r) {
+  return to_proto(r).SerializeAsString();
+}
+
+template <>
+absl::StatusOr<priority_class> decode(std::string_view bytes) {
+  return decode_message<v1::PriorityClass, priority_class>(bytes);
+}
+
+std::string encode(const resource_group& r) {
+  return to_proto(r).SerializeAsString();
+}
+
+template <>
+absl::StatusOr<resource_group> decode(std::string_view bytes) {
+  return decode_message<v1::ResourceGroup, resource_group>(bytes);
+}
+
+std::string encode(const decision_head& r) {
+  auto to = to_head(r.summary);
+  to.set_chunks(static_cast<std::int32_t>(r.chunks));
+  for (const auto& workload : r.evicted)
+    to.add_evicted_workloads(workload);
+  return to.SerializeAsString();
+}
+
+template <>
+absl::StatusOr<decision_head> decode(std::string_view bytes) {
+  const auto from = parse<v1::DecisionHead>(bytes);
+  if (!from.ok())
+    return from.status();
+  auto summary = from_proto(*from);
+  if (!summary.ok())
+    return summary.status();
+  return decision_head{*std::move(summary),
+                       static_cast<std::uint32_t>(from->chunks()),
+                       {from->evicted_workloads().begin(), from->evicted_workloads().end()}};
+}
+
+std::vector<std::string> encode_bodies(const decision& d, std::size_t chunk_bytes) {
+  std::vector<std::string> chunks;
+  v1::DecisionBody body;
+  *body.mutable_why() = to_proto(d.why);
+  std::size_t bytes = body.ByteSizeLong();
+  const auto close = [&] {
+    chunks.push_back(body.SerializeAsString());
+    body.Clear();
+    bytes = 0;
+  };
+  const auto add = [&](auto message, auto* to) {
+    const auto size = message.ByteSizeLong();
+    if (bytes > 0 && bytes + size > chunk_bytes)
+      close();
+    bytes += size;
+    *to->Add() = std::move(message);
+  };
+  for (const auto& one : d.assignments)
+    add(to_proto(one), body.mutable_assignments());
+  for (const auto& one : d.victims)
+    add(to_proto(one), body.mutable_victims());
+  close();
+  return chunks;
+}
+
+absl::Status add_body(decision& d, std::string_view bytes) {
+  const auto from = parse<v1::DecisionBody>(bytes);
+  return from.ok() ? add_body(*from, d) : from.status();
+}
+
+} // namespace reprieve

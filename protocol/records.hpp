@@ -1,0 +1,80 @@
+#pragma once
+
+#include "state/decision.hpp"
+#include "state/disruption_budget.hpp"
+#include "state/node_record.hpp"
+#include "state/placement.hpp"
+#include "state/priority_class.hpp"
+#include "state/queue.hpp"
+#include "state/resource_group.hpp"
+#include "state/workload_record.hpp"
+
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace reprieve {
+
+/// The newest version of the records that this program writes and the newest it can read.
+inline constexpr std::int32_t schema_version = 1;
+
+/// What is fixed when a cluster is created.
+struct schema_record {
+  std::int32_t version = schema_version;
+  std::string cluster;
+  time_point created = no_time;
+  std::uint32_t node_shards = 1;     ///< of each resource group
+  std::uint32_t workload_shards = 1; ///< likewise
+};
+
+/// One replica, and what it owns; its modification revision is the epoch of all of that.
+struct owner_record {
+  std::string replica;
+  std::string address;
+  time_point started = no_time;
+  std::vector<std::string> groups;
+};
+
+/// The newest batch that a shard's ledger wrote.
+struct sequence_record {
+  std::int64_t number = 0;
+  std::string writer;
+};
+
+/// A decision as its key holds it: all but what its chunks hold.
+struct decision_head {
+  decision summary;
+  std::uint32_t chunks = 0;
+  std::vector<std::string> evicted; ///< workloads that lose something, to find it by
+};
+
+/// The head of a decision whose content is in that many chunks.
+decision_head head_of(const decision& d, std::uint32_t chunks);
+
+// Records are Protobuf; these turn them into the store's bytes and back. Decoding refuses what it
+// can't read with a sentence.
+std::string encode(const schema_record& r);
+std::string encode(const owner_record& r);
+std::string encode(const sequence_record& r);
+std::string encode(const node_record& r);
+std::string encode(const workload_record& r);
+std::string encode(const disruption_budget& r);
+std::string encode(const placement& r);
+std::string encode(const queue& r);
+std::string encode(const priority_class& r);
+std::string encode(const resource_group& r);
+std::string encode(const decision_head& r);
+
+template <class Record>
+absl::StatusOr<Record> decode(std::string_view bytes);
+
+/// The decision's placements, victims and reasoning in chunks of at most about `chunk_bytes`.
+std::vector<std::string> encode_bodies(const decision& d, std::size_t chunk_bytes = 256 * 1024);
+
+/// Puts one chunk's content back into the decision; chunks come in order.
+absl::Status add_body(decision& d, std::string_view bytes);
+
+} // namespace reprieve

@@ -1,0 +1,83 @@
+#pragma once
+
+#include "state/admission_priority.hpp"
+#include "state/catalog.hpp"
+#include "state/object.hpp"
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace reprieve {
+
+/// One rule of the model that an object breaks. The message begins with the field and says what it
+/// is and what would be right.
+struct refusal {
+  object_kind kind = object_kind::node;
+  std::string name;
+  std::string field; ///< such as `spec.podGroups[0].minCount`
+  std::string message;
+
+  bool operator==(const refusal&) const = default;
+};
+
+/// `Workload 'train': spec.podGroups[0].minCount is 5; …`
+std::string to_string(const refusal& r);
+
+struct object_reference {
+  object_kind kind = object_kind::node;
+  std::string name;
+
+  bool operator==(const object_reference&) const = default;
+};
+
+/// What admission asks about the cluster beyond the catalog.
+class admission_facts {
+public:
+  virtual ~admission_facts() = default;
+
+  /// The resource group that the node is in, or nothing where there is no such node.
+  virtual std::optional<std::string> group_of_node(std::string_view name) const = 0;
+
+  /// The workload as it was admitted last, or null.
+  virtual const workload* find_workload(std::string_view name) const = 0;
+
+  /// The status of the same workload, or null.
+  virtual const workload_status* find_status(std::string_view name) const = 0;
+
+  /// Some object outside the catalog that would be left without what it names if this one went:
+  /// a workload in a queue, a workload with a priority class, a node, workload, placement or
+  /// budget in a resource group, a placement of a deployment.
+  virtual std::optional<object_reference> user_of(object_kind kind,
+                                                  std::string_view name) const = 0;
+};
+
+/// An object that may be applied.
+struct admitted {
+  object what;
+  std::optional<resolved_priorities> priorities; ///< of a workload
+
+  bool operator==(const admitted&) const = default;
+};
+
+/// Every rule that the batch breaks, object by object in its order, when it is applied as a whole:
+/// an object may refer to another that stands anywhere in the batch.
+std::vector<refusal> check(std::span<const object> batch, const catalog& known,
+                           const admission_facts& facts);
+
+/// All or nothing. On success the objects come in an order in which they can be applied one by one,
+/// the same for every order of the batch; else the first refusal and the number of others.
+absl::StatusOr<std::vector<admitted>> admit(std::span<const object> batch, const catalog& known,
+                                            const admission_facts& facts);
+
+/// Refuses to remove what is in use or built in (`kFailedPrecondition`), and what does not exist
+/// (`kNotFound`) as far as the catalog and the facts can tell.
+absl::Status admit_removal(object_kind kind, std::string_view name, const catalog& known,
+                           const admission_facts& facts);
+
+} // namespace reprieve

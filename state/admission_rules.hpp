@@ -1,0 +1,127 @@
+#pragma once
+
+// The rules behind admission.hpp, kind by kind; for the admission files only.
+
+#include "state/admission.hpp"
+#include "state/time.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace reprieve::rules {
+
+/// Above these, sums and products over a cluster could leave 64 bits; and 2^53 is the last number
+/// up to which JSON readers are exact.
+inline constexpr std::int64_t largest_amount = std::int64_t{1} << 53;
+inline constexpr std::int64_t most_pods = 1'000'000; ///< of one workload
+inline constexpr std::int64_t largest_weight = 1'000'000;
+inline constexpr std::size_t most_queues_above = 64;
+inline constexpr duration longest_wait = std::chrono::hours{24 * 365 * 10};
+
+/// The cluster before the batch, and as it would stand with the batch applied.
+struct prospect {
+  const catalog& before;
+  const catalog& after;
+  const admission_facts& facts;
+
+  // Of the batch:
+  std::map<std::string_view, const node*> nodes;
+  std::map<std::string_view, const queue*> queues;
+  std::map<std::string_view, const workload*> workloads;
+  /// What the queues under each queue are guaranteed in all, where the batch has queues.
+  std::map<std::string_view, resources> guaranteed_below;
+
+  std::optional<std::string> group_of_node(std::string_view name) const;
+  const workload* find_workload(std::string_view name) const;
+};
+
+/// Collects what is wrong with one object.
+class findings {
+public:
+  findings(object_kind kind, std::string_view name, std::vector<refusal>& into)
+      : kind_{kind}, name_{name}, into_{into} {}
+
+  /// `text` goes on where the field's name ends: `is 0; it must be at least 1`.
+  template <class... Args>
+  void refuse(std::string field, fmt::format_string<Args...> text, Args&&... args) {
+    add(std::move(field), fmt::format(text, std::forward<Args>(args)...));
+  }
+
+private:
+  void add(std::string field, std::string_view text);
+
+  object_kind kind_;
+  std::string_view name_;
+  std::vector<refusal>& into_;
+};
+
+/// `text` in quotes, shortened where it is long, on one line.
+std::string quoted(std::string_view text);
+
+bool is_dns_label(std::string_view text);
+bool is_dns_subdomain(std::string_view text);
+/// `name` or `prefix/name`, the prefix a DNS subdomain.
+bool is_qualified_name(std::string_view text);
+bool is_label_value(std::string_view text);
+
+void check_dns_label(findings& out, std::string field, std::string_view name);
+void check_qualified_name(findings& out, std::string field, std::string_view name);
+void check_labels(findings& out, std::string_view field, const string_map& labels);
+void check_amounts(findings& out, std::string_view field, const resources& amounts);
+void check_wait(findings& out, std::string_view field, duration d);
+
+template <class T>
+void check_at_least(findings& out, std::string_view field, T value, T least) {
+  if (value < least)
+    out.refuse(std::string{field}, "is {}; it must be at least {}", value, least);
+}
+
+/// A few of the names in `entries`, to choose from.
+template <class T>
+std::string some_names(const by_name<T>& entries) {
+  int room = 5;
+  std::string list;
+  for (const auto& [name, entry] : entries) {
+    if (room-- == 0)
+      return list + ", …";
+    list += (list.empty() ? "" : ", ") + name;
+  }
+  return list;
+}
+
+/// Refuses a name that is in neither the catalog nor the batch. `what` is `queue` and the like.
+template <class T>
+const T* check_known(findings& out, std::string_view field, std::string_view what,
+                     const by_name<T>& entries, std::string_view name) {
+  const auto* found = find(entries, name);
+  if (found == nullptr)
+    out.refuse(std::string{field},
+               "is {}, and there is no {} of that name; create it or name one of: {}", quoted(name),
+               what, some_names(entries));
+  return found;
+}
+
+void check(findings& out, const prospect& cluster, const node& n);
+void check(findings& out, const prospect& cluster, const queue& q);
+void check(findings& out, const prospect& cluster, const priority_class& c);
+void check(findings& out, const prospect& cluster, const resource_group& g);
+void check(findings& out, const prospect& cluster, const workload& w);
+void check(findings& out, const prospect& cluster, const placement& p);
+void check(findings& out, const prospect& cluster, const disruption_budget& b);
+void check(findings& out, const prospect& cluster, const pod& p);
+
+/// Sums of what the queues under each queue are guaranteed; they stop at the end of 64 bits.
+std::map<std::string_view, resources> sum_guaranteed_by_parent(const by_name<queue>& queues);
+
+/// How many queues stand above `q`, in a tree without cycles.
+std::size_t depth_of(const queue& q, const by_name<queue>& queues);
+
+} // namespace reprieve::rules

@@ -1,0 +1,289 @@
+#include "state/admission_rules.hpp"
+
+namespace reprieve::rules {
+
+namespace {
+
+void check_template(findings& out, std::string_view where, const pod_template& t) {
+  check_amounts(out, fmt::format("{}.template.spec.requests", where), t.requests);
+  check_labels(out, fmt::format("{}.template.metadata.labels", where), t.labels);
+  check_labels(out, fmt::format("{}.template.spec.nodeSelector", where), t.node_selector);
+  for (const auto& [key, value] : t.annotations)
+    check_qualified_name(out, fmt::format("{}.template.metadata.annotations", where), key);
+  for (std::size_t i = 0; i < t.tolerations.size(); ++i) {
+    const auto& by = t.tolerations[i];
+    const auto field = fmt::format("{}.template.spec.tolerations[{}]", where, i);
+    if (!by.key.empty())
+      check_qualified_name(out, field + ".key", by.key);
+    else if (!by.any_value)
+      out.refuse(field + ".key",
+                 "is empty; name a key, or tolerate every one with operator Exists");
+    if (by.any_value && !by.value.empty())
+      out.refuse(field + ".value", "is {}; with operator Exists there must be none",
+                 quoted(by.value));
+    else if (!is_label_value(by.value))
+      out.refuse(field + ".value", "is {}; it must be as the value of a label", quoted(by.value));
+  }
+}
+
+void check_topology(findings& out, std::string_view where, const std::vector<std::string>& keys) {
+  std::set<std::string_view> seen;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const auto field = fmt::format("{}.topology[{}]", where, i);
+    check_qualified_name(out, field, keys[i]);
+    if (!seen.insert(keys[i]).second)
+      out.refuse(field, "is {} once more; each key may stand there once", quoted(keys[i]));
+  }
+}
+
+bool is_count(std::int32_t value) {
+  return value >= 1 && value <= most_pods;
+}
+
+/// Counts, gang and protected members.
+void check_size(findings& out, std::string_view where, const pod_group& group) {
+  const auto check_count = [&](std::string_view field, std::int32_t value) {
+    if (!is_count(value))
+      out.refuse(fmt::format("{}.{}", where, field), "is {}; it must be 1 to {}", value, most_pods);
+  };
+  check_count("count", group.count);
+  check_count("replicas", group.replicas);
+  if (group.count < 1)
+    return;
+  if (group.min_count && (*group.min_count < 1 || *group.min_count > group.count))
+    out.refuse(fmt::format("{}.minCount", where), "is {}; it must be 1 to the group's count, {}",
+               *group.min_count, group.count);
+  for (std::size_t i = 0; i < group.protected_members.size(); ++i)
+    if (const auto member = group.protected_members[i]; member < 0 || member >= group.count)
+      out.refuse(fmt::format("{}.protectedMembers[{}]", where, i),
+                 "is {}; members are numbered 0 to {}", member, group.count - 1);
+}
+
+void check_required_node(findings& out, std::string_view where, const prospect& cluster,
+                         const workload& w, const std::string& name) {
+  if (name.empty())
+    return;
+  const auto group = cluster.group_of_node(name);
+  if (!group)
+    out.refuse(fmt::format("{}.requiredNode", where),
+               "is {}, and there is no node of that name; add it first", quoted(name));
+  else if (*group != w.resource_group)
+    out.refuse(fmt::format("{}.requiredNode", where),
+               "is {}, a node of resource group {}; it must be one of the workload's group, {}",
+               quoted(name), quoted(*group), quoted(w.resource_group));
+}
+
+void check_groups(findings& out, const prospect& cluster, const workload& w) {
+  if (w.groups.empty())
+    out.refuse("spec.podGroups", "is empty; a workload needs at least one pod group");
+  std::set<std::string_view> names;
+  for (std::size_t i = 0; i < w.groups.size(); ++i) {
+    const auto& group = w.groups[i];
+    const auto where = fmt::format("spec.podGroups[{}]", i);
+    check_dns_label(out, where + ".name", group.name);
+    if (!names.insert(group.name).second)
+      out.refuse(where + ".name", "is {}, as that of an earlier group; each must have its own",
+                 quoted(group.name));
+    check_template(out, where, group.pods);
+    check_size(out, where, group);
+    if (group.disruption == disruption_mode::pod_group && !group.is_gang())
+      out.refuse(where + ".disruptionMode",
+                 "is PodGroup, which is for gangs; give minCount, or use Pod");
+    check_topology(out, where, group.topology_keys);
+    check_required_node(out, where, cluster, w, group.required_node);
+  }
+}
+
+/// The workload's pods and what they request must add up in 64 bits.
+void check_totals(findings& out, const workload& w) {
+  if (!std::all_of(w.groups.begin(), w.groups.end(), [](const pod_group& group) {
+        return is_count(group.count) && is_count(group.replicas);
+      }))
+    return;
+  if (const auto pods = pod_count(w); pods > most_pods)
+    out.refuse("spec.podGroups", "ask for {} pods in all; a workload has at most {}", pods,
+               most_pods);
+  resources total;
+  for (std::size_t i = 0; i < w.groups.size(); ++i) {
+    const auto& group = w.groups[i];
+    const auto of_group =
+      checked_multiply(group.pods.requests, std::int64_t{group.count} * group.replicas);
+    auto sum = of_group ? checked_add(total, *of_group) : std::nullopt;
+    if (!sum) {
+      out.refuse(fmt::format("spec.podGroups[{}].template.spec.requests", i),
+                 "times count {} times replicas {} leaves 64 bits; ask for less", group.count,
+                 group.replicas);
+      return;
+    }
+    total = *std::move(sum);
+  }
+}
+
+/// A class, a number, or both when they say the same.
+void check_class_and_number(findings& out, const by_name<priority_class>& classes,
+                            const std::string& class_field, const std::string& class_name,
+                            const std::string& number_field,
+                            const std::optional<std::int32_t>& number) {
+  const auto* named = class_name.empty()
+                        ? nullptr
+                        : check_known(out, class_field, "priority class", classes, class_name);
+  if (!number)
+    return;
+  if (named != nullptr && named->value != *number)
+    out.refuse(number_field, "is {}, but class {} has the value {}; give one of the two", *number,
+               quoted(class_name), named->value);
+  else if (named == nullptr && *number > highest_user_priority)
+    out.refuse(number_field, "is {}; it must be at most {}, above which are the built-in classes",
+               *number, highest_user_priority);
+}
+
+/// The field that a priority comes from, for messages.
+std::string source_field(std::string_view where, std::string_view name,
+                         const std::string& class_name) {
+  return fmt::format("{}.{}{}", where, name, class_name.empty() ? "" : "ClassName");
+}
+
+/// Below the priority, two workloads could preempt each other for ever; too far above it, one
+/// could make cheap work untouchable (seed 002, risks).
+void check_gap(findings& out, const std::string& field, const resource_group& group,
+               const resolved_priority& r) {
+  const auto gap = std::int64_t{r.preemption_priority} - r.priority;
+  if (gap < 0)
+    out.refuse(field,
+               "makes the preemption priority {} and the priority {}; the preemption priority must "
+               "not be below the priority",
+               r.preemption_priority, r.priority);
+  else if (group.preemption_priority_gap && gap > *group.preemption_priority_gap)
+    out.refuse(field,
+               "makes the preemption priority {} and the priority {}; resource group {} allows at "
+               "most {} between the two",
+               r.preemption_priority, r.priority, quoted(group.name),
+               *group.preemption_priority_gap);
+}
+
+void check_session_scale(findings& out, const std::string& field, const resource_group& group,
+                         std::int32_t value) {
+  if (group.policy == group_policy::sessions
+      && (value < lowest_session_priority || value > highest_session_priority))
+    out.refuse(field,
+               "makes the priority {}; in resource group {}, with the sessions policy, it must be "
+               "{} to {}",
+               value, quoted(group.name), lowest_session_priority, highest_session_priority);
+}
+
+void check_priorities(findings& out, const prospect& cluster, const workload& w) {
+  const auto& classes = cluster.after.classes;
+  check_class_and_number(out, classes, "spec.priorityClassName", w.priority_class, "spec.priority",
+                         w.priority);
+  check_class_and_number(out, classes, "spec.preemptionPriorityClassName",
+                         w.preemption_priority_class, "spec.preemptionPriority",
+                         w.preemption_priority);
+  for (std::size_t i = 0; i < w.groups.size(); ++i) {
+    const auto where = fmt::format("spec.podGroups[{}]", i);
+    check_class_and_number(out, classes, where + ".priorityClassName", w.groups[i].priority_class,
+                           where + ".priority", w.groups[i].priority);
+  }
+
+  const auto* group = find(cluster.after.groups, w.resource_group);
+  if (group == nullptr)
+    return;
+  const auto* status = cluster.facts.find_status(w.name);
+  const auto resolved = resolve_priorities(w, cluster.after, status);
+  const auto field = source_field("spec", "priority", w.priority_class);
+  const auto preemption_field =
+    source_field("spec", "preemptionPriority", w.preemption_priority_class);
+  // What was admitted before stays, even if the group has got another policy since.
+  if (status == nullptr)
+    check_session_scale(out, field, *group, resolved.whole.priority);
+  if (resolved.whole.preemption_priority != resolved.whole.priority)
+    check_session_scale(out, preemption_field, *group, resolved.whole.preemption_priority);
+  check_gap(out, preemption_field, *group, resolved.whole);
+  for (std::size_t i = 0; i < w.groups.size(); ++i) {
+    const auto& own = w.groups[i];
+    if (own.priority_class.empty() && !own.priority)
+      continue;
+    const auto own_field =
+      source_field(fmt::format("spec.podGroups[{}]", i), "priority", own.priority_class);
+    if (status == nullptr)
+      check_session_scale(out, own_field, *group, resolved.by_group[i].priority);
+    check_gap(out, own_field, *group, resolved.by_group[i]);
+  }
+}
+
+std::string shown(const std::string& text) {
+  return text.empty() ? "not given" : quoted(text);
+}
+
+std::string shown(const std::optional<std::int32_t>& number) {
+  return number ? std::to_string(*number) : "not given";
+}
+
+template <class T>
+void keep(findings& out, std::string field, const T& before, const T& now) {
+  constexpr std::string_view remedy =
+    "it can't be changed, so remove the workload and submit it anew";
+  if (before == now)
+    return;
+  if constexpr (requires { shown(now); })
+    out.refuse(std::move(field), "is {}, and was {}; {}", shown(now), shown(before), remedy);
+  else
+    out.refuse(std::move(field), "is not what it was; {}", remedy);
+}
+
+/// Everything of a group but its size is fixed: pods that run were made from it.
+void check_kept(findings& out, const std::string& where, const pod_group& before,
+                const pod_group& now) {
+  const auto& pods = before.pods;
+  keep(out, where + ".name", before.name, now.name);
+  keep(out, where + ".template.spec.requests", pods.requests, now.pods.requests);
+  keep(out, where + ".template.metadata.labels", pods.labels, now.pods.labels);
+  keep(out, where + ".template.metadata.annotations", pods.annotations, now.pods.annotations);
+  keep(out, where + ".template.spec.nodeSelector", pods.node_selector, now.pods.node_selector);
+  keep(out, where + ".template.spec.tolerations", pods.tolerations, now.pods.tolerations);
+  keep(out, where + ".template.spec.priority", pods.priority, now.pods.priority);
+  keep(out, where + ".minCount", before.min_count, now.min_count);
+  keep(out, where + ".disruptionMode", before.disruption, now.disruption);
+  keep(out, where + ".topology", before.topology_keys, now.topology_keys);
+  keep(out, where + ".requiredNode", before.required_node, now.required_node);
+  keep(out, where + ".priorityClassName", before.priority_class, now.priority_class);
+  keep(out, where + ".priority", before.priority, now.priority);
+  keep(out, where + ".protectedMembers", before.protected_members, now.protected_members);
+}
+
+void check_kept(findings& out, const workload& before, const workload& now) {
+  keep(out, "spec.resourceGroup", before.resource_group, now.resource_group);
+  keep(out, "spec.queue", before.queue, now.queue);
+  keep(out, "spec.kind", before.kind, now.kind);
+  keep(out, "spec.priorityClassName", before.priority_class, now.priority_class);
+  keep(out, "spec.priority", before.priority, now.priority);
+  if (before.groups.size() != now.groups.size()) {
+    out.refuse("spec.podGroups",
+               "has {} groups, and had {}; their number can't be changed, so remove the workload "
+               "and submit it anew",
+               now.groups.size(), before.groups.size());
+    return;
+  }
+  for (std::size_t i = 0; i < now.groups.size(); ++i)
+    check_kept(out, fmt::format("spec.podGroups[{}]", i), before.groups[i], now.groups[i]);
+}
+
+} // namespace
+
+void check(findings& out, const prospect& cluster, const workload& w) {
+  check_dns_label(out, "metadata.name", w.name);
+  check_labels(out, "metadata.labels", w.labels);
+  check_known(out, "spec.resourceGroup", "resource group", cluster.after.groups, w.resource_group);
+  check_known(out, "spec.queue", "queue", cluster.after.queues, w.queue);
+  check_groups(out, cluster, w);
+  check_totals(out, w);
+  check_priorities(out, cluster, w);
+  check_wait(out, "spec.minimumRuntime", w.minimum_runtime);
+  check_wait(out, "spec.gracePeriod", w.grace_period);
+  check_wait(out, "spec.checkpoint.timeNeeded", w.checkpoint.time_needed);
+  check_wait(out, "spec.resume.backoff", w.resume.backoff);
+  check_at_least(out, "spec.resume.limit", w.resume.limit, 0);
+  if (const auto* before = cluster.facts.find_workload(w.name))
+    check_kept(out, *before, w);
+}
+
+} // namespace reprieve::rules

@@ -1,0 +1,366 @@
+#pragma once
+
+#include "state/budget_table.hpp"
+#include "state/name_pool.hpp"
+#include "state/node.hpp"
+#include "state/pod.hpp"
+#include "state/portion.hpp"
+#include "state/row_index.hpp"
+#include "state/row_table.hpp"
+#include "state/shape_table.hpp"
+#include "state/text_store.hpp"
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace reprieve {
+
+/// Rows of the view. They stay what they are until the thing is removed; then they are reused. Only
+/// the row of a portion of one pod changes once more, when a second pod takes the same id.
+using node_row = std::uint32_t;
+using pod_row = std::uint32_t;
+using portion_row = std::uint32_t;
+using resource_column = std::uint32_t;
+
+/// What is known of a portion without looking at its pods: the card of DESIGN 4. Pods that leave
+/// do not count in it.
+struct portion_card {
+  std::int32_t priority = 0; ///< its preemption priority: the highest of its pods
+  std::uint32_t pods = 0;    ///< that are not leaving, wherever they run
+  time_point earliest_start = no_time;
+  bool group = false;    ///< a whole PodGroup replica
+  bool evictable = true; ///< false where a pod of it is a protected member
+
+  bool operator==(const portion_card&) const = default;
+};
+
+/// Less where `a` comes first in the importance order (DESIGN 3.1 step 5); ids break ties.
+std::strong_ordering by_importance(const portion_card& a, const portion_card& b);
+
+/// The amounts that all pods of one priority and below hold on a node.
+struct priority_step {
+  std::int32_t priority = 0;
+  std::uint32_t first = 0; ///< position in `pods_on` of the first pod of this priority
+};
+
+/// The cluster as the engine reads it: columns instead of objects, names interned, pods of a node
+/// in importance order with running sums by priority. Built once, then changed in place.
+///
+/// Changes leave orders and sums stale until `settle`; reading then is undefined. A settled view
+/// may be read from several threads.
+class cluster_view {
+public:
+  // -- changes ------------------------------------------------------------------------------------
+
+  /// Adds the node, or changes all but its pods.
+  node_row put_node(const node& n);
+  /// Takes the node away with all its pods.
+  void remove_node(std::string_view name);
+  /// Adds the pod to its node, or changes it. A pod that takes no room, or whose node is not there,
+  /// is taken away: `no_row`.
+  pod_row put_pod(const pod& p);
+  void remove_pod(std::string_view uid);
+  void put_budget(const disruption_budget& budget);
+  void remove_budget(std::string_view name);
+  /// Brings orders and sums of all that changed up to date; costs what changed. A change of
+  /// budgets costs a look at every distinct set of labels.
+  void settle();
+
+  // -- resources ----------------------------------------------------------------------------------
+
+  /// How many resources there are; rows of amounts have this width.
+  std::size_t width() const;
+  std::string_view resource_name(resource_column column) const;
+  /// Columns are in order of name, so that numbers change when a resource appears.
+  std::optional<resource_column> column_of(std::string_view resource) const;
+  /// `amounts` by column, or nothing where it names a resource that no node has.
+  std::optional<std::vector<std::int64_t>> columns(const resources& amounts) const;
+
+  // -- nodes --------------------------------------------------------------------------------------
+
+  /// One above the highest row; rows of removed nodes in between are not `present`.
+  node_row node_rows() const;
+  std::size_t node_count() const;
+  bool present(node_row n) const;
+  node_row find_node(std::string_view name) const; ///< or `no_row`
+  std::string_view node_name(node_row n) const;
+  /// Labels, taints and flags as given; capacity is in `capacity`.
+  const node& node_at(node_row n) const;
+  /// Ready and schedulable.
+  bool usable(node_row n) const;
+  std::span<const std::int64_t> capacity(node_row n) const;
+  /// Capacity less all that pods and holds take: what can start at once. May be below zero while
+  /// victims leave whose room is held already.
+  std::span<const std::int64_t> free(node_row n) const;
+  /// `free` plus what leaves anyway (`evicted_by` set, or leaving): what can be promised.
+  std::span<const std::int64_t> promised(node_row n) const;
+
+  /// Pods that could be told to go (bound, running or surplus, not yet a victim), most important
+  /// first: priority, whole replicas before single pods, more pods, earlier start, name.
+  std::span<const pod_row> pods_on(node_row n) const;
+  /// Pods that leave anyway, in order of uid.
+  std::span<const pod_row> leaving_on(node_row n) const;
+  /// The priorities present in `pods_on`, highest first.
+  std::span<const priority_step> steps(node_row n) const;
+  /// What the pods of step `s` and all lower ones hold together.
+  std::span<const std::int64_t> held_from(node_row n, std::size_t s) const;
+
+  // -- pods ---------------------------------------------------------------------------------------
+
+  std::size_t pod_count() const;
+  pod_row find_pod(std::string_view uid) const; ///< or `no_row`
+  std::string_view pod_uid(pod_row p) const;
+  node_row node_of(pod_row p) const;
+  portion_row portion_of(pod_row p) const;
+  std::int32_t index_of(pod_row p) const; ///< in its group's replica
+  std::span<const std::int64_t> requests(pod_row p) const;
+  pod_phase phase(pod_row p) const;
+  bool leaving(pod_row p) const;          ///< by its phase, or as a victim
+  std::int32_t priority(pod_row p) const; ///< its own; that of its portion is on the card
+  bool is_daemon(pod_row p) const;
+  bool opted_out(pod_row p) const;
+  time_point created(pod_row p) const;
+  time_point started(pod_row p) const;
+  time_point checkpointed(pod_row p) const;
+  std::string_view owner(pod_row p) const;
+  /// The budgets that count this pod, as positions for `budget_at`.
+  std::span<const std::uint32_t> budgets_of(pod_row p) const;
+
+  // -- portions -----------------------------------------------------------------------------------
+
+  portion_row find_portion(const portion_id& id) const; ///< or `no_row`
+  portion_id id_of(portion_row p) const;
+  portion_card card(portion_row p) const;
+  /// The portion's pods that are not leaving, in order of node name and index.
+  std::vector<pod_row> pods_of(portion_row p) const;
+  /// Whether `a` is more important than `b` (DESIGN 3.1 step 5).
+  bool more_important(portion_row a, portion_row b) const;
+
+  // -- budgets ------------------------------------------------------------------------------------
+
+  /// Budgets are in order of name.
+  std::size_t budget_rows() const;
+  const disruption_budget& budget_at(std::uint32_t row) const;
+  /// How many more of its pods may go now.
+  std::int64_t disruptions_allowed(std::uint32_t row) const;
+
+  /// Bytes of memory the view takes, all in.
+  std::size_t memory() const;
+
+private:
+  /// Most portions are one pod: such a portion has no record of its own, and its row is the pod's.
+  /// Whole replicas, and ids that more than one pod has (the old one leaves while the new one
+  /// starts), have a `shared_portion`, and their rows have this bit.
+  static constexpr portion_row shared_bit = 0x8000'0000U;
+
+  /// A portion's id, with workload and group as one interned name: their series.
+  struct portion_key {
+    name_pool::id series;
+    std::int32_t replica;
+    std::int32_t index;
+
+    bool operator==(const portion_key&) const = default;
+  };
+
+  struct alignas(64) pod_record {
+    time_point created;
+    time_point started;
+    time_point checkpointed;
+    node_row node;      ///< `no_row` once it is removed
+    std::uint32_t home; ///< the row of its shared portion; if it has none, its series
+    std::uint32_t shape;
+    std::int32_t priority;
+    std::int32_t replica;
+    std::int32_t index;
+    text_store::handle uid;
+    name_pool::id owner; ///< `no_row` if it has none
+    budget_table::label_set labels;
+    std::uint8_t phase;
+    bool shares_portion : 1;
+    bool leaving : 1;
+    bool daemon : 1;
+    bool opted_out : 1;
+    bool protected_member : 1;
+  };
+  static_assert(sizeof(pod_record) == 64);
+
+  struct shared_portion {
+    portion_key key{};
+    portion_card card;
+    std::vector<pod_row> pods; ///< first the `card.pods` that are not leaving
+    bool stale = false;
+  };
+
+  struct node_record {
+    node as_given;             ///< without its capacity
+    std::vector<pod_row> pods; ///< those of `pods_on`, those of `leaving_on`, then holds
+    std::vector<priority_step> steps;
+    std::vector<std::int64_t> held; ///< a row of amounts for each step
+    std::uint32_t evictable = 0;
+    std::uint32_t leaving = 0;
+    bool present = false;
+    bool stale = false;
+  };
+
+  /// A pod with what orders it on its node.
+  struct ranked_pod {
+    portion_card card;
+    portion_row portion;
+    pod_row pod;
+  };
+
+  /// The rows of amounts that each node has.
+  enum amounts_of_node : std::size_t { capacity_row, free_row, promised_row, rows_per_node };
+
+  std::span<const std::int64_t> amounts(node_row n, amounts_of_node which) const;
+  std::span<std::int64_t> amounts(node_row n, amounts_of_node which);
+  void add_columns(const resources& amounts);
+  std::vector<std::int64_t> row_of(const resources& amounts) const;
+  void count_capacity(node_row n, std::int32_t by);
+
+  std::uint64_t hash_of_node(node_row n) const;
+  std::uint64_t hash_of_pod(pod_row p) const;
+  std::uint64_t hash_of_portion(portion_row p) const;
+  static std::uint64_t hash_of_key(const portion_key& key);
+
+  pod_record describe(const pod& p, node_row n);
+  void release(const pod_record& record);
+  void drop(pod_row p);
+
+  portion_key key_of(portion_row p) const;
+  portion_row find_portion(const portion_key& key) const;
+  std::strong_ordering compare_ids(portion_row a, portion_row b) const;
+  void join(pod_row p, const portion_key& key);
+  void leave(pod_row p);
+
+  void mark_node(node_row n);
+  void mark_portion(std::uint32_t shared);
+  void settle_portion(std::uint32_t shared);
+  portion_card card_of(const shared_portion& portion) const;
+  void settle_node(node_row n, std::vector<ranked_pod>& scratch);
+  void sum_up(node_row n);
+
+  std::vector<std::string> columns_;
+  std::vector<std::uint32_t> nodes_with_; ///< by column: how many nodes have some of it
+
+  row_table<node_record, 64> nodes_;
+  std::vector<std::int64_t> node_amounts_; ///< `rows_per_node` rows for each node
+  row_index nodes_by_name_;
+
+  row_table<pod_record> pods_;
+  text_store uids_;
+  row_index pods_by_uid_;
+  shape_table shapes_;
+  budget_table budgets_;
+  name_pool names_; ///< series and owners
+
+  row_table<shared_portion, 64> shared_;
+  row_index portions_by_key_;
+
+  std::vector<node_row> stale_nodes_;
+  std::vector<std::uint32_t> stale_portions_;
+  std::vector<pod_row> removed_pods_; ///< their rows are taken again only after `settle`
+};
+
+// -- what the engine reads most ------------------------------------------------------------------
+
+inline std::size_t cluster_view::width() const {
+  return columns_.size();
+}
+
+inline node_row cluster_view::node_rows() const {
+  return nodes_.rows();
+}
+
+inline bool cluster_view::present(node_row n) const {
+  return nodes_[n].present;
+}
+
+inline bool cluster_view::usable(node_row n) const {
+  const auto& record = nodes_[n];
+  return record.present && record.as_given.ready && record.as_given.schedulable;
+}
+
+inline std::span<const std::int64_t> cluster_view::amounts(node_row n,
+                                                           amounts_of_node which) const {
+  return {node_amounts_.data() + (std::size_t{n} * rows_per_node + which) * width(), width()};
+}
+
+inline std::span<const std::int64_t> cluster_view::capacity(node_row n) const {
+  return amounts(n, capacity_row);
+}
+
+inline std::span<const std::int64_t> cluster_view::free(node_row n) const {
+  return amounts(n, free_row);
+}
+
+inline std::span<const std::int64_t> cluster_view::promised(node_row n) const {
+  return amounts(n, promised_row);
+}
+
+inline std::span<const pod_row> cluster_view::pods_on(node_row n) const {
+  const auto& record = nodes_[n];
+  return {record.pods.data(), record.evictable};
+}
+
+inline std::span<const pod_row> cluster_view::leaving_on(node_row n) const {
+  const auto& record = nodes_[n];
+  return {record.pods.data() + record.evictable, record.leaving};
+}
+
+inline std::span<const priority_step> cluster_view::steps(node_row n) const {
+  return nodes_[n].steps;
+}
+
+inline std::span<const std::int64_t> cluster_view::held_from(node_row n, std::size_t s) const {
+  return {nodes_[n].held.data() + s * width(), width()};
+}
+
+inline node_row cluster_view::node_of(pod_row p) const {
+  return pods_[p].node;
+}
+
+inline portion_row cluster_view::portion_of(pod_row p) const {
+  const auto& record = pods_[p];
+  return record.shares_portion ? record.home | shared_bit : p;
+}
+
+inline std::span<const std::int64_t> cluster_view::requests(pod_row p) const {
+  return shapes_.amounts(pods_[p].shape);
+}
+
+inline pod_phase cluster_view::phase(pod_row p) const {
+  return static_cast<pod_phase>(pods_[p].phase);
+}
+
+inline bool cluster_view::leaving(pod_row p) const {
+  return pods_[p].leaving;
+}
+
+inline std::int32_t cluster_view::priority(pod_row p) const {
+  return pods_[p].priority;
+}
+
+inline std::span<const std::uint32_t> cluster_view::budgets_of(pod_row p) const {
+  return budgets_.matching(pods_[p].labels);
+}
+
+inline portion_card cluster_view::card(portion_row p) const {
+  if ((p & shared_bit) != 0)
+    return shared_[p & ~shared_bit].card;
+  const auto& alone = pods_[p];
+  if (alone.leaving)
+    return {};
+  return {.priority = alone.priority,
+          .pods = 1,
+          .earliest_start = alone.started,
+          .evictable = !alone.protected_member};
+}
+
+} // namespace reprieve

@@ -1,0 +1,293 @@
+#include "state/cluster_view.hpp"
+#include "state/series_name.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace reprieve {
+
+namespace {
+
+/// As budgets count it.
+bool is_running(pod_phase phase, bool leaving) {
+  return !leaving && (phase == pod_phase::bound || phase == pod_phase::running);
+}
+
+} // namespace
+
+// -- nodes ---------------------------------------------------------------------------------------
+
+node_row cluster_view::put_node(const node& n) {
+  add_columns(n.capacity);
+  auto row = find_node(n.name);
+  if (row == no_row) {
+    row = nodes_.take();
+    nodes_[row].as_given.name = n.name;
+    nodes_[row].present = true;
+    node_amounts_.resize(nodes_.rows() * rows_per_node * width());
+    nodes_by_name_.insert(hash_of(n.name), row, [&](node_row r) { return hash_of_node(r); });
+  } else {
+    count_capacity(row, -1);
+  }
+  auto& given = nodes_[row].as_given;
+  given = n;
+  given.capacity.clear();
+  std::ranges::copy(row_of(n.capacity), amounts(row, capacity_row).begin());
+  count_capacity(row, 1);
+  mark_node(row);
+  return row;
+}
+
+void cluster_view::remove_node(std::string_view name) {
+  const auto row = find_node(name);
+  if (row == no_row)
+    return;
+  auto& record = nodes_[row];
+  for (const auto p : record.pods)
+    if (pods_[p].node == row)
+      drop(p);
+  count_capacity(row, -1);
+  nodes_by_name_.erase(hash_of_node(row), row, [&](node_row r) { return hash_of_node(r); });
+  const bool marked = record.stale;
+  record = {};
+  record.stale = marked;
+  nodes_.give_back(row);
+}
+
+void cluster_view::mark_node(node_row n) {
+  if (!std::exchange(nodes_[n].stale, true))
+    stale_nodes_.push_back(n);
+}
+
+// -- resources -----------------------------------------------------------------------------------
+
+void cluster_view::add_columns(const resources& amounts) {
+  std::vector<std::string> wide;
+  for (const auto& [name, amount] : amounts)
+    if (amount != 0 && !column_of(name))
+      wide.push_back(name);
+  if (wide.empty())
+    return;
+  wide.insert(wide.end(), columns_.begin(), columns_.end());
+  std::ranges::sort(wide);
+
+  std::vector<std::uint32_t> moved_to;
+  for (const auto& name : columns_)
+    moved_to.push_back(
+      static_cast<std::uint32_t>(std::ranges::lower_bound(wide, name) - wide.begin()));
+  std::vector<std::uint32_t> nodes_with(wide.size());
+  for (std::size_t column = 0; column < moved_to.size(); ++column)
+    nodes_with[moved_to[column]] = nodes_with_[column];
+
+  node_amounts_ = widened(node_amounts_, moved_to, nodes_.rows() * rows_per_node, wide.size());
+  shapes_.widen(moved_to, wide.size());
+  nodes_with_ = std::move(nodes_with);
+  columns_ = std::move(wide);
+  for (node_row n = 0; n < nodes_.rows(); ++n)
+    mark_node(n);
+}
+
+std::vector<std::int64_t> cluster_view::row_of(const resources& amounts) const {
+  std::vector<std::int64_t> row(width());
+  for (const auto& [name, amount] : amounts)
+    if (amount != 0)
+      row[*column_of(name)] = amount;
+  return row;
+}
+
+void cluster_view::count_capacity(node_row n, std::int32_t by) {
+  const auto has = capacity(n);
+  for (std::size_t column = 0; column < has.size(); ++column)
+    if (has[column] != 0)
+      nodes_with_[column] += static_cast<std::uint32_t>(by);
+}
+
+std::span<std::int64_t> cluster_view::amounts(node_row n, amounts_of_node which) {
+  return {node_amounts_.data() + (std::size_t{n} * rows_per_node + which) * width(), width()};
+}
+
+// -- pods ----------------------------------------------------------------------------------------
+
+pod_row cluster_view::put_pod(const pod& p) {
+  const auto n = takes_room(p.phase) ? find_node(p.node) : no_row;
+  if (n == no_row) {
+    remove_pod(p.uid);
+    return no_row;
+  }
+  add_columns(p.requests);
+  const auto id = reprieve::portion_of(p);
+  const portion_key key{names_.intern(series_name(id.workload, id.group)), id.replica, id.index};
+  // What the pod refers to now is interned before what it referred to is released, so that names
+  // it keeps are not dropped in between.
+  auto now = describe(p, n);
+  auto row = find_pod(p.uid);
+
+  if (row == no_row) {
+    row = pods_.take();
+    now.uid = uids_.put(p.uid);
+    pods_[row] = now;
+    pods_by_uid_.insert(hash_of(p.uid), row, [&](pod_row r) { return hash_of_pod(r); });
+    nodes_[n].pods.push_back(row);
+    join(row, key);
+  } else {
+    auto& record = pods_[row];
+    const auto before = record;
+    const bool same_portion = key_of(portion_of(row)) == key;
+    if (!same_portion) {
+      if (record.shares_portion)
+        std::erase(shared_[record.home].pods, row);
+      leave(row);
+    }
+    now.uid = before.uid;
+    now.home = before.home;
+    now.shares_portion = before.shares_portion;
+    record = now;
+    if (before.node != n) {
+      std::erase(nodes_[before.node].pods, row);
+      mark_node(before.node);
+      nodes_[n].pods.push_back(row);
+    }
+    release(before);
+    if (!same_portion) {
+      join(row, key);
+    } else {
+      names_.release(key.series);
+      if (record.shares_portion)
+        mark_portion(record.home);
+    }
+  }
+  mark_node(n);
+  return row;
+}
+
+void cluster_view::remove_pod(std::string_view uid) {
+  const auto row = find_pod(uid);
+  if (row != no_row)
+    drop(row);
+}
+
+void cluster_view::drop(pod_row p) {
+  auto& record = pods_[p];
+  pods_by_uid_.erase(hash_of_pod(p), p, [&](pod_row r) { return hash_of_pod(r); });
+  uids_.drop(record.uid);
+  leave(p);
+  release(record);
+  mark_node(record.node);
+  record.node = no_row;
+  removed_pods_.push_back(p);
+}
+
+cluster_view::pod_record cluster_view::describe(const pod& p, node_row n) {
+  const bool leaving = is_leaving(p.phase) || !p.evicted_by.empty();
+  return {.created = p.created,
+          .started = p.started,
+          .checkpointed = p.checkpointed,
+          .node = n,
+          .home = no_row,
+          .shape = shapes_.intern(row_of(p.requests)),
+          .priority = p.priority,
+          .replica = p.replica,
+          .index = p.index,
+          .uid = no_row,
+          .owner = p.owner.empty() ? no_row : names_.intern(p.owner),
+          .labels = budgets_.add(p.labels, is_running(p.phase, leaving)),
+          .phase = static_cast<std::uint8_t>(p.phase),
+          .shares_portion = false,
+          .leaving = leaving,
+          .daemon = p.daemon,
+          .opted_out = p.opted_out,
+          .protected_member = p.protected_member};
+}
+
+void cluster_view::release(const pod_record& record) {
+  shapes_.release(record.shape);
+  if (record.owner != no_row)
+    names_.release(record.owner);
+  budgets_.drop(record.labels, is_running(static_cast<pod_phase>(record.phase), record.leaving));
+}
+
+// -- portions ------------------------------------------------------------------------------------
+
+/// Puts the pod into the portion of this key, and takes over the reference to its series.
+void cluster_view::join(pod_row p, const portion_key& key) {
+  const auto hash = hash_of_key(key);
+  const auto hash_again = [&](portion_row r) { return hash_of_portion(r); };
+  const auto known = find_portion(key);
+  auto& record = pods_[p];
+  record.shares_portion = false;
+  if (known == no_row && key.index >= 0) {
+    record.home = key.series;
+    portions_by_key_.insert(hash, p, hash_again);
+    return;
+  }
+
+  auto shared = known & ~shared_bit;
+  if (known == no_row || (known & shared_bit) == 0) {
+    shared = shared_.take();
+    shared_[shared].key = key;
+    shared_[shared].card = {.group = key.index < 0};
+  }
+  auto& portion = shared_[shared];
+  if (known == no_row) {
+    portions_by_key_.insert(hash, shared | shared_bit, hash_again);
+  } else {
+    names_.release(key.series);
+    if ((known & shared_bit) == 0) {
+      portions_by_key_.replace(hash, known, shared | shared_bit);
+      pods_[known].home = shared;
+      pods_[known].shares_portion = true;
+      portion.pods.push_back(known);
+    }
+  }
+  record.home = shared;
+  record.shares_portion = true;
+  portion.pods.push_back(p);
+  mark_portion(shared);
+}
+
+/// A shared portion keeps the pod in its list until it is settled.
+void cluster_view::leave(pod_row p) {
+  const auto& record = pods_[p];
+  if (record.shares_portion) {
+    mark_portion(record.home);
+    return;
+  }
+  portions_by_key_.erase(hash_of_portion(p), p, [&](portion_row r) { return hash_of_portion(r); });
+  names_.release(record.home);
+}
+
+void cluster_view::mark_portion(std::uint32_t shared) {
+  if (!std::exchange(shared_[shared].stale, true))
+    stale_portions_.push_back(shared);
+}
+
+// -- keys ----------------------------------------------------------------------------------------
+
+std::uint64_t cluster_view::hash_of_node(node_row n) const {
+  return hash_of(node_name(n));
+}
+
+std::uint64_t cluster_view::hash_of_pod(pod_row p) const {
+  return hash_of(pod_uid(p));
+}
+
+std::uint64_t cluster_view::hash_of_portion(portion_row p) const {
+  return hash_of_key(key_of(p));
+}
+
+std::uint64_t cluster_view::hash_of_key(const portion_key& key) {
+  const auto number = [](std::int32_t n) { return static_cast<std::uint32_t>(n); };
+  return mix(mix(key.series, number(key.replica)), number(key.index));
+}
+
+// -- budgets -------------------------------------------------------------------------------------
+
+void cluster_view::put_budget(const disruption_budget& budget) {
+  budgets_.put(budget);
+}
+
+void cluster_view::remove_budget(std::string_view name) {
+  budgets_.remove(name);
+}
+
+} // namespace reprieve

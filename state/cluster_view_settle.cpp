@@ -1,0 +1,153 @@
+#include "state/cluster_view.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+namespace reprieve {
+
+namespace {
+
+/// Amounts are never negative, so that a sum which would leave 64 bits stops at the highest: too
+/// much for any node either way, and the same in any order.
+void add_to(std::span<std::int64_t> total, std::span<const std::int64_t> amounts) {
+  for (std::size_t column = 0; column < total.size(); ++column)
+    if (__builtin_add_overflow(total[column], amounts[column], &total[column]))
+      total[column] = std::numeric_limits<std::int64_t>::max();
+}
+
+/// Gives memory back that a list no longer needs.
+template <class T>
+void tighten(std::vector<T>& list) {
+  if (list.capacity() > 2 * list.size() + 4)
+    list.shrink_to_fit();
+}
+
+} // namespace
+
+void cluster_view::settle() {
+  budgets_.settle();
+  for (const auto shared : stale_portions_)
+    settle_portion(shared);
+  stale_portions_.clear();
+
+  std::vector<ranked_pod> scratch;
+  for (const auto n : stale_nodes_)
+    settle_node(n, scratch);
+  stale_nodes_.clear();
+
+  for (const auto p : removed_pods_)
+    pods_.give_back(p);
+  removed_pods_.clear();
+}
+
+void cluster_view::settle_portion(std::uint32_t shared) {
+  auto& portion = shared_[shared];
+  portion.stale = false;
+  std::erase_if(portion.pods, [&](pod_row p) { return pods_[p].node == no_row; });
+  if (portion.pods.empty()) {
+    const auto row = shared | shared_bit;
+    portions_by_key_.erase(hash_of_portion(row), row,
+                           [&](portion_row p) { return hash_of_portion(p); });
+    names_.release(portion.key.series);
+    portion = {};
+    shared_.give_back(shared);
+    return;
+  }
+  std::ranges::sort(portion.pods, [&](pod_row a, pod_row b) {
+    const auto rank = [&](pod_row p) {
+      const auto& record = pods_[p];
+      return std::tuple(bool{record.leaving}, node_name(record.node), record.index, pod_uid(p));
+    };
+    return rank(a) < rank(b);
+  });
+  tighten(portion.pods);
+
+  const auto card = card_of(portion);
+  if (card == portion.card)
+    return;
+  portion.card = card;
+  for (const auto p : portion.pods)
+    mark_node(pods_[p].node);
+}
+
+portion_card cluster_view::card_of(const shared_portion& portion) const {
+  portion_card card{.group = portion.key.index < 0};
+  for (const auto p : portion.pods) {
+    const auto& record = pods_[p];
+    if (record.leaving)
+      break;
+    card.priority = card.pods == 0 ? record.priority : std::max(card.priority, record.priority);
+    ++card.pods;
+    if (record.started != no_time
+        && (card.earliest_start == no_time || record.started < card.earliest_start))
+      card.earliest_start = record.started;
+    card.evictable = card.evictable && !record.protected_member;
+  }
+  return card;
+}
+
+void cluster_view::settle_node(node_row n, std::vector<ranked_pod>& scratch) {
+  auto& record = nodes_[n];
+  record.stale = false;
+  if (!record.present)
+    return;
+  std::erase_if(record.pods, [&](pod_row p) { return pods_[p].node != n; });
+  tighten(record.pods);
+
+  const auto staying = [&](pod_row p) { return !leaving(p) && phase(p) != pod_phase::nominated; };
+  const auto others = std::ranges::partition(record.pods, staying);
+  const auto holds = std::ranges::partition(others, [&](pod_row p) { return leaving(p); });
+  record.evictable = static_cast<std::uint32_t>(others.begin() - record.pods.begin());
+  record.leaving = static_cast<std::uint32_t>(holds.begin() - others.begin());
+  std::ranges::sort(others.begin(), holds.begin(), {}, [&](pod_row p) { return pod_uid(p); });
+
+  scratch.clear();
+  for (const auto p : pods_on(n))
+    scratch.push_back({card(portion_of(p)), portion_of(p), p});
+  std::ranges::sort(scratch, [&](const ranked_pod& a, const ranked_pod& b) {
+    auto order = by_importance(a.card, b.card);
+    if (order == 0 && a.portion != b.portion)
+      order = compare_ids(a.portion, b.portion);
+    return order != 0 ? order < 0 : pod_uid(a.pod) < pod_uid(b.pod);
+  });
+  std::ranges::transform(scratch, record.pods.begin(), &ranked_pod::pod);
+
+  record.steps.clear();
+  for (std::uint32_t at = 0; at < scratch.size(); ++at)
+    if (const auto priority = scratch[at].card.priority;
+        at == 0 || priority != record.steps.back().priority)
+      record.steps.push_back({priority, at});
+  tighten(record.steps);
+  sum_up(n);
+}
+
+/// The sums of a node whose pods are in order.
+void cluster_view::sum_up(node_row n) {
+  auto& record = nodes_[n];
+  record.held.assign(record.steps.size() * width(), 0);
+  tighten(record.held);
+  std::vector<std::int64_t> sum(width());
+  auto end = std::size_t{record.evictable};
+  for (auto step = record.steps.size(); step-- > 0; end = record.steps[step].first) {
+    for (const auto p :
+         pods_on(n).subspan(record.steps[step].first, end - record.steps[step].first))
+      add_to(sum, requests(p));
+    std::ranges::copy(sum, record.held.begin() + static_cast<std::ptrdiff_t>(step * width()));
+  }
+
+  const auto take_from_capacity = [&](amounts_of_node which) {
+    const auto rest = amounts(n, which);
+    for (std::size_t column = 0; column < width(); ++column)
+      rest[column] = capacity(n)[column] - sum[column];
+  };
+  const auto others = std::span(record.pods).subspan(record.evictable);
+  for (const auto p : others.subspan(record.leaving))
+    add_to(sum, requests(p));
+  take_from_capacity(promised_row);
+  for (const auto p : others.first(record.leaving))
+    add_to(sum, requests(p));
+  take_from_capacity(free_row);
+}
+
+} // namespace reprieve

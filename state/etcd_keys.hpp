@@ -1,0 +1,29 @@
+#pragma once
+
+#include "state/etcd.pb.h"
+#include "state/store.hpp"
+
+namespace reprieve {
+
+/// Translates keys to those in etcd, which have a prefix before them, and back.
+class etcd_keys {
+public:
+  explicit etcd_keys(std::string prefix) : prefix_(std::move(prefix)) {}
+
+  std::string to_etcd(const std::string& key) const {
+    return prefix_ + key;
+  }
+
+  key_range to_etcd(const key_range& range) const;
+
+  /// Takes key and value out of `from`.
+  key_value from_etcd(etcdserverpb::KeyValue& from) const;
+
+  etcdserverpb::RangeRequest to_etcd(const range_request& request) const;
+  etcdserverpb::TxnRequest to_etcd(transaction writes) const;
+
+private:
+  std::string prefix_;
+};
+
+} // namespace reprieve

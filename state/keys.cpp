@@ -1,0 +1,85 @@
+#include "state/keys.hpp"
+
+#include <fmt/format.h>
+
+namespace reprieve {
+
+namespace keys {
+
+std::string owner(std::string_view replica) {
+  return fmt::format("own/{}", replica);
+}
+
+std::string sequence(std::string_view shard) {
+  return fmt::format("seq/{}", shard);
+}
+
+std::string node(std::string_view shard, std::string_view name) {
+  return fmt::format("n/{}/{}", shard, name);
+}
+
+std::string workload(std::string_view shard, std::string_view name) {
+  return fmt::format("w/{}/{}", shard, name);
+}
+
+std::string budget(std::string_view shard, std::string_view name) {
+  return fmt::format("b/{}/{}", shard, name);
+}
+
+std::string placement(std::string_view shard, std::string_view name) {
+  return fmt::format("p/{}/{}", shard, name);
+}
+
+std::string queue(std::string_view tree, std::string_view name) {
+  return fmt::format("q/{}/queue/{}", tree, name);
+}
+
+std::string priority_class(std::string_view tree, std::string_view name) {
+  return fmt::format("q/{}/class/{}", tree, name);
+}
+
+std::string resource_group(std::string_view tree, std::string_view name) {
+  return fmt::format("q/{}/group/{}", tree, name);
+}
+
+std::string open_decision(std::string_view id) {
+  return fmt::format("{}{}", open_decisions, id);
+}
+
+std::string decision_body(std::string_view id, std::uint32_t chunk) {
+  return fmt::format("{}{}/{:08}", decision_bodies, id, chunk);
+}
+
+std::string bodies_of(std::string_view id) {
+  return fmt::format("{}{}/", decision_bodies, id);
+}
+
+std::string_view decision_of_body(std::string_view key) {
+  key.remove_prefix(decision_bodies.size());
+  return key.substr(0, key.find('/'));
+}
+
+std::string done_decision(time_point ended, std::string_view id) {
+  const auto hour = std::chrono::floor<std::chrono::hours>(ended).time_since_epoch().count();
+  return fmt::format("{}{:010}/{}", done_decisions, hour, id);
+}
+
+std::string_view last_part(std::string_view key) {
+  return key.substr(key.rfind('/') + 1);
+}
+
+} // namespace keys
+
+std::string shard_name(std::string_view group, std::uint32_t k) {
+  return fmt::format("{}.{}", group, k);
+}
+
+std::uint32_t shard_number(std::string_view name, std::uint32_t shards) {
+  // FNV-1a: the same on every machine and in every version, as the key depends on it.
+  std::uint64_t hash = 14695981039346656037U;
+  for (const unsigned char byte : name)
+    hash = (hash ^ byte) * 1099511628211U;
+  return static_cast<std::uint32_t>(hash % shards);
+}
+
+} // namespace reprieve

@@ -1,0 +1,52 @@
+#pragma once
+
+#include "state/time.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace reprieve {
+
+/// Where records stand in the store (DESIGN 5). Names hold no slash, so keys parse by slashes.
+namespace keys {
+
+inline constexpr std::string_view schema = "meta/schema";
+
+std::string owner(std::string_view replica);
+std::string sequence(std::string_view shard);
+
+std::string node(std::string_view shard, std::string_view name);
+std::string workload(std::string_view shard, std::string_view name);
+std::string budget(std::string_view shard, std::string_view name);
+std::string placement(std::string_view shard, std::string_view name);
+
+std::string queue(std::string_view tree, std::string_view name);
+std::string priority_class(std::string_view tree, std::string_view name);
+std::string resource_group(std::string_view tree, std::string_view name);
+
+inline constexpr std::string_view open_decisions = "d/open/";
+inline constexpr std::string_view done_decisions = "d/done/";
+inline constexpr std::string_view decision_bodies = "d/body/";
+std::string open_decision(std::string_view id);
+std::string decision_body(std::string_view id, std::uint32_t chunk);
+/// All chunks of one decision.
+std::string bodies_of(std::string_view id);
+/// The decision that a chunk belongs to.
+std::string_view decision_of_body(std::string_view key);
+/// Finished decisions stand by the hour they ended in, so that old ones go by ranges.
+std::string done_decision(time_point ended, std::string_view id);
+
+/// The part behind the last slash.
+std::string_view last_part(std::string_view key);
+
+} // namespace keys
+
+/// Which of its resource group's virtual shards holds `name`. The number of shards is fixed when a
+/// cluster is created, so that a name never moves.
+std::uint32_t shard_number(std::string_view name, std::uint32_t shards);
+
+/// The k-th virtual shard of a group, such as `default.3`.
+std::string shard_name(std::string_view group, std::uint32_t k);
+
+} // namespace reprieve

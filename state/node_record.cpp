@@ -1,0 +1,207 @@
+#include "state/node_record.hpp"
+
+#include "state/quantity.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace reprieve {
+
+namespace {
+
+auto position_of(auto& pods, std::string_view uid) {
+  return std::lower_bound(pods.begin(), pods.end(), uid,
+                          [](const pod& p, std::string_view wanted) { return p.uid < wanted; });
+}
+
+bool names(const std::vector<std::string>& uids, std::string_view uid) {
+  return std::find(uids.begin(), uids.end(), uid) != uids.end();
+}
+
+/// Amounts by resource that may pass below zero; every pod also counts as one of `pods`.
+class balance {
+public:
+  explicit balance(const resources& start) : amounts_(start) {}
+
+  void take(const resources& requests) {
+    add(requests, -1);
+  }
+
+  void give(const resources& requests) {
+    add(requests, 1);
+  }
+
+  /// The first resource below zero, or an empty name.
+  std::string_view short_of() const {
+    for (const auto& [name, amount] : amounts_)
+      if (amount < 0)
+        return name;
+    return {};
+  }
+
+  std::int64_t amount(std::string_view name) const {
+    return amount_of(amounts_, name);
+  }
+
+private:
+  void add(const resources& requests, std::int64_t sign) {
+    for (const auto& [name, amount] : requests)
+      amounts_[name] += sign * amount;
+    // A node that does not say how many pods it takes is not limited in their number.
+    if (const auto pods = amounts_.find(resource::pods); pods != amounts_.end())
+      pods->second += sign;
+  }
+
+  resources amounts_;
+};
+
+/// A hold takes room until its pods are bound, and these count as pods then.
+bool is_hold(const pod& p) {
+  return p.phase == pod_phase::nominated;
+}
+
+} // namespace
+
+std::vector<node_part> parts_of(const decision& d) {
+  std::map<std::string, node_part, std::less<>> by_node;
+  const auto part = [&](const std::string& name) -> node_part& {
+    auto& found = by_node[name];
+    found.node = name;
+    return found;
+  };
+  for (const auto& one : d.assignments)
+    part(one.placed.node).placed.push_back(one.placed);
+  for (const auto& one : d.victims)
+    for (const auto& p : one.pods)
+      part(p.node).victims.push_back(p.uid);
+  std::vector<node_part> parts;
+  parts.reserve(by_node.size());
+  for (auto& [name, found] : by_node)
+    parts.push_back(std::move(found));
+  return parts;
+}
+
+const pod* find_pod(const node_record& record, std::string_view uid) {
+  const auto found = position_of(record.pods, uid);
+  return found != record.pods.end() && found->uid == uid ? &*found : nullptr;
+}
+
+absl::Status can_promise(const node_record& record, std::span<const node_part* const> holds,
+                         const node_part& wanted) {
+  const auto& name = record.spec.name;
+  if (!wanted.placed.empty() && !(record.spec.schedulable && record.spec.ready))
+    return absl::FailedPreconditionError(fmt::format("node {} takes no pods any more", name));
+  for (const auto& uid : wanted.victims) {
+    const pod* chosen = find_pod(record, uid);
+    if (chosen == nullptr)
+      return absl::FailedPreconditionError(fmt::format("victim {} has left node {}", uid, name));
+    if (!chosen->evicted_by.empty())
+      return absl::FailedPreconditionError(
+          fmt::format("victim {} goes already, by decision {}", uid, chosen->evicted_by));
+    for (const node_part* hold : holds)
+      if (names(hold->victims, uid))
+        return absl::FailedPreconditionError(
+            fmt::format("victim {} is chosen by another decision", uid));
+    if (chosen->disruption == disruption_mode::pod_group)
+      for (const auto& p : record.pods)
+        if (takes_room(p.phase) && !is_leaving(p.phase) && portion_of(p) == portion_of(*chosen)
+            && !names(wanted.victims, p.uid))
+          return absl::FailedPreconditionError(
+              fmt::format("portion {} would go without its pod {} on node {}",
+                          to_string(portion_of(p)), p.uid, name));
+  }
+  balance left{record.spec.capacity};
+  for (const auto& p : record.pods)
+    if (takes_room(p.phase) && !is_leaving(p.phase) && p.evicted_by.empty()
+        && !names(wanted.victims, p.uid))
+      left.take(p.requests);
+  for (const node_part* hold : holds) {
+    for (const auto& p : hold->placed)
+      left.take(p.requests);
+    for (const auto& uid : hold->victims)
+      if (const pod* leaving = find_pod(record, uid))
+        left.give(leaving->requests);
+  }
+  for (const auto& p : wanted.placed)
+    left.take(p.requests);
+  if (const auto lacking = left.short_of(); !lacking.empty())
+    return absl::FailedPreconditionError(fmt::format(
+        "node {} lacks {} of {}", name, format_quantity(-left.amount(lacking), lacking), lacking));
+  return absl::OkStatus();
+}
+
+void apply(node_record& record, const node_part& part, std::string_view decision) {
+  for (const auto& p : part.placed)
+    if (find_pod(record, p.uid) == nullptr)
+      put_pod(record, p);
+  for (const auto& uid : part.victims)
+    if (const auto found = position_of(record.pods, uid);
+        found != record.pods.end() && found->uid == uid && found->evicted_by.empty())
+      found->evicted_by = decision;
+}
+
+std::vector<pod> tell_victims(node_record& record, std::string_view decision, time_point now) {
+  std::vector<pod> told;
+  for (auto& p : record.pods)
+    if (p.evicted_by == decision && p.stop_told == no_time) {
+      p.phase = pod_phase::terminating;
+      p.stop_told = now;
+      told.push_back(p);
+    }
+  return told;
+}
+
+bool room_is_free(const node_record& record, std::string_view decision) {
+  balance bindable{record.spec.capacity};
+  balance fair{record.spec.capacity};
+  for (const auto& p : record.pods) {
+    if (!takes_room(p.phase))
+      continue;
+    if (!is_hold(p) || p.placed_by == decision)
+      bindable.take(p.requests);
+    const bool leaves_for_others =
+        is_leaving(p.phase) && !p.evicted_by.empty() && p.evicted_by != decision;
+    if (!leaves_for_others)
+      fair.take(p.requests);
+  }
+  return bindable.short_of().empty() && fair.short_of().empty();
+}
+
+std::vector<pod> bind_nominated(node_record& record, std::string_view decision, time_point now) {
+  std::vector<pod> bound;
+  for (auto& p : record.pods)
+    if (p.placed_by == decision && p.phase == pod_phase::nominated) {
+      p.phase = pod_phase::bound;
+      p.created = now;
+      bound.push_back(p);
+    }
+  return bound;
+}
+
+void release(node_record& record, std::string_view decision, std::span<const portion_id> told) {
+  std::erase_if(record.pods, [&](const pod& p) { return is_hold(p) && p.placed_by == decision; });
+  for (auto& p : record.pods)
+    if (p.evicted_by == decision && p.stop_told == no_time
+        && std::find(told.begin(), told.end(), portion_of(p)) == told.end())
+      p.evicted_by.clear();
+}
+
+void put_pod(node_record& record, pod p) {
+  const auto found = position_of(record.pods, p.uid);
+  if (found != record.pods.end() && found->uid == p.uid)
+    *found = std::move(p);
+  else
+    record.pods.insert(found, std::move(p));
+}
+
+bool erase_pod(node_record& record, std::string_view uid) {
+  const auto found = position_of(record.pods, uid);
+  if (found == record.pods.end() || found->uid != uid)
+    return false;
+  record.pods.erase(found);
+  return true;
+}
+
+} // namespace reprieve

@@ -1,0 +1,67 @@
+#pragma once
+
+#include "state/decision.hpp"
+#include "state/node.hpp"
+#include "state/pod.hpp"
+
+#include <absl/status/status.h>
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace reprieve {
+
+/// The truth about one node: what it is and which pods are on it (DESIGN 5).
+struct node_record {
+  node spec;
+  std::vector<pod> pods; ///< in order of uid
+
+  bool operator==(const node_record&) const = default;
+};
+
+/// What one decision does on one node.
+struct node_part {
+  std::string node;
+  std::vector<pod> placed;          ///< nominated here
+  std::vector<std::string> victims; ///< uids that go
+
+  bool operator==(const node_part&) const = default;
+};
+
+/// The parts of a decision by node, in order of name.
+std::vector<node_part> parts_of(const decision& d);
+
+const pod* find_pod(const node_record& record, std::string_view uid);
+
+/// Whether `wanted` can be promised on the node beside the promises in `holds`: the node takes
+/// pods, the victims are there and go in whole portions, and with all victims gone everything
+/// fits (DESIGN 4.2). `kFailedPrecondition` says what is different from what the plan saw.
+absl::Status can_promise(const node_record& record, std::span<const node_part* const> holds,
+                         const node_part& wanted);
+
+/// The record with the decision's part in it. Applying it again changes nothing.
+void apply(node_record& record, const node_part& part, std::string_view decision);
+
+/// Marks the decision's victims as told to stop. Returns the ones that were not told before.
+std::vector<pod> tell_victims(node_record& record, std::string_view decision, time_point now);
+
+/// Whether all pods nominated by the decision can be bound at once: beside what is on the node, and
+/// leaving to the holds of other decisions all but what their own victims still take.
+bool room_is_free(const node_record& record, std::string_view decision);
+
+/// Binds what the decision nominated. Returns those pods.
+std::vector<pod> bind_nominated(node_record& record, std::string_view decision, time_point now);
+
+/// Takes the decision's nominations back, and reprieves those of its victims of whose portion none
+/// was told. `told` names portions with told pods on any node.
+void release(node_record& record, std::string_view decision, std::span<const portion_id> told);
+
+/// Puts or replaces a pod by uid.
+void put_pod(node_record& record, pod p);
+
+/// Takes the pod out; false when it was not there.
+bool erase_pod(node_record& record, std::string_view uid);
+
+} // namespace reprieve

@@ -1,0 +1,83 @@
+#pragma once
+
+#include "state/decision.hpp"
+#include "state/object.hpp"
+
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace reprieve {
+
+// What users ask of a cluster, and the answers; the same over every way in.
+
+struct apply_request {
+  std::vector<object> objects;
+  bool dry_run = false;
+};
+
+enum class apply_outcome { created, configured, unchanged };
+using apply_result = absl::StatusOr<std::vector<apply_outcome>>; ///< in the order of the request
+
+struct get_request {
+  object_kind kind = object_kind::node;
+  std::string name;           ///< empty for all
+  std::string resource_group; ///< likewise
+  std::string queue;          ///< likewise
+};
+
+/// An object with the status that its kind has.
+struct shown_object {
+  object what;
+  std::optional<workload_status> workload;
+  std::optional<queue_status> queue;
+};
+using get_result = absl::StatusOr<std::vector<shown_object>>;
+
+/// Something that happened to an object, for people to read.
+struct event {
+  std::int64_t sequence = 0; ///< given by the log
+  time_point at = no_time;
+  std::string kind; ///< of the object, as manifests spell it
+  std::string name;
+  std::string type; ///< one word, such as `Committed` or `Preempted`
+  std::string message;
+  std::string decision;
+  std::string trace_id;
+};
+
+struct describe_request {
+  object_kind kind = object_kind::node;
+  std::string name;
+};
+
+struct description {
+  shown_object what;
+  std::vector<pod> pods;
+  std::vector<event> events;
+  std::vector<decision> decisions; ///< newest first
+};
+using describe_result = absl::StatusOr<description>;
+
+struct delete_request {
+  object_kind kind = object_kind::node;
+  std::vector<std::string> names;
+};
+
+/// Exactly one is given.
+struct explain_request {
+  std::string decision;
+  std::string workload;
+  std::string pod; ///< name or uid
+};
+
+struct explanation {
+  std::vector<decision> decisions; ///< newest first
+  std::string pending_reason;
+};
+using explain_result = absl::StatusOr<explanation>;
+
+} // namespace reprieve

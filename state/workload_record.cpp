@@ -1,0 +1,171 @@
+#include "state/workload_record.hpp"
+
+#include <algorithm>
+
+namespace reprieve {
+
+namespace {
+
+auto position_of(auto& slots, const pod_slot& slot) {
+  return std::lower_bound(
+      slots.begin(), slots.end(), slot,
+      [](const slot_record& s, const pod_slot& wanted) { return s.slot < wanted; });
+}
+
+slot_record& slot_in(workload_record& record, const pod_slot& slot) {
+  auto found = position_of(record.slots, slot);
+  if (found == record.slots.end() || found->slot != slot)
+    found = record.slots.insert(found, slot_record{slot, 0, slot_state::wanted, {}});
+  return *found;
+}
+
+/// Calls `each` with every slot of the portion.
+template <class F>
+void for_slots(const workload_record& record, const portion_id& portion, F each) {
+  const auto position = group_position(record.spec, portion.group);
+  if (!position)
+    return;
+  if (!portion.whole_replica()) {
+    each(pod_slot{portion.group, portion.replica, portion.index});
+    return;
+  }
+  for (std::int32_t i = 0; i < record.spec.groups[*position].count; ++i)
+    each(pod_slot{portion.group, portion.replica, i});
+}
+
+} // namespace
+
+slot_record slot_at(const workload_record& record, const pod_slot& slot) {
+  const auto found = position_of(record.slots, slot);
+  return found != record.slots.end() && found->slot == slot
+             ? *found
+             : slot_record{slot, 0, slot_state::wanted, {}};
+}
+
+bool resumes(const workload& w, std::int32_t attempts) {
+  if (attempts > w.resume.limit)
+    return false;
+  switch (w.resume.policy) {
+  case resume_policy::always:
+    return true;
+  case resume_policy::never:
+    return false;
+  case resume_policy::by_kind:
+    break;
+  }
+  switch (w.kind) {
+  case workload_kind::batch:
+    return w.checkpoint.supported;
+  case workload_kind::inference:
+    return w.autoscaled;
+  case workload_kind::interactive:
+    return false;
+  case workload_kind::daemon:
+  case workload_kind::deployment:
+    return true;
+  }
+  return false;
+}
+
+duration resume_delay(const resume_settings& settings, std::int32_t attempts) {
+  constexpr duration longest = std::chrono::hours{1};
+  auto delay = settings.backoff;
+  for (std::int32_t i = 1; i < attempts && delay < longest; ++i)
+    delay *= 2;
+  return std::min(delay, std::max(longest, settings.backoff));
+}
+
+void evict(workload_record& record, std::span<const portion_id> portions, std::string_view decision,
+           time_point now) {
+  bool counted = false;
+  for (const auto& portion : portions)
+    for_slots(record, portion, [&](const pod_slot& at) {
+      auto& slot = slot_in(record, at);
+      if (slot.decision == decision || slot.state != slot_state::wanted)
+        return;
+      if (!counted) {
+        ++record.status.attempts;
+        counted = true;
+      }
+      slot.decision = decision;
+      if (resumes(record.spec, record.status.attempts))
+        ++slot.incarnation;
+      else
+        slot.state = slot_state::stopped;
+    });
+  if (counted)
+    record.status.resume_after = now + resume_delay(record.spec.resume, record.status.attempts);
+}
+
+void reprieve_portions(workload_record& record, std::span<const portion_id> portions,
+                       std::string_view decision) {
+  bool counted = false;
+  for (const auto& portion : portions)
+    for_slots(record, portion, [&](const pod_slot& at) {
+      const auto found = position_of(record.slots, at);
+      if (found == record.slots.end() || found->slot != at || found->decision != decision)
+        return;
+      if (found->state == slot_state::stopped)
+        found->state = slot_state::wanted;
+      else if (found->incarnation > 0)
+        --found->incarnation;
+      found->decision.clear();
+      counted = true;
+    });
+  if (counted) {
+    record.status.attempts = std::max(0, record.status.attempts - 1);
+    record.status.resume_after = no_time;
+  }
+}
+
+void end_slot(workload_record& record, const pod_slot& slot, std::uint32_t incarnation,
+              slot_state how) {
+  if (slot_at(record, slot).incarnation != incarnation)
+    return;
+  auto& at = slot_in(record, slot);
+  if (at.state == slot_state::wanted)
+    at.state = how;
+}
+
+std::vector<wanted_slot> wanted_slots(const workload_record& record) {
+  std::vector<wanted_slot> wanted;
+  if (record.deleting)
+    return wanted;
+  for (std::size_t g = 0; g < record.spec.groups.size(); ++g) {
+    const auto& group = record.spec.groups[g];
+    for (std::int32_t r = 0; r < group.replicas; ++r)
+      for (std::int32_t i = 0; i < group.count; ++i) {
+        const auto slot = slot_at(record, {group.name, r, i});
+        if (slot.state == slot_state::wanted)
+          wanted.push_back({g, r, i, slot.incarnation});
+      }
+  }
+  return wanted;
+}
+
+bool wants(const workload_record& record, const pod& p) {
+  const auto position = group_position(record.spec, p.group);
+  if (record.deleting || !position)
+    return false;
+  const auto& group = record.spec.groups[*position];
+  const auto slot = slot_at(record, {p.group, p.replica, p.index});
+  return p.replica < group.replicas && p.index < group.count && slot.state == slot_state::wanted
+         && slot.incarnation == p.incarnation;
+}
+
+void set_condition(workload_status& status, condition c) {
+  for (auto& known : status.conditions)
+    if (known.type == c.type) {
+      if (known.status == c.status && known.reason == c.reason)
+        c.since = known.since;
+      known = std::move(c);
+      return;
+    }
+  status.conditions.push_back(std::move(c));
+}
+
+void clear_condition(workload_status& status, std::string_view type) {
+  std::erase_if(status.conditions, [&](const condition& c) { return c.type == type; });
+}
+
+} // namespace reprieve

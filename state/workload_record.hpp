@@ -1,0 +1,80 @@
+#pragma once
+
+#include "state/pod.hpp"
+#include "state/workload.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace reprieve {
+
+/// Whether a pod should stand at a slot.
+enum class slot_state {
+  wanted,
+  stopped,   ///< preempted, and not coming back
+  succeeded, ///< ran to its end
+  failed
+};
+
+/// What a slot went through; one that never went through anything has no record.
+struct slot_record {
+  pod_slot slot;
+  std::uint32_t incarnation = 0; ///< counts the pods that stood here before
+  slot_state state = slot_state::wanted;
+  std::string decision; ///< that took the last of them
+
+  bool operator==(const slot_record&) const = default;
+};
+
+/// What should exist of a workload (DESIGN 5); where its pods run is in the node records.
+struct workload_record {
+  workload spec;
+  workload_status status;
+  std::vector<slot_record> slots; ///< in order of slot
+  bool deleting = false;          ///< its pods are to stop, then it goes
+
+  bool operator==(const workload_record&) const = default;
+};
+
+/// The slot's record, or what it stands for where there is none.
+slot_record slot_at(const workload_record& record, const pod_slot& slot);
+
+/// Whether preempted pods of the workload come back by its policy (DESIGN 3.6).
+bool resumes(const workload& w, std::int32_t attempts);
+
+/// How long a workload that was preempted `attempts` times waits before it is tried again.
+duration resume_delay(const resume_settings& settings, std::int32_t attempts);
+
+/// Records that the decision takes these portions of the workload: their pods come back in new
+/// incarnations, or not at all. Doing it again changes nothing.
+void evict(workload_record& record, std::span<const portion_id> portions, std::string_view decision,
+           time_point now);
+
+/// Takes an eviction by that decision back (nobody was told).
+void reprieve_portions(workload_record& record, std::span<const portion_id> portions,
+                       std::string_view decision);
+
+/// Records how the pod of one incarnation ended; an older or repeated report changes nothing.
+void end_slot(workload_record& record, const pod_slot& slot, std::uint32_t incarnation,
+              slot_state how);
+
+/// Which pods should exist, by group position, replica and index.
+struct wanted_slot {
+  std::size_t group = 0;
+  std::int32_t replica = 0;
+  std::int32_t index = 0;
+  std::uint32_t incarnation = 0;
+};
+std::vector<wanted_slot> wanted_slots(const workload_record& record);
+
+/// Whether the workload still asks for this very pod.
+bool wants(const workload_record& record, const pod& p);
+
+/// Puts the condition in place of one of its type; `since` stays where nothing else changed.
+void set_condition(workload_status& status, condition c);
+void clear_condition(workload_status& status, std::string_view type);
+
+} // namespace reprieve

@@ -1,0 +1,119 @@
+#include "actors/ledger.hpp"
+#include "state/keys.hpp"
+#include "state/memory_store.hpp"
+#include "tests/support/actor_world.hpp"
+#include "tests/support/faulty_store.hpp"
+
+#include <gtest/gtest.h>
+
+namespace reprieve {
+
+namespace {
+
+using fault = faulty_store::fault;
+
+class ledger_test : public testing::Test {
+protected:
+  ledger_test() {
+    memory_->commit({{}, {put{"own/r", "x", 0}}}, [&](auto answer) { epoch_ = answer->current; });
+    ledger_ = open();
+  }
+
+  ledger_actor open() {
+    ledger_settings settings;
+    settings.shard = "n/default.0";
+    settings.owner_key = "own/r";
+    settings.epoch = epoch_;
+    settings.store = world_.system().spawn(store_door, store_);
+    return world_.system().spawn(ledger, settings);
+  }
+
+  absl::Status write(const std::string& key, const std::string& value) {
+    return world_.ask<absl::Status>(ledger_, ledger_write{{put{key, value, 0}}})
+      .value_or(absl::DeadlineExceededError("no answer"));
+  }
+
+  /// The key's value and how often it was written.
+  std::pair<std::string, std::int64_t> stored(const std::string& key) {
+    std::pair<std::string, std::int64_t> found;
+    memory_->read({just(key), 0, 0, false}, [&](const auto& answer) {
+      if (!answer->values.empty())
+        found = {answer->values.front().value, answer->values.front().version};
+    });
+    return found;
+  }
+
+  std::shared_ptr<memory_store> memory_ = std::make_shared<memory_store>();
+  std::shared_ptr<faulty_store> store_ = std::make_shared<faulty_store>(memory_);
+  revision epoch_ = 0;
+  actor_world world_;
+  ledger_actor ledger_;
+};
+
+TEST_F(ledger_test, answers_when_the_write_is_in_the_store) {
+  EXPECT_TRUE(write("a", "1").ok());
+  EXPECT_EQ(stored("a").first, "1");
+}
+
+TEST_F(ledger_test, gathers_writes_while_a_batch_is_in_flight) {
+  int answers = 0;
+  for (int i = 0; i < 100; ++i)
+    world_.system().spawn([&, i](caf::event_based_actor* self) {
+      self->request(ledger_, caf::infinite, ledger_write{{put{"k" + std::to_string(i), "v", 0}}})
+        .then([&](absl::Status& how) { answers += how.ok() ? 1 : 0; });
+    });
+  world_.settle();
+  EXPECT_EQ(answers, 100);
+  EXPECT_EQ(stored("k99").first, "v");
+  EXPECT_LE(store_->writes(), 50U);
+}
+
+TEST_F(ledger_test, splits_a_write_that_is_too_large_for_one_transaction) {
+  ledger_write large;
+  for (int i = 0; i < 1000; ++i)
+    large.writes.emplace_back(put{"k" + std::to_string(i), "v", 0});
+  const auto how = world_.ask<absl::Status>(ledger_, large);
+  ASSERT_TRUE(how.has_value());
+  EXPECT_TRUE(how->ok());
+  EXPECT_EQ(stored("k0").first, "v");
+  EXPECT_EQ(stored("k999").first, "v");
+}
+
+TEST_F(ledger_test, writes_a_key_twice_in_the_order_of_the_requests) {
+  ledger_write both{{put{"a", "1", 0}, put{"a", "2", 0}}};
+  ASSERT_TRUE(world_.ask<absl::Status>(ledger_, both)->ok());
+  EXPECT_EQ(stored("a"), std::pair(std::string("2"), std::int64_t{2}));
+}
+
+TEST_F(ledger_test, writes_once_when_the_answer_was_lost) {
+  store_->fault_at(0, fault::answer_lost);
+  EXPECT_TRUE(write("a", "1").ok());
+  EXPECT_EQ(stored("a"), std::pair(std::string("1"), std::int64_t{1}));
+}
+
+TEST_F(ledger_test, tries_again_when_the_store_refused) {
+  store_->fault_at(0, fault::refused);
+  store_->fault_at(1, fault::refused);
+  EXPECT_TRUE(write("a", "1").ok());
+  EXPECT_EQ(stored("a"), std::pair(std::string("1"), std::int64_t{1}));
+}
+
+TEST_F(ledger_test, is_not_harmed_by_a_write_that_arrives_late) {
+  store_->fault_at(0, fault::carried_out_late);
+  EXPECT_TRUE(write("a", "1").ok());
+  EXPECT_TRUE(write("a", "2").ok());
+  store_->let_late_writes_through();
+  EXPECT_EQ(stored("a"), std::pair(std::string("2"), std::int64_t{2}));
+  EXPECT_TRUE(write("a", "3").ok());
+}
+
+TEST_F(ledger_test, writes_nothing_once_the_owner_record_has_changed) {
+  memory_->commit({{}, {put{"own/r", "another", 0}}}, [](auto) {});
+  const auto how = write("a", "1");
+  EXPECT_TRUE(absl::IsAborted(how)) << how;
+  EXPECT_EQ(stored("a").second, 0);
+}
+
+} // namespace
+
+} // namespace reprieve

@@ -1,0 +1,114 @@
+#include "tests/engine/plan_reading.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace reprieve::tests {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+TEST(explain, the_summary_says_who_comes_and_who_goes) {
+  auto built = cluster().node("n1", gpu(4)).node("n2", gpu(4)).node("n3", gpu(4));
+  built.group("old", {"n1", "n2"}, prio(10), gpu(4));
+  built.pods("important", {"n3"}, prio(90), gpu(4));
+
+  const auto made =
+    decide(built.view(), gang("train-b", prio(100), members(4, gpu(2))), open_settings());
+
+  EXPECT_EQ(made.why.summary,
+            "train-b (priority 100) gets 4 pods on 2 nodes; 1 portion of priority 10 goes; nothing "
+            "above priority 10 was touched");
+}
+
+TEST(explain, the_summary_gives_the_range_of_victims) {
+  auto built = cluster().node("n1", gpu(4));
+  built.running("a", prio(3), gpu(2));
+  built.running("b", prio(1), gpu(2));
+
+  const auto made = decide(built.view(), lone("new", prio(10), gpu(4)), open_settings());
+
+  EXPECT_THAT(made.why.summary, HasSubstr("2 portions of priority 1 to 3 go"));
+}
+
+TEST(explain, the_summary_says_that_nobody_goes) {
+  const auto view = cluster().node("n1", gpu(4)).view();
+
+  const auto made = decide(view, lone("new", prio(10), gpu(4)), open_settings());
+
+  EXPECT_EQ(made.why.summary,
+            "new (priority 10) gets 1 pod on 1 node in what is free; nobody goes");
+}
+
+TEST(explain, the_summary_of_many_infeasible_nodes_names_what_most_of_them_lack) {
+  auto built = cluster();
+  built.node("n1", gpu(4), cpu(4)).running("a", prio(50), gpu(4));
+  built.node("n2", gpu(4), cpu(4)).running("b", prio(50), gpu(4));
+  built.node("n3", gpu(4), cpu(4)).running("c", prio(50), cpu(4));
+
+  const auto made = decide(built.view(), lone("new", prio(10), gpu(4), cpu(4)), open_settings());
+
+  EXPECT_EQ(made.why.summary, "new (priority 10) does not fit: 2 of 3 domains are short of gpu "
+                              "even with all candidates gone");
+}
+
+TEST(explain, every_victim_has_a_reason) {
+  const auto view = cluster().node("n1", gpu(4)).running("low", prio(1), gpu(4)).view();
+
+  const auto made = decide(view, lone("new", prio(10), gpu(4)), open_settings());
+
+  ASSERT_EQ(made.victims.size(), 1u);
+  EXPECT_EQ(made.victims[0].reason,
+            "its priority 1 is below 10 and new does not fit on n1 beside it");
+}
+
+TEST(explain, a_domain_that_running_sums_rule_out_says_so) {
+  const auto view = cluster()
+                      .node("n1", gpu(4))
+                      .running("low", prio(1), gpu(4))
+                      .node("n2", gpu(4))
+                      .running("mid", prio(5), gpu(4))
+                      .view();
+
+  const auto made = decide(view, lone("new", prio(10), gpu(4)), open_settings());
+
+  const auto& passed = outcome_of(made, "n2");
+  EXPECT_TRUE(passed.feasible);
+  EXPECT_EQ(passed.threshold, 5);
+  EXPECT_EQ(passed.reason, "costs a victim of priority 5 or above; n1 costs none above 1");
+}
+
+TEST(explain, only_the_summary_is_told_where_no_explanation_is_asked_for) {
+  const auto view = cluster()
+                      .node("n1", gpu(8))
+                      .running("low", prio(1), gpu(4))
+                      .running("mid", prio(2), gpu(4))
+                      .view();
+  auto settings = open_settings();
+  const auto told = decide(view, lone("new", prio(10), gpu(4)), settings);
+  settings.explain = false;
+
+  const auto made = decide(view, lone("new", prio(10), gpu(4)), settings);
+
+  EXPECT_EQ(made.why.summary, told.why.summary);
+  EXPECT_EQ(made.victims, told.victims);
+  EXPECT_THAT(made.why.domains, IsEmpty());
+  EXPECT_THAT(made.why.reprieved, IsEmpty());
+  EXPECT_THAT(made.why.passed_over, IsEmpty());
+}
+
+TEST(explain, an_infeasible_gang_names_who_may_not_go_though_less_important) {
+  const auto view = cluster()
+                      .node("n1", gpu(4))
+                      .running("exporter", prio(1), gpu(4), daemon())
+                      .node("n2", gpu(4))
+                      .running("high", prio(50), gpu(4))
+                      .view();
+
+  const auto made = decide(view, gang("new", prio(10), members(1, gpu(4))), open_settings());
+
+  EXPECT_THAT(reason_for(made.why.passed_over, "exporter"), HasSubstr("daemon"));
+  EXPECT_EQ(reason_for(made.why.passed_over, "high"), "");
+}
+
+} // namespace reprieve::tests

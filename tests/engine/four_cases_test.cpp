@@ -1,0 +1,77 @@
+#include "tests/engine/plan_reading.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace reprieve::tests {
+
+using ::testing::ElementsAre;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
+using outcome = plan::outcome;
+
+TEST(four_cases, a_pod_takes_the_room_of_pods) {
+  const auto view = cluster()
+                      .node("n1", gpu(8))
+                      .running("keeps", prio(50), gpu(4))
+                      .running("goes", prio(1), gpu(4))
+                      .view();
+
+  const auto made = decide(view, lone("new", prio(10), gpu(4)), open_settings());
+
+  EXPECT_EQ(made.result, outcome::preempts);
+  EXPECT_THAT(victims_of(made), UnorderedElementsAre("goes"));
+  EXPECT_THAT(pods_by_node(made), ElementsAre(Pair("n1", 1)));
+}
+
+TEST(four_cases, a_pod_takes_the_room_of_a_group_which_goes_whole) {
+  const auto view = cluster()
+                      .node("n1", gpu(8))
+                      .node("n2", gpu(8))
+                      .group("goes", {"n1", "n2"}, prio(1), gpu(8))
+                      .view();
+
+  const auto made = decide(view, lone("new", prio(10), gpu(8)), open_settings());
+
+  EXPECT_EQ(made.result, outcome::preempts);
+  ASSERT_EQ(made.victims.size(), 1u);
+  EXPECT_EQ(to_string(made.victims[0].portion), "goes/g0/0");
+  EXPECT_THAT(made.victims[0].pods,
+              ElementsAre(victim_pod{"goes-g0-0-0", "n1"}, victim_pod{"goes-g0-0-1", "n2"}));
+  EXPECT_EQ(made.scored.pods, 2) << "the pod outside the domain counts in the score";
+}
+
+TEST(four_cases, a_gang_takes_the_room_of_pods) {
+  const auto view = cluster()
+                      .node("n1", gpu(8))
+                      .running("a", prio(1), gpu(8))
+                      .node("n2", gpu(8))
+                      .running("b", prio(2), gpu(8))
+                      .node("n3", gpu(8))
+                      .running("c", prio(3), gpu(8))
+                      .view();
+
+  const auto made = decide(view, gang("new", prio(10), members(2, gpu(8))), open_settings());
+
+  EXPECT_EQ(made.result, outcome::preempts);
+  EXPECT_THAT(victims_of(made), UnorderedElementsAre("a", "b"));
+  EXPECT_THAT(pods_by_node(made), ElementsAre(Pair("n1", 1), Pair("n2", 1)));
+}
+
+TEST(four_cases, a_gang_takes_the_room_of_groups_and_pods) {
+  const auto view = cluster()
+                      .node("n1", gpu(8))
+                      .node("n2", gpu(8))
+                      .node("n3", gpu(8))
+                      .running("single", prio(3), gpu(8))
+                      .group("whole", {"n1", "n2"}, prio(2), gpu(8))
+                      .view();
+
+  const auto made = decide(view, gang("new", prio(10), members(3, gpu(8))), open_settings());
+
+  EXPECT_EQ(made.result, outcome::preempts);
+  EXPECT_THAT(victims_of(made), UnorderedElementsAre("single", "whole"));
+  EXPECT_EQ(made.scored.pods, 3);
+}
+
+} // namespace reprieve::tests

@@ -1,0 +1,113 @@
+#include "tests/engine/random_cluster.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <map>
+
+namespace reprieve::tests {
+
+namespace {
+
+std::int64_t between(std::int64_t low, std::int64_t high) {
+  // At nominal size from the start: small clusters show little.
+  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::int64_t>(low, high + 1));
+}
+
+bool one_in(std::int64_t n) {
+  return between(1, n) == 1;
+}
+
+prio some_priority() {
+  return prio{static_cast<std::int32_t>(between(-1, 6))};
+}
+
+prio high_priority() {
+  return prio{static_cast<std::int32_t>(between(3, 8))};
+}
+
+/// Takes the amounts if they are there.
+bool take(resources& room, const resources& wanted) {
+  for (const auto& [name, value] : wanted)
+    if (value > amount_of(room, name))
+      return false;
+  for (const auto& [name, value] : wanted)
+    room[name] -= value;
+  return true;
+}
+
+} // namespace
+
+cluster draw_cluster(const cluster_traits& with) {
+  cluster drawn;
+  std::vector<std::string> names;
+  std::map<std::string, resources> room;
+  const auto nodes = between(1, 6);
+  for (std::int64_t i = 0; i < nodes; ++i) {
+    names.push_back(fmt::format("n{}", i));
+    drawn.node(names.back(), gpu(between(2, 8)), cpu(between(4, 16)),
+               label{"zone", std::string{one_in(2) ? "a" : "b"}});
+    room[names.back()] = drawn.all_nodes().back().capacity;
+  }
+  const auto workloads = between(2 * nodes, 8 * nodes);
+  for (std::int64_t i = 0; i < workloads; ++i) {
+    const auto name = fmt::format("w{}", i);
+    const auto gpus = gpu(between(0, 4));
+    const auto cpus = cpu(between(0, 6));
+    const bool whole = with.groups && one_in(3);
+    std::vector<std::string> on;
+    for (auto pods = whole ? between(1, 4) : 1; pods > 0; --pods) {
+      const auto& node = names[static_cast<std::size_t>(between(0, nodes - 1))];
+      if (take(room[node], {{gpus.resource, gpus.value}, {cpus.resource, cpus.value}}))
+        on.push_back(node);
+    }
+    const auto label_of_budget = label{"app", std::string{one_in(2) ? "x" : "y"}};
+    const auto describe_pod = [&](pod& p) {
+      if (with.immovable) {
+        p.daemon = one_in(12);
+        p.protected_member = one_in(12);
+      }
+      if (with.leaving && one_in(10))
+        p.evicted_by = "earlier";
+    };
+    const auto when = started{between(0, 3)};
+    if (whole)
+      drawn.group(name, on, some_priority(), gpus, cpus, when, label_of_budget, describe_pod);
+    else
+      drawn.pods(name, on, some_priority(), gpus, cpus, when, label_of_budget, describe_pod);
+  }
+  if (with.budgets) {
+    drawn.budget("x", {"app", "x"}, static_cast<std::int32_t>(between(0, 8)));
+    drawn.budget("y", {"app", "y"}, static_cast<std::int32_t>(between(0, 8)));
+  }
+  return drawn;
+}
+
+preemptor draw_lone_pod() {
+  return lone("new", high_priority(), gpu(between(0, 8)), cpu(between(1, 8)));
+}
+
+preemptor draw_gang_of_one_template() {
+  const auto count = static_cast<std::int32_t>(between(1, 6));
+  return gang("new", high_priority(), members(count, gpu(between(0, 4)), cpu(between(1, 6))));
+}
+
+preemptor draw_gang_of_several_templates() {
+  const auto size = [] { return static_cast<std::int32_t>(between(1, 3)); };
+  return gang("new", high_priority(), members(size(), gpu(between(0, 8)), cpu(between(0, 3))),
+              members(size(), gpu(between(0, 2)), cpu(between(1, 8))),
+              members(size(), gpu(between(0, 3)), cpu(between(1, 3)), at_least{1}));
+}
+
+void for_random_cases(const cluster_traits& with, const std::function<preemptor()>& draw,
+                      const std::function<void(const cluster&, const preemptor&)>& check) {
+  constexpr int preemptors_for_each_cluster = 10;
+  EXPECT_TRUE(rc::check([&] {
+    const auto in = draw_cluster(with);
+    for (int i = 0; i < preemptors_for_each_cluster; ++i)
+      check(in, draw());
+  }));
+}
+
+} // namespace reprieve::tests

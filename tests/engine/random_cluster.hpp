@@ -1,0 +1,30 @@
+#pragma once
+
+#include "tests/support/cluster_builder.hpp"
+
+#include <functional>
+
+/// Clusters and preemptors drawn by rapidcheck; only while a property runs.
+namespace reprieve::tests {
+
+struct cluster_traits {
+  bool budgets = true;
+  bool immovable = true; ///< daemons, protected members and such
+  bool groups = true;
+  bool leaving = true;
+};
+
+/// A few nodes, well filled and never overfull.
+cluster draw_cluster(const cluster_traits& with);
+
+/// More important than most of what runs.
+preemptor draw_lone_pod();
+preemptor draw_gang_of_one_template();
+preemptor draw_gang_of_several_templates();
+
+/// Draws clusters, and for each some preemptors by `draw`, and calls `check(cluster, preemptor)`.
+/// Fails where one check does.
+void for_random_cases(const cluster_traits& with, const std::function<preemptor()>& draw,
+                      const std::function<void(const cluster&, const preemptor&)>& check);
+
+} // namespace reprieve::tests

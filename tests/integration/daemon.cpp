@@ -1,0 +1,69 @@
+#include "tests/integration/daemon.hpp"
+
+#include <csignal>
+#include <sstream>
+#include <thread>
+
+namespace reprieve {
+
+daemon_process::daemon_process(std::filesystem::path data)
+    : data_(std::move(data)), address_file_((data_ / "address").string()) {
+  std::filesystem::create_directories(data_);
+  std::filesystem::remove(address_file_);
+  process_ = std::make_unique<child_process>(
+    std::vector<std::string>{REPRIEVE_BINARIES "/reprieved", "--data", data_.string(), "--listen",
+                             "127.0.0.1:0", "--address-file", address_file_, "--trace",
+                             "file:" + (data_ / "trace.jsonl").string()},
+    (data_ / "output").string());
+}
+
+bool daemon_process::serves() {
+  for (int i = 0; i < 600 && process_->running(); ++i) {
+    address_ = file_contents(address_file_);
+    if (!address_.empty()) {
+      address_.pop_back();
+      return true;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds{50});
+  }
+  return false;
+}
+
+void daemon_process::kill() {
+  process_->kill();
+}
+
+int daemon_process::stop() {
+  process_->signal(SIGTERM);
+  return process_->wait(std::chrono::seconds{20});
+}
+
+run_result daemon_process::cli(std::vector<std::string> arguments) const {
+  std::vector<std::string> command{REPRIEVE_BINARIES "/reprieve", "--server", address_};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return run_program(command);
+}
+
+int daemon_process::pods(const std::string& workload, const std::string& phase) const {
+  std::istringstream lines(cli({"get", "pods"}).output);
+  int count = 0;
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string name;
+    std::string node;
+    std::string at;
+    words >> name >> node >> at;
+    count += name.starts_with(workload + "-") && at == phase ? 1 : 0;
+  }
+  return count;
+}
+
+std::string daemon_process::output() const {
+  return file_contents((data_ / "output").string());
+}
+
+std::string demo_manifest(const std::string& name) {
+  return REPRIEVE_SOURCE "/deploy/demo-manifests/" + name;
+}
+
+} // namespace reprieve

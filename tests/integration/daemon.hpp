@@ -1,0 +1,44 @@
+#pragma once
+
+#include "tests/support/child_process.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace reprieve {
+
+/// A real `reprieved` on a free port, its data in a directory that outlives it.
+class daemon_process {
+public:
+  explicit daemon_process(std::filesystem::path data);
+
+  /// Waits until it serves; false when it ends instead or takes too long.
+  bool serves();
+
+  /// As `kill -9` does.
+  void kill();
+
+  /// Ends it as an operator would; its exit code.
+  int stop();
+
+  /// Runs the command line against it.
+  run_result cli(std::vector<std::string> arguments) const;
+
+  /// The lines of `get pods` that begin with this workload's name and have that phase.
+  int pods(const std::string& workload, const std::string& phase) const;
+
+  std::string output() const;
+
+private:
+  std::filesystem::path data_;
+  std::string address_file_;
+  std::string address_;
+  std::unique_ptr<child_process> process_;
+};
+
+/// A file of the demonstration.
+std::string demo_manifest(const std::string& name);
+
+} // namespace reprieve

@@ -1,0 +1,345 @@
+#include "tests/support/generators.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+// Every struct is taken apart into all its fields, so that a field that is added to the model does
+// not compile here until it is drawn too.
+
+namespace reprieve {
+namespace {
+
+/// Names, and what breaks careless code: quotes, line ends, letters of more than one byte.
+const rc::Gen<std::string>& any_text() {
+  static const auto text = rc::gen::resize(
+    10, rc::gen::map(rc::gen::container<std::vector<std::string>>(rc::gen::elementOf(
+                       std::vector<std::string>{"a", "b", "z", "0", "9", "-", ".", "/", " ", "\"",
+                                                "\n", "\u00e9", "\u7bc0", "\U0001f642"})),
+                     [](const std::vector<std::string>& pieces) {
+                       std::string joined;
+                       for (const auto& piece : pieces)
+                         joined += piece;
+                       return joined;
+                     }));
+  return text;
+}
+
+/// Few are enough: a fault that needs more than three elements is not one of a conversion.
+std::size_t any_length() {
+  return *rc::gen::inRange<std::size_t>(0, 4);
+}
+
+void draw(std::string& to) {
+  to = *any_text();
+}
+
+void draw(bool& to) {
+  to = *rc::gen::arbitrary<bool>();
+}
+
+void draw(std::int32_t& to) {
+  to = *rc::gen::nonNegative<std::int32_t>();
+}
+
+void draw(std::uint32_t& to) {
+  to = *rc::gen::arbitrary<std::uint32_t>();
+}
+
+void draw(std::int64_t& to) {
+  to = *rc::gen::nonNegative<std::int64_t>();
+}
+
+void draw(duration& to) {
+  to = duration{*rc::gen::nonNegative<std::int64_t>()};
+}
+
+void draw(time_point& to) {
+  to = time_point{duration{*rc::gen::nonNegative<std::int64_t>()}};
+}
+
+void draw(resources& to) {
+  static const std::vector<std::string> names{"cpu", "memory", "gpu", "pods", "example.com/nic"};
+  for (auto left = any_length(); left > 0; --left)
+    draw(to[*rc::gen::elementOf(names)]);
+}
+
+void draw(string_map& to) {
+  for (auto left = any_length(); left > 0; --left)
+    draw(to[*any_text()]);
+}
+
+template <class Model>
+void draw(std::optional<Model>& to) {
+  if (*rc::gen::arbitrary<bool>())
+    draw(to.emplace());
+}
+
+template <class Model>
+void draw(std::vector<Model>& to) {
+  to.resize(any_length());
+  for (auto& element : to)
+    draw(element);
+}
+
+template <class... Fields>
+void draw_all(Fields&... fields) {
+  (draw(fields), ...);
+}
+
+template <class Enum>
+void draw_up_to(Enum last, Enum& to) {
+  to = static_cast<Enum>(*rc::gen::inRange(0, static_cast<int>(last) + 1));
+}
+
+/// Priorities and the parts of a score, which may be negative.
+template <class... Numbers>
+void draw_signed(Numbers&... to) {
+  ((to = *rc::gen::arbitrary<Numbers>()), ...);
+}
+
+void draw_signed(std::optional<std::int32_t>& to) {
+  if (*rc::gen::arbitrary<bool>())
+    draw_signed(to.emplace());
+}
+
+} // namespace
+
+void draw(taint_effect& to) {
+  draw_up_to(taint_effect::no_execute, to);
+}
+
+void draw(taint& to) {
+  auto& [key, value, effect] = to;
+  draw_all(key, value, effect);
+}
+
+void draw(toleration& to) {
+  auto& [key, any_value, value, effect] = to;
+  draw_all(key, any_value, value, effect);
+}
+
+void draw(node& to) {
+  auto& [name, group, labels, taints, capacity, schedulable, ready] = to;
+  draw_all(name, group, labels, taints, capacity, schedulable, ready);
+}
+
+void draw(preemption_policy& to) {
+  draw_up_to(preemption_policy::never, to);
+}
+
+void draw(priority_class& to) {
+  auto& [name, value, global_default, policy] = to;
+  draw_all(name, global_default, policy);
+  draw_signed(value);
+}
+
+void draw(group_policy& to) {
+  draw_up_to(group_policy::sessions, to);
+}
+
+void draw(preemption_order& to) {
+  draw_up_to(preemption_order::newest, to);
+}
+
+void draw(victim_strategy& to) {
+  draw_up_to(victim_strategy::multiple, to);
+}
+
+void draw(minimise& to) {
+  draw_up_to(minimise::work, to);
+}
+
+void draw(guards& to) {
+  auto& [minimum_runtime, veto, victims, preemptions, search_budget] = to;
+  draw_all(minimum_runtime, veto, victims, preemptions, search_budget);
+}
+
+void draw(required_node_settings& to) {
+  auto& [delay, strategies, deviation, max_victims] = to;
+  draw_all(delay, strategies, deviation, max_victims);
+  if (strategies.empty()) // stands for the default in a message, and means nothing in the model
+    draw(strategies.emplace_back());
+}
+
+void draw(resource_group& to) {
+  auto& [name, policy, preemptible, order, minimised, required_node, force, gap, limits] = to;
+  draw_all(name, policy, order, minimised, required_node, force, gap, limits);
+  draw_signed(preemptible);
+}
+
+void draw(queue& to) {
+  auto& [name, parent, weight, guaranteed, limit, cap_by_demand] = to;
+  draw_all(name, parent, weight, guaranteed, limit, cap_by_demand);
+}
+
+void draw(queue_status& to) {
+  auto& [deserved, allocated, used, preempting] = to;
+  draw_all(deserved, allocated, used, preempting);
+}
+
+void draw(workload_kind& to) {
+  draw_up_to(workload_kind::deployment, to);
+}
+
+void draw(disruption_mode& to) {
+  draw_up_to(disruption_mode::pod_group, to);
+}
+
+void draw(resume_policy& to) {
+  draw_up_to(resume_policy::never, to);
+}
+
+void draw(pod_template& to) {
+  auto& [requests, labels, annotations, node_selector, tolerations, priority] = to;
+  draw_all(requests, labels, annotations, node_selector, tolerations);
+  draw_signed(priority);
+}
+
+void draw(pod_group& to) {
+  auto& [name, pods, count, replicas, min_count, disruption, topology_keys, required_node, klass,
+         priority, protected_members] = to;
+  draw_all(name, pods, count, replicas, min_count, disruption, topology_keys, required_node, klass,
+           protected_members);
+  draw_signed(priority);
+}
+
+void draw(resume_settings& to) {
+  auto& [policy, backoff, limit] = to;
+  draw_all(policy, backoff, limit);
+}
+
+void draw(checkpoint_settings& to) {
+  auto& [supported, last, time_needed] = to;
+  draw_all(supported, last, time_needed);
+}
+
+void draw(workload& to) {
+  auto& [name, labels, group, queue, kind, autoscaled, klass, priority, preemption_class,
+         preemption_priority, groups, resume, checkpoint, minimum_runtime, grace_period] = to;
+  draw_all(name, labels, group, queue, kind, autoscaled, klass, preemption_class, groups, resume,
+           checkpoint, minimum_runtime, grace_period);
+  draw_signed(priority);
+  draw_signed(preemption_priority);
+}
+
+void draw(condition& to) {
+  auto& [type, status, reason, message, since] = to;
+  draw_all(type, status, reason, message, since);
+}
+
+void draw(resolved_priority& to) {
+  auto& [priority, preemption_priority, may_preempt] = to;
+  draw(may_preempt);
+  draw_signed(priority, preemption_priority);
+}
+
+void draw(workload_status& to) {
+  auto& [uid, generation, submitted, resolved, by_group, attempts, resume_after, conditions] = to;
+  draw_all(uid, generation, submitted, resolved, by_group, attempts, resume_after, conditions);
+}
+
+void draw(pod_phase& to) {
+  draw_up_to(pod_phase::gone, to);
+}
+
+void draw(portion_id& to) {
+  auto& [workload, group, replica, index] = to;
+  draw_all(workload, group, replica, index);
+  if (*rc::gen::arbitrary<bool>())
+    index = -1;
+}
+
+void draw(pod& to) {
+  auto& [uid, name, workload, group, replica, index, incarnation, node, phase, requests, labels,
+         annotations, disruption, priority, own_priority, daemon, opted_out, protected_member,
+         owner, created, started, checkpointed, stop_told, grace_period, checkpoint_time, placed_by,
+         evicted_by] = to;
+  draw_all(uid, name, workload, group, replica, index, incarnation, node, phase, requests, labels,
+           annotations, disruption, daemon, opted_out, protected_member, owner, created, started,
+           checkpointed, stop_told, grace_period, checkpoint_time, placed_by, evicted_by);
+  draw_signed(priority);
+  draw_signed(own_priority);
+}
+
+void draw(placement& to) {
+  auto& [name, deployment, cluster, committed, assigned, score] = to;
+  draw_all(name, deployment, cluster, committed, assigned);
+  draw_signed(score);
+}
+
+void draw(disruption_budget& to) {
+  auto& [name, group, match_labels, min_available, max_unavailable] = to;
+  draw_all(name, group, match_labels, min_available, max_unavailable);
+}
+
+void draw(object& to) {
+  static const std::vector<object> kinds{
+    node{},     queue{},     priority_class{},    resource_group{},
+    workload{}, placement{}, disruption_budget{}, pod{},
+  };
+  to = kinds[*rc::gen::inRange<std::size_t>(0, kinds.size())];
+  std::visit([](auto& held) { draw(held); }, to);
+}
+
+void draw(decision_phase& to) {
+  draw_up_to(decision_phase::aborted, to);
+}
+
+void draw(assignment& to) {
+  auto& [placed] = to;
+  draw(placed);
+}
+
+void draw(victim_pod& to) {
+  auto& [uid, node] = to;
+  draw_all(uid, node);
+}
+
+void draw(victim& to) {
+  auto& [portion, priority, violates_budget, work_lost, pods, reason] = to;
+  draw_all(portion, violates_budget, work_lost, pods, reason);
+  draw_signed(priority);
+}
+
+void draw(spared& to) {
+  auto& [portion, priority, reason] = to;
+  draw_all(portion, reason);
+  draw_signed(priority);
+}
+
+void draw(score& to) {
+  auto& [violations, highest_priority, cascades, priority_sum, pods, work_lost, earliest] = to;
+  draw_all(cascades, earliest);
+  draw_signed(violations, highest_priority, priority_sum, pods, work_lost);
+}
+
+void draw(domain_outcome& to) {
+  auto& [domain, feasible, chosen, reason, short_resource, short_by, threshold, victims, scored] =
+    to;
+  draw_all(domain, feasible, chosen, reason, short_resource, short_by, victims, scored);
+  draw_signed(threshold);
+}
+
+void draw(reasoning& to) {
+  auto& [summary, threshold, domains, reprieved, passed_over, budget_reached] = to;
+  draw_all(summary, domains, reprieved, passed_over, budget_reached);
+  draw_signed(threshold);
+}
+
+void draw(trace_context& to) {
+  auto& [traceparent, tracestate] = to;
+  draw_all(traceparent, tracestate);
+}
+
+void draw(decision& to) {
+  auto& [id, group, workloads, priority, policy, phase, assignments, victims, why, scored, decided,
+         committed, ended, abort_reason, victims_told, trace] = to;
+  draw_all(id, group, workloads, policy, phase, assignments, victims, why, scored, decided,
+           committed, ended, abort_reason, victims_told, trace);
+  draw_signed(priority);
+}
+
+} // namespace reprieve

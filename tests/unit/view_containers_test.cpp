@@ -1,0 +1,203 @@
+#include "state/budget_table.hpp"
+#include "state/name_pool.hpp"
+#include "state/row_index.hpp"
+#include "state/row_table.hpp"
+#include "state/shape_table.hpp"
+#include "state/text_store.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace reprieve {
+namespace {
+
+TEST(text_store, gives_back_what_was_put) {
+  text_store store;
+  const auto empty = store.put("");
+  const auto name = store.put("a-name");
+  const auto odd = store.put(std::string_view("\0x", 2));
+  EXPECT_EQ(store.at(empty), "");
+  EXPECT_EQ(store.at(name), "a-name");
+  EXPECT_EQ(store.at(odd), std::string_view("\0x", 2));
+}
+
+TEST(text_store, uses_the_room_of_a_dropped_text_again) {
+  text_store store;
+  const auto first = store.put("123456");
+  const auto neighbour = store.put("neighbour");
+  store.drop(first);
+  EXPECT_EQ(store.put("abcdefg"), first);
+  EXPECT_EQ(store.at(first), "abcdefg");
+  EXPECT_EQ(store.at(neighbour), "neighbour");
+}
+
+TEST(text_store, does_not_grow_while_texts_of_one_length_come_and_go) {
+  text_store store;
+  const std::string text(36, 'u');
+  std::vector<text_store::handle> kept;
+  for (int i = 0; i < 5000; ++i)
+    kept.push_back(store.put(text));
+  store.drop(kept[17]);
+  kept[17] = store.put(text);
+  const auto before = store.memory();
+  for (int i = 0; i < 20000; ++i) {
+    auto& one = kept[static_cast<std::size_t>(i) % kept.size()];
+    store.drop(one);
+    one = store.put(text);
+  }
+  EXPECT_EQ(store.memory(), before);
+}
+
+TEST(text_store, keeps_a_text_that_is_longer_than_a_page_and_gives_its_memory_back) {
+  text_store store;
+  const auto small = store.put("small");
+  const auto before = store.memory();
+  const std::string text(1'000'000, 'x');
+  const auto large = store.put(text);
+  EXPECT_EQ(store.at(large), text);
+  EXPECT_GT(store.memory(), before + text.size());
+  store.drop(large);
+  EXPECT_LT(store.memory(), before + 1000);
+  const auto again = store.put(text);
+  EXPECT_EQ(again, large);
+  EXPECT_EQ(store.at(again), text);
+  EXPECT_EQ(store.at(small), "small");
+}
+
+TEST(text_store, goes_on_with_small_texts_after_a_page_sized_one) {
+  text_store store;
+  std::map<text_store::handle, std::string> put;
+  for (const std::size_t length : {10U, 40'000U, 11U, 32'764U, 32'765U, 12U, 20'000U, 20'000U}) {
+    const std::string text(length, static_cast<char>('a' + put.size()));
+    put.emplace(store.put(text), text);
+  }
+  EXPECT_EQ(put.size(), 8U);
+  for (const auto& [handle, text] : put)
+    EXPECT_EQ(store.at(handle), text);
+}
+
+TEST(name_pool, keeps_a_name_once_until_the_last_reference_goes) {
+  name_pool pool;
+  const auto one = pool.intern("trainer");
+  EXPECT_EQ(pool.intern("trainer"), one);
+  EXPECT_EQ(pool.references(one), 2U);
+  pool.release(one);
+  EXPECT_EQ(pool.find("trainer"), one);
+  pool.release(one);
+  EXPECT_EQ(pool.find("trainer"), no_row);
+  EXPECT_EQ(pool.intern("other"), one) << "its number is taken again";
+}
+
+TEST(row_table, takes_rows_again_that_were_given_back) {
+  row_table<int, 4> table;
+  for (int i = 0; i < 10; ++i)
+    table[table.take()] = i;
+  table.give_back(3);
+  EXPECT_EQ(table.taken(), 9U);
+  EXPECT_EQ(table.take(), 3U);
+  EXPECT_EQ(table.take(), 10U);
+  EXPECT_EQ(table[9], 9);
+  EXPECT_EQ(table.rows(), 11U);
+}
+
+TEST(row_index, finds_nothing_while_it_is_empty) {
+  EXPECT_EQ(row_index().find(0, [](std::uint32_t) { return true; }), no_row);
+}
+
+TEST(row_index, finds_what_was_inserted_and_not_erased_even_where_hashes_collide) {
+  // Hashes of eight values, so that runs are long and wrap around the end.
+  const auto hash = [](std::uint32_t row) { return ~std::uint64_t{0} - row % 8; };
+  ASSERT_TRUE(rc::check([&](const std::vector<std::uint8_t>& toggled) {
+    row_index index;
+    std::set<std::uint32_t> inside;
+    for (const std::uint32_t row : toggled) {
+      if (inside.insert(row).second) {
+        index.insert(hash(row), row, hash);
+      } else {
+        inside.erase(row);
+        index.erase(hash(row), row, hash);
+      }
+    }
+    for (std::uint32_t row = 0; row < 256; ++row) {
+      const auto found = index.find(hash(row), [&](std::uint32_t r) { return r == row; });
+      RC_ASSERT(found == (inside.contains(row) ? row : no_row));
+    }
+  }));
+}
+
+TEST(row_index, lets_one_row_stand_for_another) {
+  row_index index;
+  const auto hash = [](std::uint32_t) { return std::uint64_t{7}; };
+  index.insert(7, 1, hash);
+  index.insert(7, 2, hash);
+  index.replace(7, 1, 9);
+  const auto find = [&](std::uint32_t row) {
+    return index.find(7, [&](std::uint32_t r) { return r == row; });
+  };
+  EXPECT_EQ(find(1), no_row);
+  EXPECT_EQ(find(2), 2U);
+  EXPECT_EQ(find(9), 9U);
+}
+
+TEST(shape_table, keeps_equal_amounts_once_and_takes_rows_again) {
+  shape_table shapes;
+  shapes.widen({}, 2);
+  const std::vector<std::int64_t> small{1, 2};
+  const std::vector<std::int64_t> large{8, 9};
+  const auto one = shapes.intern(small);
+  const auto two = shapes.intern(large);
+  EXPECT_EQ(shapes.intern(small), one);
+  EXPECT_NE(one, two);
+  shapes.release(one);
+  EXPECT_EQ(shapes.intern(small), one);
+  shapes.release(two);
+  const std::vector<std::int64_t> other{5, 5};
+  EXPECT_EQ(shapes.intern(other), two);
+  EXPECT_EQ(shapes.amounts(two)[0], 5);
+}
+
+TEST(shape_table, keeps_amounts_in_their_columns_when_it_widens) {
+  shape_table shapes;
+  shapes.widen({}, 2);
+  const std::vector<std::int64_t> before{1, 2};
+  const auto shape = shapes.intern(before);
+  const std::vector<std::uint32_t> moved_to{0, 2};
+  shapes.widen(moved_to, 3);
+  const std::vector<std::int64_t> after{1, 0, 2};
+  EXPECT_TRUE(std::ranges::equal(shapes.amounts(shape), after));
+  EXPECT_EQ(shapes.intern(after), shape);
+}
+
+TEST(budget_table, tells_labels_apart_whatever_characters_they_have) {
+  budget_table table;
+  const auto one = table.add({{"a", "bc"}}, true);
+  const auto two = table.add({{"ab", "c"}}, true);
+  const auto three = table.add({{"a", ""}, {"b", "c"}}, true);
+  EXPECT_EQ((std::set{one, two, three}.size()), 3U);
+  EXPECT_EQ(table.add({{"ab", "c"}}, false), two);
+}
+
+TEST(budget_table, matches_labels_that_came_before_the_budget_and_after) {
+  disruption_budget budget;
+  budget.name = "web";
+  budget.match_labels = {{"app", "web"}, {"tier", "front"}};
+  budget.max_unavailable = 1;
+  budget_table table;
+  const auto before = table.add({{"app", "web"}, {"tier", "front"}}, true);
+  table.put(budget);
+  table.settle();
+  const auto after = table.add({{"app", "web"}, {"tier", "front"}, {"zone", "a"}}, true);
+  const auto other = table.add({{"app", "web"}, {"tier", "back"}}, true);
+  EXPECT_EQ(table.matching(before).size(), 1U);
+  EXPECT_EQ(table.matching(after).size(), 1U);
+  EXPECT_TRUE(table.matching(other).empty());
+  EXPECT_EQ(table.allowed(0), 1);
+}
+
+} // namespace
+} // namespace reprieve
