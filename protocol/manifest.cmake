@@ -1,5 +1,4 @@
 # Manifests in YAML and JSON, read and written.
-find_package(yaml-cpp REQUIRED)
 reprieve_library(reprieve_manifest
   SOURCES
     manifest_emitter.cpp

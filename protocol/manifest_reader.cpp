@@ -272,14 +272,14 @@ private:
       return status;
     into.clear();
     std::string_view rest = text;
-    while (!rest.empty()) {
+    do {
       const auto comma = std::min(rest.find(','), rest.size());
       const auto position = word_from(rest.substr(0, comma), words_of<T>);
       if (!position.ok())
         return placed(from, position.status());
       into.push_back(static_cast<T>(*position));
       rest.remove_prefix(std::min(comma + 1, rest.size()));
-    }
+    } while (!rest.empty());
     return absl::OkStatus();
   }
 

@@ -151,7 +151,7 @@ std::optional<object_reference> user_in_catalog(object_kind kind, std::string_vi
 } // namespace
 
 std::string to_string(const refusal& r) {
-  return fmt::format("{} {}: {}", to_string(r.kind), rules::quoted(r.name), r.message);
+  return fmt::format("{} {}: {}", to_string(r.kind), rules::in_quotes(r.name), r.message);
 }
 
 std::vector<refusal> check(std::span<const object> batch, const catalog& known,
@@ -181,7 +181,7 @@ absl::StatusOr<std::vector<admitted>> admit(std::span<const object> batch, const
 
 absl::Status admit_removal(object_kind kind, std::string_view name, const catalog& known,
                            const admission_facts& facts) {
-  const auto what = fmt::format("{} {}", to_string(kind), rules::quoted(name));
+  const auto what = fmt::format("{} {}", to_string(kind), rules::in_quotes(name));
   if (kind == object_kind::pod)
     return absl::FailedPreconditionError(
       fmt::format("{} can't be removed by itself; remove or scale its workload", what));
@@ -196,7 +196,7 @@ absl::Status admit_removal(object_kind kind, std::string_view name, const catalo
   if (user)
     return absl::FailedPreconditionError(
       fmt::format("{} is in use by {} {}; remove or change that first", what, to_string(user->kind),
-                  rules::quoted(user->name)));
+                  rules::in_quotes(user->name)));
   return absl::OkStatus();
 }
 

@@ -61,18 +61,18 @@ void check(findings& out, const prospect& cluster, const node& n) {
   if (!is_dns_subdomain(n.name))
     out.refuse("metadata.name",
                "is {}; it must be a DNS name: parts of a-z, 0-9 and '-', joined by '.'",
-               quoted(n.name));
+               in_quotes(n.name));
   check_labels(out, "metadata.labels", n.labels);
   check_known(out, "spec.resourceGroup", "resource group", cluster.after.groups, n.resource_group);
   if (const auto group = cluster.facts.group_of_node(n.name); group && *group != n.resource_group)
     out.refuse("spec.resourceGroup",
                "is {}, but the node is in {} and can't move; remove the node and add it again",
-               quoted(n.resource_group), quoted(*group));
+               in_quotes(n.resource_group), in_quotes(*group));
   for (std::size_t i = 0; i < n.taints.size(); ++i) {
     check_qualified_name(out, fmt::format("spec.taints[{}].key", i), n.taints[i].key);
     if (!is_label_value(n.taints[i].value))
       out.refuse(fmt::format("spec.taints[{}].value", i),
-                 "is {}; it must be as the value of a label", quoted(n.taints[i].value));
+                 "is {}; it must be as the value of a label", in_quotes(n.taints[i].value));
   }
   check_amounts(out, "spec.capacity", n.capacity);
 }
@@ -86,7 +86,7 @@ void check(findings& out, const prospect& cluster, const priority_class& c) {
     out.refuse("metadata.name",
                "is {}; the classes that begin with 'system-' are built in and can't be changed or "
                "added to",
-               quoted(c.name));
+               in_quotes(c.name));
     return;
   }
   if (c.value > highest_user_priority)
@@ -106,7 +106,7 @@ void check(findings& out, const prospect& cluster, const priority_class& c) {
   for (const auto& [name, other] : cluster.after.classes)
     if (other.global_default && name != c.name)
       out.refuse("globalDefault", "is true, but {} is the global default; only one class may be",
-                 quoted(name));
+                 in_quotes(name));
 }
 
 void check(findings& out, const prospect&, const resource_group& g) {
@@ -127,10 +127,10 @@ void check(findings& out, const prospect& cluster, const placement& p) {
   const auto* deployment = cluster.find_workload(p.deployment);
   if (deployment == nullptr)
     out.refuse("spec.deployment", "is {}, and there is no workload of that name; create it first",
-               quoted(p.deployment));
+               in_quotes(p.deployment));
   else if (deployment->kind != workload_kind::deployment)
     out.refuse("spec.deployment", "is {}, a workload of another kind; it must be a deployment",
-               quoted(p.deployment));
+               in_quotes(p.deployment));
   check_known(out, "spec.cluster", "resource group", cluster.after.groups, p.cluster);
   check_at_least(out, "spec.committed", p.committed, 0);
   check_at_least(out, "spec.assigned", p.assigned, 0);

@@ -17,7 +17,7 @@ void check_ancestors(findings& out, const by_name<queue>& queues, const queue& q
     if (next == q.name) {
       out.refuse("spec.parent",
                  "is {}, which makes a cycle: {} -> {}; one of these must be at the top",
-                 quoted(q.parent), fmt::join(above, " -> "), next);
+                 in_quotes(q.parent), fmt::join(above, " -> "), next);
       return;
     }
     if (std::find(above.begin(), above.end(), next) != above.end())
@@ -27,7 +27,7 @@ void check_ancestors(findings& out, const by_name<queue>& queues, const queue& q
       return;
     if (above.size() > most_queues_above) {
       out.refuse("spec.parent", "is {}, which puts more than {} queues above this one; move it up",
-                 quoted(q.parent), most_queues_above);
+                 in_quotes(q.parent), most_queues_above);
       return;
     }
     above.push_back(next);
@@ -67,7 +67,7 @@ void check_children(findings& out, const prospect& cluster, const queue& q) {
       out.refuse(fmt::format("spec.guaranteed.{}", name),
                  "is {}, and with it the queues under {} are guaranteed {} in all; they must stay "
                  "within its limit, {}",
-                 format_quantity(amount_of(q.guaranteed, name), name), quoted(parent->name),
+                 format_quantity(amount_of(q.guaranteed, name), name), in_quotes(parent->name),
                  format_quantity(amount_of(cluster.guaranteed_below.at(parent->name), name), name),
                  format_quantity(limit, name));
 }
@@ -102,7 +102,7 @@ void check(findings& out, const prospect& cluster, const queue& q) {
   else if (!q.parent.empty())
     out.refuse("spec.parent",
                "is {}, and there is no queue of that name; create it, or leave the parent out",
-               quoted(q.parent));
+               in_quotes(q.parent));
   if (q.weight < 1 || q.weight > largest_weight)
     out.refuse("spec.weight", "is {}; it must be 1 to {}", q.weight, largest_weight);
   check_amounts(out, "spec.guaranteed", q.guaranteed);

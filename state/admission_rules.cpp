@@ -46,7 +46,7 @@ void findings::add(std::string field, std::string_view text) {
   into_.push_back({kind_, std::string{name_}, std::move(field), std::move(message)});
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   constexpr std::size_t shown = 80;
   if (text.size() <= shown)
     return on_one_line(fmt::format("'{}'", text));
@@ -88,7 +88,7 @@ void check_dns_label(findings& out, std::string field, std::string_view name) {
   if (!is_dns_label(name))
     out.refuse(std::move(field),
                "is {}; it must be 1 to {} of a-z, 0-9 and '-', with no '-' at either end",
-               quoted(name), longest_label);
+               in_quotes(name), longest_label);
 }
 
 void check_qualified_name(findings& out, std::string field, std::string_view name) {
@@ -96,7 +96,7 @@ void check_qualified_name(findings& out, std::string field, std::string_view nam
     out.refuse(std::move(field),
                "has the name {}; it must be 1 to {} letters, digits, '-', '_' and '.', with a "
                "letter or digit at either end, after an optional DNS name and '/'",
-               quoted(name), longest_label);
+               in_quotes(name), longest_label);
 }
 
 void check_labels(findings& out, std::string_view field, const string_map& labels) {
@@ -106,7 +106,7 @@ void check_labels(findings& out, std::string_view field, const string_map& label
       out.refuse(fmt::format("{}.{}", field, key),
                  "is {}; it must be at most {} letters, digits, '-', '_' and '.', with a letter or "
                  "digit at either end",
-                 quoted(value), longest_label);
+                 in_quotes(value), longest_label);
   }
 }
 

@@ -64,7 +64,7 @@ private:
 };
 
 /// `text` in quotes, shortened where it is long, on one line.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 bool is_dns_label(std::string_view text);
 bool is_dns_subdomain(std::string_view text);
@@ -104,8 +104,8 @@ const T* check_known(findings& out, std::string_view field, std::string_view wha
   const auto* found = find(entries, name);
   if (found == nullptr)
     out.refuse(std::string{field},
-               "is {}, and there is no {} of that name; create it or name one of: {}", quoted(name),
-               what, some_names(entries));
+               "is {}, and there is no {} of that name; create it or name one of: {}",
+               in_quotes(name), what, some_names(entries));
   return found;
 }
 

@@ -20,9 +20,10 @@ void check_template(findings& out, std::string_view where, const pod_template& t
                  "is empty; name a key, or tolerate every one with operator Exists");
     if (by.any_value && !by.value.empty())
       out.refuse(field + ".value", "is {}; with operator Exists there must be none",
-                 quoted(by.value));
+                 in_quotes(by.value));
     else if (!is_label_value(by.value))
-      out.refuse(field + ".value", "is {}; it must be as the value of a label", quoted(by.value));
+      out.refuse(field + ".value", "is {}; it must be as the value of a label",
+                 in_quotes(by.value));
   }
 }
 
@@ -32,7 +33,7 @@ void check_topology(findings& out, std::string_view where, const std::vector<std
     const auto field = fmt::format("{}.topology[{}]", where, i);
     check_qualified_name(out, field, keys[i]);
     if (!seen.insert(keys[i]).second)
-      out.refuse(field, "is {} once more; each key may stand there once", quoted(keys[i]));
+      out.refuse(field, "is {} once more; each key may stand there once", in_quotes(keys[i]));
   }
 }
 
@@ -66,11 +67,11 @@ void check_required_node(findings& out, std::string_view where, const prospect& 
   const auto group = cluster.group_of_node(name);
   if (!group)
     out.refuse(fmt::format("{}.requiredNode", where),
-               "is {}, and there is no node of that name; add it first", quoted(name));
+               "is {}, and there is no node of that name; add it first", in_quotes(name));
   else if (*group != w.resource_group)
     out.refuse(fmt::format("{}.requiredNode", where),
                "is {}, a node of resource group {}; it must be one of the workload's group, {}",
-               quoted(name), quoted(*group), quoted(w.resource_group));
+               in_quotes(name), in_quotes(*group), in_quotes(w.resource_group));
 }
 
 void check_groups(findings& out, const prospect& cluster, const workload& w) {
@@ -83,7 +84,7 @@ void check_groups(findings& out, const prospect& cluster, const workload& w) {
     check_dns_label(out, where + ".name", group.name);
     if (!names.insert(group.name).second)
       out.refuse(where + ".name", "is {}, as that of an earlier group; each must have its own",
-                 quoted(group.name));
+                 in_quotes(group.name));
     check_template(out, where, group.pods);
     check_size(out, where, group);
     if (group.disruption == disruption_mode::pod_group && !group.is_gang())
@@ -131,7 +132,7 @@ void check_class_and_number(findings& out, const by_name<priority_class>& classe
     return;
   if (named != nullptr && named->value != *number)
     out.refuse(number_field, "is {}, but class {} has the value {}; give one of the two", *number,
-               quoted(class_name), named->value);
+               in_quotes(class_name), named->value);
   else if (named == nullptr && *number > highest_user_priority)
     out.refuse(number_field, "is {}; it must be at most {}, above which are the built-in classes",
                *number, highest_user_priority);
@@ -157,7 +158,7 @@ void check_gap(findings& out, const std::string& field, const resource_group& gr
     out.refuse(field,
                "makes the preemption priority {} and the priority {}; resource group {} allows at "
                "most {} between the two",
-               r.preemption_priority, r.priority, quoted(group.name),
+               r.preemption_priority, r.priority, in_quotes(group.name),
                *group.preemption_priority_gap);
 }
 
@@ -168,7 +169,7 @@ void check_session_scale(findings& out, const std::string& field, const resource
     out.refuse(field,
                "makes the priority {}; in resource group {}, with the sessions policy, it must be "
                "{} to {}",
-               value, quoted(group.name), lowest_session_priority, highest_session_priority);
+               value, in_quotes(group.name), lowest_session_priority, highest_session_priority);
 }
 
 void check_priorities(findings& out, const prospect& cluster, const workload& w) {
@@ -211,7 +212,7 @@ void check_priorities(findings& out, const prospect& cluster, const workload& w)
 }
 
 std::string shown(const std::string& text) {
-  return text.empty() ? "not given" : quoted(text);
+  return text.empty() ? "not given" : in_quotes(text);
 }
 
 std::string shown(const std::optional<std::int32_t>& number) {

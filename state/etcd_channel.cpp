@@ -1,20 +1,14 @@
 #include "state/etcd_channel.hpp"
 
-#include <grpc/grpc.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
 
+#include <utility>
+
 namespace reprieve {
 
 namespace {
-
-/// gRPC takes itself down with its last channel, and may fail when the next one comes while it is
-/// at it. So it stays up once it is.
-void keep_grpc() {
-  static const bool kept = (grpc_init(), true);
-  (void)kept;
-}
 
 grpc::ChannelArguments arguments() {
   grpc::ChannelArguments arguments;
@@ -50,7 +44,6 @@ etcd_member_stubs::etcd_member_stubs(const std::shared_ptr<grpc::Channel>& chann
 
 etcd_channel::etcd_channel(std::shared_ptr<event_thread> thread, etcd_options options)
     : thread_(std::move(thread)), options_(std::move(options)) {
-  keep_grpc();
   const auto trust = credentials(options_);
   for (const auto& endpoint : options_.endpoints)
     members_.emplace_back(grpc::CreateCustomChannel(endpoint, trust, arguments()));

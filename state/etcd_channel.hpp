@@ -8,7 +8,11 @@
 
 #include <grpcpp/channel.h>
 
+#include <chrono>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace reprieve {
 
@@ -139,10 +143,14 @@ void etcd_channel::attempt(std::shared_ptr<Call> call) {
   call->context->set_deadline(call->deadline);
   call->token = token_;
   began(call->context.get());
+  // The report moves the call on to our thread: were gRPC's the last to let go of it, a channel
+  // could end there, and wait for that very thread to end.
   auto& started = *call;
   started.start(members_[current_], started.context.get(), &started.request, &started.response,
-                [this, call = std::move(call)](const grpc::Status& status) {
-                  thread_->post([this, call, status] { ended(call, status); });
+                [this, call = std::move(call)](const grpc::Status& status) mutable {
+                  thread_->post([this, call = std::move(call), status]() mutable {
+                    ended(std::move(call), status);
+                  });
                 });
 }
 

@@ -1,5 +1,7 @@
 #include "state/etcd_keys.hpp"
 
+#include <utility>
+
 namespace reprieve {
 
 key_range etcd_keys::to_etcd(const key_range& range) const {

@@ -3,7 +3,9 @@
 #include "state/store_errors.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <ranges>
+#include <utility>
 
 namespace reprieve {
 

@@ -3,6 +3,8 @@
 #include "state/store_errors.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace reprieve {
 
@@ -32,12 +34,12 @@ change change_of(const sqlite_row& row) {
   return {value.version == 0 ? change::type::erase : change::type::put, std::move(value)};
 }
 
-/// Adds to `result` unless the limit is reached; false when it is.
+/// Adds to `result` unless the limit is reached; false when nothing can follow.
 bool add(range_result& result, const range_request& request, const sqlite_row& row) {
   result.more = request.limit != 0 && std::ssize(result.values) == request.limit;
   if (!result.more)
     result.values.push_back(value_of(row));
-  return !result.more;
+  return !result.more && !request.range.end.empty();
 }
 
 } // namespace

@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <thread>
 #include <type_traits>
+#include <utility>
 
 namespace reprieve {
 

@@ -11,16 +11,16 @@ caf::actor_system_config& with_test_scheduler(caf::actor_system_config& config) 
 
 } // namespace
 
-actor_world::actor_world() : system_(with_test_scheduler(config_)) {}
+actor_world::actor_world(duration later) : later_(later), system_(with_test_scheduler(config_)) {}
 
 actor_world::~actor_world() {
-  // What waits is never handled; the system only has to forget it.
+  // Whoever waits for something that never comes must not keep the system from ending.
   system_.await_actors_before_shutdown(false);
-  scheduler().jobs.clear();
 }
 
 wall_clock actor_world::clock() const {
-  return wall_clock{std::chrono::sys_days{std::chrono::year{2026} / 1 / 1}.time_since_epoch()};
+  return wall_clock{std::chrono::sys_days{std::chrono::year{2026} / 1 / 1}.time_since_epoch()
+                    + later_};
 }
 
 caf::scheduler::test_coordinator& actor_world::scheduler() {
@@ -48,18 +48,25 @@ void actor_world::advance(duration time) {
 }
 
 bool actor_world::advance_until(const std::function<bool()>& condition, duration most) {
+  // Time goes in small steps, so that timers fire in their order; asking costs messages, so that
+  // is done more rarely.
   constexpr std::chrono::milliseconds tick{1};
+  constexpr int ticks_between_asking = 20;
   settle();
-  for (duration passed{0}; !condition(); passed += tick) {
+  for (duration passed{0}; !condition();) {
     if (passed >= most)
       return false;
-    scheduler().advance_time(tick);
-    settle();
+    for (int i = 0; i < ticks_between_asking; ++i, passed += tick) {
+      scheduler().advance_time(tick);
+      settle();
+    }
   }
   return true;
 }
 
-replica_world::replica_world(std::shared_ptr<store> behind, const std::string& journal) {
+replica_world::replica_world(std::shared_ptr<store> behind, const std::string& journal,
+                             duration later)
+    : store_(std::make_shared<faulty_store>(std::move(behind))), world_(later) {
   simulated_cluster_settings simulated;
   simulated.journal = journal;
   simulated.clock = world_.clock();
@@ -67,12 +74,21 @@ replica_world::replica_world(std::shared_ptr<store> behind, const std::string& j
   settings.name = "replica-0";
   settings.node_shards = 3;
   settings.workload_shards = 2;
-  settings.behind = std::move(behind);
-  settings.cluster = world_.system().spawn(simulated_cluster, simulated);
+  settings.behind = store_;
+  cluster_ = world_.system().spawn(simulated_cluster, simulated);
+  settings.cluster = cluster_;
   settings.clock = world_.clock();
   settings.lost = [lost = lost_](std::string why) { *lost = std::move(why); };
   replica_ = world_.system().spawn(replica, std::move(settings));
   gateway_ = world_.system().spawn(gateway);
+}
+
+replica_world::~replica_world() {
+  store_->cut();
+  world_.kill(cluster_);
+  world_.kill(replica_);
+  world_.kill(gateway_);
+  world_.settle();
 }
 
 absl::Status replica_world::start() {

@@ -4,6 +4,7 @@
 #include "actors/replica.hpp"
 #include "actors/simulated_cluster.hpp"
 #include "state/store.hpp"
+#include "tests/support/faulty_store.hpp"
 
 #include <caf/scheduler/test_coordinator.hpp>
 
@@ -18,8 +19,8 @@ namespace reprieve {
 /// messages in the same order every time.
 class actor_world {
 public:
-  actor_world();
-  /// Ends all actors where they stand, as a crash would.
+  /// `later` than the first of January 2026 by the time of day.
+  explicit actor_world(duration later = duration{0});
   ~actor_world();
   actor_world(const actor_world&) = delete;
   actor_world& operator=(const actor_world&) = delete;
@@ -45,6 +46,14 @@ public:
   /// Lets time pass until the condition holds; false when it does not within the time.
   bool advance_until(const std::function<bool()>& condition, duration most);
 
+  /// Ends the actor before anything else happens.
+  template <class Handle>
+  void kill(const Handle& whom) {
+    caf::anon_send_exit(whom, caf::exit_reason::kill);
+    if (scheduler().prioritize(whom))
+      step();
+  }
+
   /// Sends a request and lets messages and time pass until its answer is there.
   template <class Reply, class Handle, class Message>
   std::optional<Reply> ask(const Handle& whom, Message message) {
@@ -61,6 +70,7 @@ public:
 private:
   caf::scheduler::test_coordinator& scheduler();
 
+  duration later_;
   caf::actor_system_config config_;
   caf::actor_system system_;
 };
@@ -68,11 +78,19 @@ private:
 /// A whole replica in an actor_world, on a store and a simulated cluster that outlive it.
 class replica_world {
 public:
-  /// `journal` is the simulated cluster's file.
-  replica_world(std::shared_ptr<store> behind, const std::string& journal);
+  /// `journal` is the simulated cluster's file. A replica that follows another starts `later`.
+  replica_world(std::shared_ptr<store> behind, const std::string& journal,
+                duration later = duration{0});
+  /// Ends everything where it stands, as a crash would: no message that waits has any effect.
+  ~replica_world();
 
   actor_world& world() {
     return world_;
+  }
+
+  /// What stands between the replica and its store.
+  faulty_store& faults() {
+    return *store_;
   }
 
   /// Takes part until it serves.
@@ -93,7 +111,9 @@ public:
 
 private:
   std::shared_ptr<std::string> lost_ = std::make_shared<std::string>();
+  std::shared_ptr<faulty_store> store_;
   actor_world world_;
+  cluster_actor cluster_;
   replica_actor replica_;
   gateway_actor gateway_;
 };

@@ -33,15 +33,23 @@ public:
       behind_->commit(std::move(late), [](auto) {});
   }
 
+  /// From now on nobody gets an answer and nothing is carried out: its user is dead.
+  void cut() {
+    cut_ = true;
+  }
+
   std::size_t writes() const {
     return writes_;
   }
 
   void read(range_request request, store_callback<range_result> done) override {
-    behind_->read(std::move(request), std::move(done));
+    if (!cut_)
+      behind_->read(std::move(request), std::move(done));
   }
 
   void commit(transaction writes, store_callback<transaction_result> done) override {
+    if (cut_)
+      return;
     const auto now = writes_++;
     auto what = fault::none;
     for (const auto& [at, planned] : faults_)
@@ -88,6 +96,7 @@ private:
   std::size_t writes_ = 0;
   std::vector<std::pair<std::size_t, fault>> faults_;
   std::vector<transaction> late_;
+  bool cut_ = false;
 };
 
 } // namespace reprieve
