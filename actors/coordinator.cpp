@@ -144,13 +144,22 @@ private:
     state_.waiting_because[unit.who.workload] = std::move(because);
   }
 
+  /// One timer is enough: the earliest brings a cycle that sets the next.
+  void try_again_at(time_point when) {
+    auto& planned = state_.next_retry;
+    if (planned > now_ && planned <= when)
+      return;
+    planned = when;
+    cycle_after(self_, when - now_);
+  }
+
   bool may_be_tried(const pending_unit& unit) {
     const auto& status = unit.record->status;
     if (status.resume_after > now_) {
       waits(unit, fmt::format("it was preempted {} times and is tried again in {}", status.attempts,
                               format_duration(std::chrono::ceil<std::chrono::seconds>(
                                 status.resume_after - now_))));
-      cycle_after(self_, status.resume_after - now_);
+      try_again_at(status.resume_after);
       return false;
     }
     const auto within = within_limits(state_.known->queues, state_.mirror.usage(),
@@ -241,10 +250,11 @@ void ended(self_pointer self, const decision_ended& over) {
   const bool changed_since = state.changes != found->second.planned_at;
   state.decisions.erase(found);
   state.mirror.close(over.id);
-  // A refused vote waits for a change; a shard that did not answer is asked again.
+  // A refused vote waits for a change; a shard that did not answer is asked again, and so is the
+  // queue shard, as other groups may have given room back there.
   if (over.how.ok() || changed_since)
     wake(self);
-  else if (absl::IsUnavailable(over.how))
+  else if (absl::IsUnavailable(over.how) || absl::IsResourceExhausted(over.how))
     cycle_after(self, retry_delay);
 }
 

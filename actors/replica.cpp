@@ -230,8 +230,7 @@ absl::StatusOr<catalog> catalog_of(const key_values& found) {
   return known;
 }
 
-/// Puts the decisions together again from their keys and chunks. Chunks without a key belong to
-/// decisions that never committed; they are dropped.
+/// Puts the decisions together again from their keys and chunks.
 absl::Status gather_open_decisions(replica_state& state, const key_values& heads,
                                    const key_values& bodies) {
   std::map<std::string, open_decision> open;
@@ -281,6 +280,51 @@ void load_catalog(self_pointer self, const schema_record& schema) {
   });
 }
 
+/// Erases the chunks of decisions that were never committed, some at a time, then goes on.
+template <class F>
+void erase_orphans(self_pointer self, std::vector<std::string> orphans, F done) {
+  if (orphans.empty()) {
+    done();
+    return;
+  }
+  constexpr std::size_t at_once = 100;
+  transaction erased{{{owner_key(self->state), compared::modified, self->state.epoch}}, {}};
+  for (std::size_t i = 0; i < at_once && !orphans.empty(); ++i) {
+    erased.operations.emplace_back(erase{with_prefix(keys::bodies_of(orphans.back()))});
+    orphans.pop_back();
+  }
+  write_first(
+    self, std::move(erased),
+    [self, orphans = std::move(orphans), done](revision) { erase_orphans(self, orphans, done); },
+    [self] { fail(self, absl::AbortedError("another replica has taken this one's place")); });
+}
+
+/// Finds the decisions that nobody can finish: they have chunks, but no key, open or done.
+template <class F>
+void drop_uncommitted(self_pointer self, F done) {
+  const key_range all{std::string(keys::decision_bodies),
+                      with_prefix(std::string(keys::open_decisions)).end};
+  self->request(self->state.store, caf::infinite, range_request{all, 0, 0, true})
+    .then([self, done](range_answer& answer) {
+      if (!answer.ok()) {
+        fail(self, answer.status());
+        return;
+      }
+      std::set<std::string, std::less<>> known;
+      std::set<std::string, std::less<>> written;
+      for (const auto& one : answer->values) {
+        if (one.key.starts_with(keys::decision_bodies))
+          written.emplace(keys::decision_of_body(one.key));
+        else
+          known.emplace(keys::last_part(one.key));
+      }
+      std::vector<std::string> orphans;
+      std::set_difference(written.begin(), written.end(), known.begin(), known.end(),
+                          std::back_inserter(orphans));
+      erase_orphans(self, std::move(orphans), done);
+    });
+}
+
 void load_open_decisions(self_pointer self, const schema_record& schema) {
   read_all(self, {std::string(keys::open_decisions)}, [self, schema](key_values heads) {
     std::vector<std::string> bodies;
@@ -290,7 +334,7 @@ void load_open_decisions(self_pointer self, const schema_record& schema) {
       if (auto gathered = gather_open_decisions(self->state, heads, chunks); !gathered.ok())
         fail(self, gathered);
       else
-        load_catalog(self, schema);
+        drop_uncommitted(self, [self, schema] { load_catalog(self, schema); });
     });
   });
 }

@@ -1,4 +1,6 @@
 #include "protocol/manifest_reader.hpp"
+#include "protocol/records.hpp"
+#include "state/keys.hpp"
 #include "state/memory_store.hpp"
 #include "state/node_record.hpp"
 #include "tests/support/actor_world.hpp"
@@ -197,6 +199,34 @@ TEST_F(end_to_end, a_workload_over_its_queues_limit_waits_and_says_so) {
       gpus += static_cast<std::size_t>(amount_of(p.requests, "gpu"));
   EXPECT_LE(gpus, 16'000U);
   EXPECT_GT(gpus, 0U);
+}
+
+TEST_F(end_to_end, chunks_of_a_decision_that_never_committed_are_dropped_at_the_next_start) {
+  const auto chunk = keys::decision_body("00000001.000001.default", 0);
+  store_->commit({{}, {put{chunk, "left behind", 0}}}, [](auto) {});
+  replica_world replica(store_, journal());
+  ASSERT_TRUE(replica.start().ok());
+  bool there = true;
+  store_->read({just(chunk), 0, 0, false}, [&](auto found) { there = !found->values.empty(); });
+  EXPECT_FALSE(there);
+}
+
+TEST_F(end_to_end, a_store_of_a_newer_version_is_refused_with_a_sentence) {
+  schema_record newer;
+  newer.version = schema_version + 1;
+  store_->commit({{}, {put{std::string(keys::schema), encode(newer), 0}}}, [](auto) {});
+  replica_world replica(store_, journal());
+  const auto refused = replica.start();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused));
+  EXPECT_NE(std::string(refused.message()).find("newer reprieved"), std::string::npos) << refused;
+}
+
+TEST_F(end_to_end, a_replica_that_lost_its_place_stops_and_says_so) {
+  replica_world replica(store_, journal());
+  ASSERT_TRUE(replica.start().ok());
+  store_->commit({{}, {put{keys::owner("replica-0"), "another", 0}}}, [](auto) {});
+  (void)replica.apply(demo("1-cluster.yaml"));
+  EXPECT_NE(replica.lost().find("another replica"), std::string::npos) << replica.lost();
 }
 
 /// Runs the demo with a crash after `steps` messages and a restart on the same store.

@@ -1,0 +1,169 @@
+#include "state/node_record.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace reprieve {
+
+namespace {
+
+constexpr time_point now{std::chrono::hours{1}};
+
+node_record node_with(std::int64_t gpus) {
+  node_record record;
+  record.spec.name = "n1";
+  record.spec.capacity = {{"gpu", gpus * 1000}};
+  return record;
+}
+
+pod pod_of(const std::string& workload, std::int32_t index, std::int64_t gpus,
+           pod_phase phase = pod_phase::running) {
+  pod p;
+  p.uid = workload + "-" + std::to_string(index);
+  p.name = p.uid;
+  p.workload = workload;
+  p.group = "g";
+  p.index = index;
+  p.node = "n1";
+  p.phase = phase;
+  p.requests = {{"gpu", gpus * 1000}};
+  return p;
+}
+
+node_part part(std::vector<pod> placed, std::vector<std::string> victims) {
+  return {"n1", std::move(placed), std::move(victims)};
+}
+
+absl::Status promise(const node_record& record, const node_part& wanted,
+                     std::vector<const node_part*> holds = {}) {
+  return can_promise(record, holds, wanted);
+}
+
+TEST(node_record, promises_what_fits) {
+  auto record = node_with(8);
+  put_pod(record, pod_of("a", 0, 4));
+  EXPECT_TRUE(promise(record, part({pod_of("b", 0, 4)}, {})).ok());
+  const auto refused = promise(record, part({pod_of("b", 0, 5)}, {}));
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused));
+  EXPECT_NE(std::string(refused.message()).find("lacks 1 of gpu"), std::string::npos) << refused;
+}
+
+TEST(node_record, promises_the_room_of_victims) {
+  auto record = node_with(8);
+  put_pod(record, pod_of("a", 0, 8));
+  EXPECT_TRUE(promise(record, part({pod_of("b", 0, 8)}, {"a-0"})).ok());
+}
+
+TEST(node_record, does_not_promise_what_another_hold_was_promised) {
+  auto record = node_with(8);
+  const auto other = part({pod_of("x", 0, 6)}, {});
+  EXPECT_FALSE(promise(record, part({pod_of("b", 0, 4)}, {}), {&other}).ok());
+  EXPECT_TRUE(promise(record, part({pod_of("b", 0, 2)}, {}), {&other}).ok());
+}
+
+TEST(node_record, refuses_a_victim_that_has_left_or_goes_already) {
+  auto record = node_with(8);
+  auto leaving = pod_of("a", 0, 4);
+  leaving.evicted_by = "d1";
+  put_pod(record, leaving);
+  EXPECT_FALSE(promise(record, part({}, {"a-0"})).ok());
+  EXPECT_FALSE(promise(record, part({}, {"nobody"})).ok());
+}
+
+TEST(node_record, refuses_to_take_a_part_of_a_whole_portion) {
+  auto record = node_with(8);
+  for (int i = 0; i < 2; ++i) {
+    auto member = pod_of("gang", i, 4);
+    member.disruption = disruption_mode::pod_group;
+    put_pod(record, member);
+  }
+  EXPECT_FALSE(promise(record, part({}, {"gang-0"})).ok());
+  EXPECT_TRUE(promise(record, part({}, {"gang-0", "gang-1"})).ok());
+}
+
+TEST(node_record, refuses_placements_on_a_node_that_takes_none) {
+  auto record = node_with(8);
+  record.spec.schedulable = false;
+  EXPECT_FALSE(promise(record, part({pod_of("b", 0, 1)}, {})).ok());
+}
+
+TEST(node_record, counts_pods_where_the_node_limits_their_number) {
+  auto record = node_with(8);
+  record.spec.capacity["pods"] = 1;
+  EXPECT_TRUE(promise(record, part({pod_of("b", 0, 1)}, {})).ok());
+  put_pod(record, pod_of("a", 0, 1));
+  EXPECT_FALSE(promise(record, part({pod_of("b", 0, 1)}, {})).ok());
+}
+
+TEST(node_record, applying_twice_is_the_same_as_once) {
+  auto record = node_with(8);
+  put_pod(record, pod_of("a", 0, 8));
+  auto placed = pod_of("b", 0, 8, pod_phase::nominated);
+  placed.placed_by = "d1";
+  apply(record, part({placed}, {"a-0"}), "d1");
+  const auto once = record;
+  apply(record, part({placed}, {"a-0"}), "d1");
+  EXPECT_EQ(record, once);
+  EXPECT_EQ(find_pod(record, "a-0")->evicted_by, "d1");
+}
+
+TEST(node_record, room_is_free_only_when_the_victims_have_gone) {
+  auto record = node_with(8);
+  put_pod(record, pod_of("a", 0, 8));
+  auto placed = pod_of("b", 0, 8, pod_phase::nominated);
+  placed.placed_by = "d1";
+  apply(record, part({placed}, {"a-0"}), "d1");
+  EXPECT_EQ(tell_victims(record, "d1", now).size(), 1U);
+  EXPECT_TRUE(tell_victims(record, "d1", now).empty()) << "told twice";
+  EXPECT_FALSE(room_is_free(record, "d1"));
+  erase_pod(record, "a-0");
+  EXPECT_TRUE(room_is_free(record, "d1"));
+  EXPECT_EQ(bind_nominated(record, "d1", now).size(), 1U);
+  EXPECT_TRUE(bind_nominated(record, "d1", now).empty()) << "bound twice";
+}
+
+TEST(node_record, room_that_is_free_stays_with_the_hold_it_was_promised_to) {
+  // d1 waits for its victim of 4; d2 has none and was promised the other 4.
+  auto record = node_with(8);
+  put_pod(record, pod_of("a", 0, 4));
+  auto first = pod_of("b", 0, 4, pod_phase::nominated);
+  first.placed_by = "d1";
+  auto second = pod_of("c", 0, 4, pod_phase::nominated);
+  second.placed_by = "d2";
+  apply(record, part({first}, {"a-0"}), "d1");
+  apply(record, part({second}, {}), "d2");
+  tell_victims(record, "d1", now);
+  EXPECT_FALSE(room_is_free(record, "d1"));
+  EXPECT_TRUE(room_is_free(record, "d2"));
+}
+
+TEST(node_record, withdrawing_reprieves_whole_portions_that_were_not_told) {
+  auto record = node_with(8);
+  put_pod(record, pod_of("a", 0, 4));
+  put_pod(record, pod_of("b", 0, 4));
+  auto placed = pod_of("c", 0, 8, pod_phase::nominated);
+  placed.placed_by = "d1";
+  apply(record, part({placed}, {"a-0", "b-0"}), "d1");
+  const std::array told{portion_id{"b", "g", 0, 0}};
+  release(record, "d1", told);
+  EXPECT_EQ(find_pod(record, "c-0"), nullptr);
+  EXPECT_EQ(find_pod(record, "a-0")->evicted_by, "");
+  EXPECT_EQ(find_pod(record, "b-0")->evicted_by, "d1");
+}
+
+TEST(node_record, a_decision_is_split_by_node) {
+  decision d;
+  auto placed = pod_of("c", 0, 8);
+  placed.node = "n2";
+  d.assignments.push_back({placed});
+  d.victims.push_back({{"a", "g", 0, -1}, 1, false, 0, {{"a-0", "n1"}, {"a-1", "n2"}}, ""});
+  const auto parts = parts_of(d);
+  ASSERT_EQ(parts.size(), 2U);
+  EXPECT_EQ(parts[0], (node_part{"n1", {}, {"a-0"}}));
+  EXPECT_EQ(parts[1], (node_part{"n2", {placed}, {"a-1"}}));
+}
+
+} // namespace
+
+} // namespace reprieve

@@ -1,0 +1,71 @@
+#include "protocol/records.hpp"
+#include "tests/support/generators.hpp"
+
+#include <gtest/gtest.h>
+
+namespace reprieve {
+
+namespace {
+
+template <class T>
+T drawn() {
+  return *rc::gen::arbitrary<T>();
+}
+
+TEST(records, of_a_node_come_back_as_they_were) {
+  EXPECT_TRUE(rc::check([] {
+    node_record record{drawn<node>(), {drawn<pod>(), drawn<pod>()}};
+    const auto read = decode<node_record>(encode(record));
+    RC_ASSERT(read.ok());
+    RC_ASSERT(*read == record);
+  }));
+}
+
+TEST(records, of_a_workload_come_back_as_they_were) {
+  EXPECT_TRUE(rc::check([] {
+    workload_record record{drawn<workload>(), drawn<workload_status>(), {}, true};
+    record.slots.push_back({{"g", 1, 2}, 3, slot_state::stopped, "d1"});
+    const auto read = decode<workload_record>(encode(record));
+    RC_ASSERT(read.ok());
+    RC_ASSERT(*read == record);
+  }));
+}
+
+TEST(records, of_a_decision_come_back_from_head_and_chunks) {
+  EXPECT_TRUE(rc::check([] {
+    auto d = drawn<decision>();
+    for (int i = 0; i < 5; ++i)
+      d.assignments.push_back(drawn<assignment>());
+    // Small chunks, so that there are several.
+    const auto chunks = encode_bodies(d, 200);
+    const auto head = head_of(d, static_cast<std::uint32_t>(chunks.size()));
+    auto read = decode<decision_head>(encode(head));
+    RC_ASSERT(read.ok());
+    RC_ASSERT(read->chunks == chunks.size());
+    RC_ASSERT(read->evicted == head.evicted);
+    for (const auto& chunk : chunks)
+      RC_ASSERT(add_body(read->summary, chunk).ok());
+    RC_ASSERT(read->summary == d);
+  }));
+}
+
+TEST(records, that_are_something_else_are_refused) {
+  EXPECT_FALSE(decode<node_record>("\xff\xff\xff").ok());
+  EXPECT_FALSE(decode<schema_record>("\x0a").ok());
+}
+
+TEST(records, of_owner_sequence_and_schema_come_back_as_they_were) {
+  const auto owner = decode<owner_record>(
+    encode(owner_record{"r", "h:1", time_point{std::chrono::hours{1}}, {"a", "b"}}));
+  ASSERT_TRUE(owner.ok());
+  EXPECT_EQ(owner->groups.size(), 2U);
+  EXPECT_EQ(decode<sequence_record>(encode(sequence_record{7, "w"}))->number, 7);
+  const auto schema = decode<schema_record>(encode(schema_record{1, "c", no_time, 3, 2}));
+  ASSERT_TRUE(schema.ok());
+  EXPECT_EQ(schema->node_shards, 3U);
+  EXPECT_EQ(schema->workload_shards, 2U);
+}
+
+} // namespace
+
+} // namespace reprieve

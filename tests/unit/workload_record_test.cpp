@@ -1,0 +1,224 @@
+#include "preemption/pending.hpp"
+#include "state/workload_record.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <set>
+
+namespace reprieve {
+
+namespace {
+
+constexpr time_point now{std::chrono::hours{1}};
+
+/// A workload of one gang of four that goes as a whole.
+workload_record gang() {
+  workload_record record;
+  record.spec.name = "train";
+  record.spec.checkpoint.supported = true;
+  pod_group group;
+  group.name = "workers";
+  group.count = 4;
+  group.min_count = 4;
+  group.disruption = disruption_mode::pod_group;
+  record.spec.groups = {group};
+  record.status.uid = "u";
+  record.status.by_group.resize(1);
+  return record;
+}
+
+const std::array whole{portion_id{"train", "workers", 0, -1}};
+
+struct resume_case {
+  workload_kind kind;
+  bool autoscaled;
+  bool checkpoints;
+  resume_policy policy;
+  bool comes_back;
+};
+
+class resuming : public testing::TestWithParam<resume_case> {};
+
+TEST_P(resuming, goes_by_kind_unless_asked) {
+  const auto& with = GetParam();
+  workload w;
+  w.kind = with.kind;
+  w.autoscaled = with.autoscaled;
+  w.checkpoint.supported = with.checkpoints;
+  w.resume.policy = with.policy;
+  EXPECT_EQ(resumes(w, 1), with.comes_back);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+  kinds, resuming,
+  testing::Values(
+    resume_case{workload_kind::batch, false, true, resume_policy::by_kind, true},
+    resume_case{workload_kind::batch, false, false, resume_policy::by_kind, false},
+    resume_case{workload_kind::batch, false, false, resume_policy::always, true},
+    resume_case{workload_kind::batch, false, true, resume_policy::never, false},
+    resume_case{workload_kind::interactive, false, true, resume_policy::by_kind, false},
+    resume_case{workload_kind::interactive, false, false, resume_policy::always, true},
+    resume_case{workload_kind::inference, false, false, resume_policy::by_kind, false},
+    resume_case{workload_kind::inference, true, false, resume_policy::by_kind, true},
+    resume_case{workload_kind::deployment, false, false, resume_policy::by_kind, true},
+    resume_case{workload_kind::daemon, false, false, resume_policy::by_kind, true}));
+
+TEST(workload_record, stops_coming_back_past_its_limit) {
+  workload w;
+  w.resume.policy = resume_policy::always;
+  w.resume.limit = 2;
+  EXPECT_TRUE(resumes(w, 2));
+  EXPECT_FALSE(resumes(w, 3));
+}
+
+TEST(workload_record, waits_longer_after_each_preemption_up_to_an_hour) {
+  resume_settings settings;
+  settings.backoff = std::chrono::seconds{10};
+  EXPECT_EQ(resume_delay(settings, 1), std::chrono::seconds{10});
+  EXPECT_EQ(resume_delay(settings, 3), std::chrono::seconds{40});
+  EXPECT_EQ(resume_delay(settings, 30), std::chrono::hours{1});
+}
+
+TEST(workload_record, evicted_pods_come_back_in_a_new_incarnation) {
+  auto record = gang();
+  evict(record, whole, "d1", now);
+  EXPECT_EQ(record.status.attempts, 1);
+  EXPECT_GT(record.status.resume_after, now);
+  const auto wanted = wanted_slots(record);
+  ASSERT_EQ(wanted.size(), 4U);
+  for (const auto& slot : wanted)
+    EXPECT_EQ(slot.incarnation, 1U);
+}
+
+TEST(workload_record, evicting_twice_by_one_decision_is_the_same_as_once) {
+  auto record = gang();
+  evict(record, whole, "d1", now);
+  const auto once = record;
+  evict(record, whole, "d1", now);
+  EXPECT_EQ(record, once);
+}
+
+TEST(workload_record, evicted_pods_that_do_not_come_back_are_not_wanted) {
+  auto record = gang();
+  record.spec.checkpoint.supported = false;
+  evict(record, whole, "d1", now);
+  EXPECT_TRUE(wanted_slots(record).empty());
+}
+
+TEST(workload_record, an_eviction_that_did_not_happen_leaves_no_trace) {
+  auto record = gang();
+  const auto before = wanted_slots(record).size();
+  evict(record, whole, "d1", now);
+  reprieve_portions(record, whole, "d1");
+  EXPECT_EQ(record.status.attempts, 0);
+  ASSERT_EQ(wanted_slots(record).size(), before);
+  EXPECT_EQ(wanted_slots(record).front().incarnation, 0U);
+}
+
+TEST(workload_record, a_late_report_about_an_older_incarnation_changes_nothing) {
+  auto record = gang();
+  evict(record, whole, "d1", now);
+  end_slot(record, {"workers", 0, 1}, 0, slot_state::succeeded);
+  EXPECT_EQ(wanted_slots(record).size(), 4U);
+  end_slot(record, {"workers", 0, 1}, 1, slot_state::succeeded);
+  EXPECT_EQ(wanted_slots(record).size(), 3U);
+}
+
+TEST(workload_record, wants_its_own_pods_of_the_right_incarnation_only) {
+  auto record = gang();
+  auto p = pod_at(record.spec, record.status, 0, 0, 3, 0);
+  EXPECT_TRUE(wants(record, p));
+  record.spec.groups[0].count = 3;
+  EXPECT_FALSE(wants(record, p)) << "scaled down";
+  record.spec.groups[0].count = 4;
+  p.incarnation = 1;
+  EXPECT_FALSE(wants(record, p));
+  p.incarnation = 0;
+  record.deleting = true;
+  EXPECT_FALSE(wants(record, p));
+}
+
+TEST(workload_record, a_condition_keeps_its_time_until_it_changes) {
+  workload_status status;
+  set_condition(status, {"Full", true, "Because", "one", now});
+  set_condition(status, {"Full", true, "Because", "two", now + std::chrono::hours{1}});
+  ASSERT_EQ(status.conditions.size(), 1U);
+  EXPECT_EQ(status.conditions.front().since, now);
+  EXPECT_EQ(status.conditions.front().message, "two");
+  clear_condition(status, "Full");
+  EXPECT_TRUE(status.conditions.empty());
+}
+
+/// Nothing stands yet.
+bool nobody(const std::string&) {
+  return false;
+}
+
+TEST(lacking_units, a_gang_asks_as_one) {
+  const auto units = lacking_units(gang(), nobody);
+  ASSERT_EQ(units.size(), 1U);
+  EXPECT_TRUE(units.front().gang);
+  EXPECT_EQ(units.front().groups.front().needed, 4);
+}
+
+TEST(lacking_units, basic_pods_ask_one_by_one) {
+  auto record = gang();
+  record.spec.groups[0].min_count.reset();
+  record.spec.groups[0].disruption = disruption_mode::pod;
+  const auto units = lacking_units(record, nobody);
+  ASSERT_EQ(units.size(), 4U);
+  EXPECT_FALSE(units.front().gang);
+}
+
+TEST(lacking_units, groups_of_different_templates_start_together_by_replica) {
+  auto record = gang();
+  auto leader = record.spec.groups.front();
+  leader.name = "leader";
+  leader.count = 1;
+  leader.min_count = 1;
+  leader.replicas = 2;
+  record.spec.groups.front().replicas = 2;
+  record.spec.groups.push_back(leader);
+  record.status.by_group.resize(2);
+  const auto units = lacking_units(record, nobody);
+  ASSERT_EQ(units.size(), 2U);
+  for (const auto& unit : units)
+    EXPECT_EQ(unit.groups.size(), 2U);
+}
+
+TEST(lacking_units, a_gang_with_its_minimum_asks_pod_by_pod_for_the_rest) {
+  auto record = gang();
+  record.spec.groups[0].min_count = 2;
+  std::set<std::string> standing;
+  for (int i = 0; i < 3; ++i)
+    standing.insert(pod_at(record.spec, record.status, 0, 0, i, 0).uid);
+  const auto units =
+    lacking_units(record, [&](const std::string& uid) { return standing.contains(uid); });
+  ASSERT_EQ(units.size(), 1U);
+  EXPECT_FALSE(units.front().gang);
+  EXPECT_EQ(units.front().groups.front().pods.front().index, 3);
+}
+
+TEST(lacking_units, a_gang_that_lost_pods_asks_for_what_its_minimum_lacks) {
+  auto record = gang();
+  const auto first = pod_at(record.spec, record.status, 0, 0, 0, 0).uid;
+  const auto units = lacking_units(record, [&](const std::string& uid) { return uid == first; });
+  ASSERT_EQ(units.size(), 1U);
+  EXPECT_EQ(units.front().groups.front().needed, 3);
+}
+
+TEST(served_before, goes_by_priority_then_submission_then_name) {
+  auto a = gang();
+  auto b = gang();
+  b.spec.name = "zeta";
+  EXPECT_TRUE(served_before(a, b));
+  a.status.submitted = now;
+  EXPECT_TRUE(served_before(b, a));
+  a.status.resolved.priority = 1;
+  EXPECT_TRUE(served_before(a, b));
+}
+
+} // namespace
+
+} // namespace reprieve
