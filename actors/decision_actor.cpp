@@ -98,8 +98,6 @@ void release_all(self_pointer self) {
   const auto& shards = self->state.settings.shards;
   for (const auto& [number, parts] : self->state.nodes)
     self->send(shards.nodes[number], release_hold{id(self)});
-  for (const auto& [number, parts] : self->state.workloads)
-    self->send(shards.workloads[number], release_hold{id(self)});
 }
 
 void prepare_all(self_pointer self) {
@@ -332,10 +330,13 @@ void resume_from_store(self_pointer self) {
           return;
         }
         if (answer->values.empty()) {
-          // Only the end takes the key away.
-          end(self, what(self).phase == decision_phase::aborted
-                      ? absl::AbortedError(what(self).abort_reason)
-                      : absl::OkStatus());
+          // Only the end takes the key away. One that never had a key was kept from writing it.
+          if (what(self).phase == decision_phase::preparing)
+            give_up(self, absl::AbortedError("the replica has lost its place"));
+          else
+            end(self, what(self).phase == decision_phase::aborted
+                        ? absl::AbortedError(what(self).abort_reason)
+                        : absl::OkStatus());
           return;
         }
         const auto head = decode<decision_head>(answer->values.front().value);

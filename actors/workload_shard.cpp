@@ -183,7 +183,7 @@ caf::result<absl::Status> remove(self_pointer self, const remove_workloads& want
   return commit(self, std::move(changes));
 }
 
-absl::Status vote(workload_shard_state& state, const prepare<workload_part>& asked) {
+absl::Status vote(const workload_shard_state& state, const prepare<workload_part>& asked) {
   for (const auto& part : asked.parts) {
     const auto record = state.workloads.newest(part.workload);
     if (!record)
@@ -192,7 +192,6 @@ absl::Status vote(workload_shard_state& state, const prepare<workload_part>& ask
       return absl::FailedPreconditionError(
         fmt::format("workload {} has changed since the plan was made", part.workload));
   }
-  state.holds[asked.decision] = asked.parts;
   return absl::OkStatus();
 }
 
@@ -266,10 +265,8 @@ workload_shard_actor::behavior_type workload_shard(self_pointer self,
       traced.set("vote", voted.ok() ? "yes" : std::string(voted.message()));
       return voted;
     },
-    [self](const release_hold& dropped) { self->state.holds.erase(dropped.decision); },
     [self](const apply_part<workload_part>& committed) -> caf::result<absl::Status> {
       auto traced = start_span("workload_shard.apply", committed.trace);
-      self->state.holds.erase(committed.decision);
       std::map<std::string, std::vector<portion_id>> evicted;
       for (const auto& part : committed.parts)
         evicted[part.workload] = part.evicted;
@@ -281,7 +278,6 @@ workload_shard_actor::behavior_type workload_shard(self_pointer self,
     },
     [self](const withdraw& dropped) -> caf::result<absl::Status> {
       auto traced = start_span("workload_shard.withdraw", dropped.trace);
-      self->state.holds.erase(dropped.decision);
       std::map<std::string, std::vector<portion_id>> reprieved;
       for (const auto& portion : dropped.reprieved)
         reprieved[portion.workload].push_back(portion);

@@ -89,8 +89,6 @@ using workload_shard_actor = typed_actor<
   handles<void(follow_workloads)>,
   /// Votes whether the workloads are still what the plan saw.
   handles<absl::Status(prepare<workload_part>)>,
-  /// Drops a hold whose decision did not commit.
-  handles<void(release_hold)>,
   /// Records who goes and who comes back; answers when durable.
   handles<absl::Status(apply_part<workload_part>)>,
   /// Takes back what a decision did to victims that were not told; answers when durable.
@@ -116,7 +114,6 @@ struct workload_shard_state {
   revision epoch = 0;
   wall_clock clock;
 
-  std::map<std::string, std::vector<workload_part>, std::less<>> holds; ///< by decision
   std::vector<workload_follower_actor> followers;
   std::uint64_t deltas = 0;
   std::uint64_t uids = 0; ///< given to workloads in this epoch

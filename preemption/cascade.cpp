@@ -29,13 +29,8 @@ bool cascade_check::cascades(std::span<const evicted_portion> victims, trial& af
   std::size_t pods = 0;
   for (const auto& one : victims) {
     pods += one.pods.size();
-    for (const auto p : one.pods) {
-      const auto n = view_.node_of(p);
-      if (!after.claimed(n)) {
-        after.give(n, view_.requests(p));
-        changed.push_back(n);
-      }
-    }
+    for (const auto p : one.pods)
+      changed.push_back(view_.node_of(p));
   }
   std::ranges::sort(changed, {}, [&](node_row n) { return view_.node_name(n); });
   changed.erase(std::ranges::unique(changed).begin(), changed.end());

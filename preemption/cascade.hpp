@@ -17,8 +17,7 @@ class cascade_check {
 public:
   explicit cascade_check(const cluster_view& view);
 
-  /// `victims` are most important first; `after` stands as the plan leaves the preemptor's nodes,
-  /// and is used up.
+  /// `victims` are most important first; `after` has the room that the plan leaves, and is used up.
   bool cascades(std::span<const evicted_portion> victims, trial& after);
 
 private:

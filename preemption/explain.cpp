@@ -70,7 +70,8 @@ std::string explainer::preemptor_name() const {
 
 void explainer::tell_unsuitable_nodes(std::vector<domain_outcome>& domains) const {
   for (node_row n = 0; n < view_.node_rows(); ++n)
-    if (view_.present(n) && !filter_.suits_any_group(n)) {
+    if (view_.present(n) && !filter_.suits_any_group(n)
+        && filter_.of(0, n) != suitability::other_node) {
       auto& outcome = domains.emplace_back();
       outcome.domain = view_.node_name(n);
       outcome.reason = why_unsuitable(filter_.of(0, n));
@@ -102,11 +103,22 @@ std::string explainer::why_infeasible(const attempt& tried) const {
   const auto& group = asked_.groups[lacking.group];
   if (lacking.nearest == no_row)
     return fmt::format("no node of it suits group {}", group.wanted->name);
-  const auto resource = view_.resource_name(lacking.resource);
   return fmt::format(
-    "short of {} {} even with all candidates gone: {} of {} find no room, the nearest on {}",
-    format_quantity(lacking.by, resource), resource, lacking.pods,
-    counted(group.needed, "needed pod"), view_.node_name(lacking.nearest));
+    "short of {} even with all candidates gone: no room for {} of {}, {} comes nearest",
+    amount_lacking(lacking), lacking.pods, counted(group.needed, "needed pod"),
+    view_.node_name(lacking.nearest));
+}
+
+std::string explainer::amount_lacking(const shortage& lacking) const {
+  const auto resource = view_.resource_name(lacking.resource);
+  if (resource == resource::pods)
+    return counted(static_cast<std::size_t>(lacking.by), "place") + " for pods";
+  return fmt::format("{} {}", format_quantity(lacking.by, resource), resource);
+}
+
+std::string_view explainer::what_is_lacking(resource_column resource) const {
+  const auto name = view_.resource_name(resource);
+  return name == resource::pods ? "places for pods" : name;
 }
 
 std::string explainer::why_victim(const std::set<node_row>& used,

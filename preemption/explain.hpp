@@ -5,6 +5,7 @@
 
 #include <set>
 #include <string>
+#include <string_view>
 
 namespace reprieve {
 
@@ -18,11 +19,14 @@ public:
   /// Such as `train-b (priority 100)`.
   std::string preemptor_name() const;
 
-  /// Adds the nodes that no pod of a lone preemptor may run on.
+  /// Adds the nodes that do not suit a lone pod; those are not worth a word that it never asked
+  /// for.
   void tell_unsuitable_nodes(std::vector<domain_outcome>& domains) const;
   /// Why nothing suits a group: how many nodes there are, and what keeps the pods off them.
   std::string why_no_node() const;
   std::string why_infeasible(const attempt& tried) const;
+  /// What there is too little of: `gpu`, or `places for pods`.
+  std::string_view what_is_lacking(resource_column resource) const;
   std::string why_victim(const std::set<node_row>& used, const evicted_portion& one) const;
 
   /// Who stays on the preemptor's nodes although it could have gone, and who never could.
@@ -35,6 +39,8 @@ public:
   std::string summary_of(const attempt& chosen) const;
 
 private:
+  /// Such as `2 gpu` or `1 place for pods`.
+  std::string amount_lacking(const shortage& lacking) const;
   std::string why_passed_over(standing s, const portion_card& card) const;
   std::string why_reprieved(const attempt& chosen, const std::set<node_row>& used,
                             portion_row p) const;

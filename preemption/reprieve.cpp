@@ -89,6 +89,10 @@ std::vector<portion_row> reprieve_who_fits(const cluster_view& view, const candi
   for (const auto& [portion, pods] : gone)
     if (!put_back(view, tried, pods))
       victims.push_back(portion);
+  for (const auto p : victims)
+    for (const auto one : view.pods_of(p))
+      if (const auto n = view.node_of(one); !tried.claimed(n))
+        tried.give(n, view.requests(one));
   return victims;
 }
 

@@ -16,7 +16,7 @@ std::set<portion_row> reprieve_for_budgets(const cluster_view& view, const candi
 
 /// Puts back every candidate that fits where it runs beside the preemptor, most important first
 /// (DESIGN 3.1 step 8). Returns those that do not: the victims, in that order. `tried` has the
-/// preemptor placed and then the room that is left with the victims gone.
+/// preemptor placed, and afterwards the room that is left with the victims gone from everywhere.
 std::vector<portion_row> reprieve_who_fits(const cluster_view& view, const candidate_rules& rules,
                                            trial& tried,
                                            const std::set<portion_row>& kept_for_budgets);

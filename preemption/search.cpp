@@ -108,22 +108,22 @@ private:
 
   plan no_plan() const {
     plan none;
-    none.why.summary = fmt::format("{} does not fit: {}", explain_.preemptor_name(), why_none());
+    none.why.summary = fmt::format("{} does not fit{}", explain_.preemptor_name(), why_none());
     return none;
   }
 
   std::string why_none() const {
     const auto count = domains_.all().size();
     if (count == 0)
-      return explain_.why_no_node();
+      return ": " + explain_.why_no_node();
     if (count == 1)
-      return fmt::format("{} is {}", domains_.all().front().name, last_failure_);
+      return fmt::format(" in {}: {}", domains_.all().front().name, last_failure_);
     if (short_of_.empty())
-      return fmt::format("none of {} domains can take it", count);
+      return fmt::format(" in any of {} domains", count);
     const auto most =
       std::ranges::max_element(short_of_, {}, [](const auto& one) { return one.second; });
-    return fmt::format("{} of {} domains are short of {} even with all candidates gone",
-                       most->second, count, given_.view.resource_name(most->first));
+    return fmt::format(": {} of {} domains are short of {} even with all candidates gone",
+                       most->second, count, explain_.what_is_lacking(most->first));
   }
 
   void tell(reasoning& why) {

@@ -24,7 +24,7 @@ std::string_view take_part(std::string_view& text) {
 }
 
 /// All pairs in one text, each part after its length, so that no character needs an escape.
-std::string pack(const string_map& labels) {
+std::string label_text(const string_map& labels) {
   std::string text;
   for (const auto& [key, value] : labels) {
     append(text, key);
@@ -33,7 +33,7 @@ std::string pack(const string_map& labels) {
   return text;
 }
 
-string_map unpack(std::string_view text) {
+string_map labels_of(std::string_view text) {
   string_map labels;
   while (!text.empty()) {
     const auto key = take_part(text);
@@ -61,7 +61,7 @@ void budget_table::remove(std::string_view name) {
 }
 
 budget_table::label_set budget_table::add(const string_map& labels, bool running) {
-  const auto set = label_texts_.intern(pack(labels));
+  const auto set = label_texts_.intern(label_text(labels));
   if (set >= sets_.size())
     sets_.resize(set + 1);
   auto& counted = sets_[set];
@@ -107,7 +107,7 @@ void budget_table::settle() {
     if (pods == 0)
       continue;
     auto& counted = sets_[set];
-    counted.budgets = match(unpack(label_texts_.text(set)));
+    counted.budgets = match(labels_of(label_texts_.text(set)));
     for (const auto row : counted.budgets) {
       budgets_[row].expected += pods;
       budgets_[row].running += counted.running;

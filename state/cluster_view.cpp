@@ -1,11 +1,16 @@
 #include "state/cluster_view.hpp"
 
 #include "state/heap_size.hpp"
+#include "state/packed_text.hpp"
 #include "state/series_name.hpp"
 
 #include <algorithm>
 
 namespace reprieve {
+
+cluster_view::cluster_view() {
+  add_columns({{std::string(resource::pods), unlimited_pods}});
+}
 
 // -- resources -----------------------------------------------------------------------------------
 
@@ -20,17 +25,11 @@ std::optional<resource_column> cluster_view::column_of(std::string_view resource
   return static_cast<resource_column>(found - columns_.begin());
 }
 
-std::optional<std::vector<std::int64_t>> cluster_view::columns(const resources& amounts) const {
-  std::vector<std::int64_t> row(width());
-  for (const auto& [name, amount] : amounts) {
-    if (amount == 0)
-      continue;
-    const auto column = column_of(name);
-    if (!column || nodes_with_[*column] == 0)
+std::optional<std::vector<std::int64_t>> cluster_view::columns(const resources& requests) const {
+  for (const auto& [name, amount] : requests)
+    if (const auto column = column_of(name); amount != 0 && (!column || nodes_with_[*column] == 0))
       return std::nullopt;
-    row[*column] = amount;
-  }
-  return row;
+  return row_of_pod(requests);
 }
 
 // -- nodes ---------------------------------------------------------------------------------------
@@ -58,11 +57,23 @@ std::size_t cluster_view::pod_count() const {
 }
 
 pod_row cluster_view::find_pod(std::string_view uid) const {
-  return pods_by_uid_.find(hash_of(uid), [&](pod_row p) { return pod_uid(p) == uid; });
+  return find_packed(pack(uid));
 }
 
-std::string_view cluster_view::pod_uid(pod_row p) const {
+pod_row cluster_view::find_packed(std::u16string_view uid) const {
+  return pods_by_uid_.find(hash_of(uid), [&](pod_row p) { return packed_uid(p) == uid; });
+}
+
+std::string cluster_view::pod_uid(pod_row p) const {
+  return unpack(packed_uid(p));
+}
+
+std::u16string_view cluster_view::packed_uid(pod_row p) const {
   return uids_.at(pods_[p].uid);
+}
+
+std::strong_ordering cluster_view::compare_uids(pod_row a, pod_row b) const {
+  return order_of_texts(packed_uid(a), packed_uid(b));
 }
 
 std::int32_t cluster_view::index_of(pod_row p) const {
@@ -70,11 +81,11 @@ std::int32_t cluster_view::index_of(pod_row p) const {
 }
 
 bool cluster_view::is_daemon(pod_row p) const {
-  return pods_[p].daemon;
+  return kind_of(p).daemon;
 }
 
 bool cluster_view::opted_out(pod_row p) const {
-  return pods_[p].opted_out;
+  return kind_of(p).opted_out;
 }
 
 time_point cluster_view::created(pod_row p) const {
@@ -89,9 +100,9 @@ time_point cluster_view::checkpointed(pod_row p) const {
   return pods_[p].checkpointed;
 }
 
-std::string_view cluster_view::owner(pod_row p) const {
-  const auto name = pods_[p].owner;
-  return name == no_row ? std::string_view{} : names_.text(name);
+std::string cluster_view::owner(pod_row p) const {
+  const auto name = kind_of(p).owner;
+  return name == no_row ? std::string{} : names_.text(name);
 }
 
 // -- portions ------------------------------------------------------------------------------------
@@ -107,7 +118,8 @@ portion_row cluster_view::find_portion(const portion_key& key) const {
 
 portion_id cluster_view::id_of(portion_row p) const {
   const auto key = key_of(p);
-  const auto [workload, group] = split_series(names_.text(key.series));
+  const auto series = names_.text(key.series);
+  const auto [workload, group] = split_series(series);
   return {std::string(workload), std::string(group), key.replica, key.index};
 }
 
@@ -137,7 +149,7 @@ std::strong_ordering cluster_view::compare_ids(portion_row a, portion_row b) con
   const auto mine = key_of(a);
   const auto other = key_of(b);
   if (mine.series != other.series)
-    return split_series(names_.text(mine.series)) <=> split_series(names_.text(other.series));
+    return names_.order(mine.series, other.series);
   if (mine.replica != other.replica)
     return mine.replica <=> other.replica;
   return mine.index <=> other.index;
@@ -175,8 +187,8 @@ std::int64_t cluster_view::disruptions_allowed(std::uint32_t row) const {
 std::size_t cluster_view::memory() const {
   auto bytes = heap_size(columns_) + heap_size(nodes_with_) + nodes_.memory()
                + heap_size(node_amounts_) + nodes_by_name_.memory() + pods_.memory()
-               + uids_.memory() + pods_by_uid_.memory() + shapes_.memory() + budgets_.memory()
-               + names_.memory() + shared_.memory() + portions_by_key_.memory()
+               + uids_.memory() + pods_by_uid_.memory() + kinds_.memory() + shapes_.memory()
+               + budgets_.memory() + names_.memory() + shared_.memory() + portions_by_key_.memory()
                + heap_size(stale_nodes_) + heap_size(stale_portions_) + heap_size(removed_pods_);
   for (const auto& name : columns_)
     bytes += heap_size(name);

@@ -9,6 +9,7 @@
 #include "state/row_table.hpp"
 #include "state/shape_table.hpp"
 #include "state/text_store.hpp"
+#include "state/value_pool.hpp"
 
 #include <compare>
 #include <cstddef>
@@ -27,6 +28,10 @@ using node_row = std::uint32_t;
 using pod_row = std::uint32_t;
 using portion_row = std::uint32_t;
 using resource_column = std::uint32_t;
+
+/// What a node has of `pods` that does not name them and so is not limited in their number: more
+/// than there ever are, and little enough for sums over all nodes.
+inline constexpr std::int64_t unlimited_pods = std::int64_t{1} << 40U;
 
 /// What is known of a portion without looking at its pods: the card of DESIGN 4. Pods that leave
 /// do not count in it.
@@ -52,10 +57,15 @@ struct priority_step {
 /// The cluster as the engine reads it: columns instead of objects, names interned, pods of a node
 /// in importance order with running sums by priority. Built once, then changed in place.
 ///
+/// Every pod takes one of the resource `pods`, besides what it asks for, so that a column of it is
+/// always there.
+///
 /// Changes leave orders and sums stale until `settle`; reading then is undefined. A settled view
 /// may be read from several threads.
 class cluster_view {
 public:
+  cluster_view();
+
   // -- changes ------------------------------------------------------------------------------------
 
   /// Adds the node, or changes all but its pods.
@@ -79,8 +89,9 @@ public:
   std::string_view resource_name(resource_column column) const;
   /// Columns are in order of name, so that numbers change when a resource appears.
   std::optional<resource_column> column_of(std::string_view resource) const;
-  /// `amounts` by column, or nothing where it names a resource that no node has.
-  std::optional<std::vector<std::int64_t>> columns(const resources& amounts) const;
+  /// What a pod with these requests takes, by column, or nothing where it asks for a resource that
+  /// no node has.
+  std::optional<std::vector<std::int64_t>> columns(const resources& requests) const;
 
   // -- nodes --------------------------------------------------------------------------------------
 
@@ -115,7 +126,7 @@ public:
 
   std::size_t pod_count() const;
   pod_row find_pod(std::string_view uid) const; ///< or `no_row`
-  std::string_view pod_uid(pod_row p) const;
+  std::string pod_uid(pod_row p) const;
   node_row node_of(pod_row p) const;
   portion_row portion_of(pod_row p) const;
   std::int32_t index_of(pod_row p) const; ///< in its group's replica
@@ -128,7 +139,7 @@ public:
   time_point created(pod_row p) const;
   time_point started(pod_row p) const;
   time_point checkpointed(pod_row p) const;
-  std::string_view owner(pod_row p) const;
+  std::string owner(pod_row p) const;
   /// The budgets that count this pod, as positions for `budget_at`.
   std::span<const std::uint32_t> budgets_of(pod_row p) const;
 
@@ -168,27 +179,40 @@ private:
     bool operator==(const portion_key&) const = default;
   };
 
-  struct alignas(64) pod_record {
-    time_point created;
-    time_point started;
-    time_point checkpointed;
-    node_row node;      ///< `no_row` once it is removed
-    std::uint32_t home; ///< the row of its shared portion; if it has none, its series
+  /// What pods made from one template have in common.
+  struct pod_kind {
     std::uint32_t shape;
+    budget_table::label_set labels;
+    name_pool::id owner; ///< `no_row` if it has none
     std::int32_t priority;
+    bool daemon;
+    bool opted_out;
+    bool protected_member;
+
+    bool operator==(const pod_kind&) const = default;
+    std::uint64_t hash() const;
+  };
+
+  /// Enough for more kinds than a view has pods.
+  static constexpr unsigned kind_bits = 27;
+
+  /// What the engine reads most comes first, and stays within one line of the cache.
+  struct alignas(16) pod_record {
+    time_point started;
+    std::uint32_t home; ///< the row of its shared portion; if it has none, its series
+    std::uint32_t kind : kind_bits;
+    std::uint32_t phase : 3;
+    bool leaving : 1;
+    bool shares_portion : 1;
+
+    node_row node; ///< `no_row` once it is removed
+    text_store::handle uid;
+    time_point created;
+    time_point checkpointed;
     std::int32_t replica;
     std::int32_t index;
-    text_store::handle uid;
-    name_pool::id owner; ///< `no_row` if it has none
-    budget_table::label_set labels;
-    std::uint8_t phase;
-    bool shares_portion : 1;
-    bool leaving : 1;
-    bool daemon : 1;
-    bool opted_out : 1;
-    bool protected_member : 1;
   };
-  static_assert(sizeof(pod_record) == 64);
+  static_assert(sizeof(pod_record) == 48);
 
   struct shared_portion {
     portion_key key{};
@@ -222,13 +246,19 @@ private:
   std::span<std::int64_t> amounts(node_row n, amounts_of_node which);
   void add_columns(const resources& amounts);
   std::vector<std::int64_t> row_of(const resources& amounts) const;
+  std::vector<std::int64_t> row_of_node(const resources& capacity) const;
+  std::vector<std::int64_t> row_of_pod(const resources& requests) const;
   void count_capacity(node_row n, std::int32_t by);
 
   std::uint64_t hash_of_node(node_row n) const;
+  std::u16string_view packed_uid(pod_row p) const;
+  std::strong_ordering compare_uids(pod_row a, pod_row b) const;
   std::uint64_t hash_of_pod(pod_row p) const;
   std::uint64_t hash_of_portion(portion_row p) const;
   static std::uint64_t hash_of_key(const portion_key& key);
 
+  pod_row find_packed(std::u16string_view uid) const;
+  const pod_kind& kind_of(pod_row p) const;
   pod_record describe(const pod& p, node_row n);
   void release(const pod_record& record);
   void drop(pod_row p);
@@ -256,6 +286,7 @@ private:
   row_table<pod_record> pods_;
   text_store uids_;
   row_index pods_by_uid_;
+  value_pool<pod_kind> kinds_;
   shape_table shapes_;
   budget_table budgets_;
   name_pool names_; ///< series and owners
@@ -331,8 +362,12 @@ inline portion_row cluster_view::portion_of(pod_row p) const {
   return record.shares_portion ? record.home | shared_bit : p;
 }
 
+inline const cluster_view::pod_kind& cluster_view::kind_of(pod_row p) const {
+  return kinds_[pods_[p].kind];
+}
+
 inline std::span<const std::int64_t> cluster_view::requests(pod_row p) const {
-  return shapes_.amounts(pods_[p].shape);
+  return shapes_.amounts(kind_of(p).shape);
 }
 
 inline pod_phase cluster_view::phase(pod_row p) const {
@@ -344,11 +379,11 @@ inline bool cluster_view::leaving(pod_row p) const {
 }
 
 inline std::int32_t cluster_view::priority(pod_row p) const {
-  return pods_[p].priority;
+  return kind_of(p).priority;
 }
 
 inline std::span<const std::uint32_t> cluster_view::budgets_of(pod_row p) const {
-  return budgets_.matching(pods_[p].labels);
+  return budgets_.matching(kind_of(p).labels);
 }
 
 inline portion_card cluster_view::card(portion_row p) const {
@@ -357,10 +392,11 @@ inline portion_card cluster_view::card(portion_row p) const {
   const auto& alone = pods_[p];
   if (alone.leaving)
     return {};
-  return {.priority = alone.priority,
+  const auto& kind = kinds_[alone.kind];
+  return {.priority = kind.priority,
           .pods = 1,
           .earliest_start = alone.started,
-          .evictable = !alone.protected_member};
+          .evictable = !kind.protected_member};
 }
 
 } // namespace reprieve

@@ -1,7 +1,10 @@
 #include "state/cluster_view.hpp"
+#include "state/packed_text.hpp"
 #include "state/series_name.hpp"
 
 #include <algorithm>
+#include <cassert>
+#include <limits>
 #include <utility>
 
 namespace reprieve {
@@ -32,7 +35,7 @@ node_row cluster_view::put_node(const node& n) {
   auto& given = nodes_[row].as_given;
   given = n;
   given.capacity.clear();
-  std::ranges::copy(row_of(n.capacity), amounts(row, capacity_row).begin());
+  std::ranges::copy(row_of_node(n.capacity), amounts(row, capacity_row).begin());
   count_capacity(row, 1);
   mark_node(row);
   return row;
@@ -95,6 +98,20 @@ std::vector<std::int64_t> cluster_view::row_of(const resources& amounts) const {
   return row;
 }
 
+std::vector<std::int64_t> cluster_view::row_of_node(const resources& capacity) const {
+  auto row = row_of(capacity);
+  if (!capacity.contains(resource::pods))
+    row[*column_of(resource::pods)] = unlimited_pods;
+  return row;
+}
+
+std::vector<std::int64_t> cluster_view::row_of_pod(const resources& requests) const {
+  auto row = row_of(requests);
+  if (auto& pods = row[*column_of(resource::pods)]; pods < std::numeric_limits<std::int64_t>::max())
+    ++pods;
+  return row;
+}
+
 void cluster_view::count_capacity(node_row n, std::int32_t by) {
   const auto has = capacity(n);
   for (std::size_t column = 0; column < has.size(); ++column)
@@ -120,13 +137,14 @@ pod_row cluster_view::put_pod(const pod& p) {
   // What the pod refers to now is interned before what it referred to is released, so that names
   // it keeps are not dropped in between.
   auto now = describe(p, n);
-  auto row = find_pod(p.uid);
+  const auto uid = pack(p.uid);
+  auto row = find_packed(uid);
 
   if (row == no_row) {
     row = pods_.take();
-    now.uid = uids_.put(p.uid);
+    now.uid = uids_.put(uid);
     pods_[row] = now;
-    pods_by_uid_.insert(hash_of(p.uid), row, [&](pod_row r) { return hash_of_pod(r); });
+    pods_by_uid_.insert(hash_of(uid), row, [&](pod_row r) { return hash_of_pod(r); });
     nodes_[n].pods.push_back(row);
     join(row, key);
   } else {
@@ -179,31 +197,35 @@ void cluster_view::drop(pod_row p) {
 
 cluster_view::pod_record cluster_view::describe(const pod& p, node_row n) {
   const bool leaving = is_leaving(p.phase) || !p.evicted_by.empty();
-  return {.created = p.created,
-          .started = p.started,
-          .checkpointed = p.checkpointed,
-          .node = n,
+  const auto kind = kinds_.intern({.shape = shapes_.intern(row_of_pod(p.requests)),
+                                   .labels = budgets_.add(p.labels, is_running(p.phase, leaving)),
+                                   .owner = p.owner.empty() ? no_row : names_.intern(p.owner),
+                                   .priority = p.priority,
+                                   .daemon = p.daemon,
+                                   .opted_out = p.opted_out,
+                                   .protected_member = p.protected_member});
+  assert(kind < 1U << kind_bits);
+  return {.started = p.started,
           .home = no_row,
-          .shape = shapes_.intern(row_of(p.requests)),
-          .priority = p.priority,
-          .replica = p.replica,
-          .index = p.index,
-          .uid = no_row,
-          .owner = p.owner.empty() ? no_row : names_.intern(p.owner),
-          .labels = budgets_.add(p.labels, is_running(p.phase, leaving)),
-          .phase = static_cast<std::uint8_t>(p.phase),
-          .shares_portion = false,
+          .kind = kind,
+          .phase = static_cast<std::uint32_t>(p.phase),
           .leaving = leaving,
-          .daemon = p.daemon,
-          .opted_out = p.opted_out,
-          .protected_member = p.protected_member};
+          .shares_portion = false,
+          .node = n,
+          .uid = no_row,
+          .created = p.created,
+          .checkpointed = p.checkpointed,
+          .replica = p.replica,
+          .index = p.index};
 }
 
 void cluster_view::release(const pod_record& record) {
-  shapes_.release(record.shape);
-  if (record.owner != no_row)
-    names_.release(record.owner);
-  budgets_.drop(record.labels, is_running(static_cast<pod_phase>(record.phase), record.leaving));
+  const auto& kind = kinds_[record.kind];
+  shapes_.release(kind.shape);
+  budgets_.drop(kind.labels, is_running(static_cast<pod_phase>(record.phase), record.leaving));
+  if (kind.owner != no_row)
+    names_.release(kind.owner);
+  kinds_.release(record.kind);
 }
 
 // -- portions ------------------------------------------------------------------------------------
@@ -268,7 +290,7 @@ std::uint64_t cluster_view::hash_of_node(node_row n) const {
 }
 
 std::uint64_t cluster_view::hash_of_pod(pod_row p) const {
-  return hash_of(pod_uid(p));
+  return hash_of(packed_uid(p));
 }
 
 std::uint64_t cluster_view::hash_of_portion(portion_row p) const {
@@ -278,6 +300,11 @@ std::uint64_t cluster_view::hash_of_portion(portion_row p) const {
 std::uint64_t cluster_view::hash_of_key(const portion_key& key) {
   const auto number = [](std::int32_t n) { return static_cast<std::uint32_t>(n); };
   return mix(mix(key.series, number(key.replica)), number(key.index));
+}
+
+std::uint64_t cluster_view::pod_kind::hash() const {
+  const auto flags = (daemon ? 1U : 0U) | (opted_out ? 2U : 0U) | (protected_member ? 4U : 0U);
+  return mix(mix(mix(mix(shape, labels), owner), static_cast<std::uint32_t>(priority)), flags);
 }
 
 // -- budgets -------------------------------------------------------------------------------------

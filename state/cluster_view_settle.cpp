@@ -57,9 +57,10 @@ void cluster_view::settle_portion(std::uint32_t shared) {
   std::ranges::sort(portion.pods, [&](pod_row a, pod_row b) {
     const auto rank = [&](pod_row p) {
       const auto& record = pods_[p];
-      return std::tuple(bool{record.leaving}, node_name(record.node), record.index, pod_uid(p));
+      return std::tuple(bool{record.leaving}, node_name(record.node), record.index);
     };
-    return rank(a) < rank(b);
+    const auto order = rank(a) <=> rank(b);
+    return order != 0 ? order < 0 : compare_uids(a, b) < 0;
   });
   tighten(portion.pods);
 
@@ -77,12 +78,13 @@ portion_card cluster_view::card_of(const shared_portion& portion) const {
     const auto& record = pods_[p];
     if (record.leaving)
       break;
-    card.priority = card.pods == 0 ? record.priority : std::max(card.priority, record.priority);
+    const auto& kind = kinds_[record.kind];
+    card.priority = card.pods == 0 ? kind.priority : std::max(card.priority, kind.priority);
     ++card.pods;
     if (record.started != no_time
         && (card.earliest_start == no_time || record.started < card.earliest_start))
       card.earliest_start = record.started;
-    card.evictable = card.evictable && !record.protected_member;
+    card.evictable = card.evictable && !kind.protected_member;
   }
   return card;
 }
@@ -100,7 +102,8 @@ void cluster_view::settle_node(node_row n, std::vector<ranked_pod>& scratch) {
   const auto holds = std::ranges::partition(others, [&](pod_row p) { return leaving(p); });
   record.evictable = static_cast<std::uint32_t>(others.begin() - record.pods.begin());
   record.leaving = static_cast<std::uint32_t>(holds.begin() - others.begin());
-  std::ranges::sort(others.begin(), holds.begin(), {}, [&](pod_row p) { return pod_uid(p); });
+  std::ranges::sort(others.begin(), holds.begin(),
+                    [&](pod_row a, pod_row b) { return compare_uids(a, b) < 0; });
 
   scratch.clear();
   for (const auto p : pods_on(n))
@@ -109,7 +112,7 @@ void cluster_view::settle_node(node_row n, std::vector<ranked_pod>& scratch) {
     auto order = by_importance(a.card, b.card);
     if (order == 0 && a.portion != b.portion)
       order = compare_ids(a.portion, b.portion);
-    return order != 0 ? order < 0 : pod_uid(a.pod) < pod_uid(b.pod);
+    return order != 0 ? order < 0 : compare_uids(a.pod, b.pod) < 0;
   });
   std::ranges::transform(scratch, record.pods.begin(), &ranked_pod::pod);
 

@@ -3,15 +3,14 @@
 namespace reprieve {
 
 name_pool::id name_pool::intern(std::string_view text) {
-  const auto hash = hash_of(text);
-  const auto known = by_text_.find(hash, [&](id name) { return this->text(name) == text; });
-  if (known != no_row) {
+  const auto wanted = pack(text);
+  if (const auto known = find_packed(wanted); known != no_row) {
     ++names_[known].references;
     return known;
   }
   const auto name = names_.take();
-  names_[name] = {texts_.put(text), 1};
-  by_text_.insert(hash, name, [&](id other) { return hash_of(this->text(other)); });
+  names_[name] = {texts_.put(wanted), 1};
+  by_text_.insert(hash_of(wanted), name, [&](id other) { return hash_of_name(other); });
   return name;
 }
 
@@ -19,14 +18,17 @@ void name_pool::release(id name) {
   auto& gone = names_[name];
   if (--gone.references > 0)
     return;
-  const auto hash_of_name = [&](id other) { return hash_of(text(other)); };
-  by_text_.erase(hash_of_name(name), name, hash_of_name);
+  by_text_.erase(hash_of_name(name), name, [&](id other) { return hash_of_name(other); });
   texts_.drop(gone.text);
   names_.give_back(name);
 }
 
 name_pool::id name_pool::find(std::string_view text) const {
-  return by_text_.find(hash_of(text), [&](id name) { return this->text(name) == text; });
+  return find_packed(pack(text));
+}
+
+name_pool::id name_pool::find_packed(std::u16string_view text) const {
+  return by_text_.find(hash_of(text), [&](id name) { return packed(name) == text; });
 }
 
 } // namespace reprieve

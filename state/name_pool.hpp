@@ -1,11 +1,14 @@
 #pragma once
 
+#include "state/packed_text.hpp"
 #include "state/row_index.hpp"
 #include "state/row_table.hpp"
 #include "state/text_store.hpp"
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace reprieve {
@@ -23,8 +26,12 @@ public:
   /// The number of `text`, or `no_row`.
   id find(std::string_view text) const;
 
-  std::string_view text(id name) const {
-    return texts_.at(names_[name].text);
+  std::string text(id name) const {
+    return unpack(packed(name));
+  }
+  /// The order of two names, as bytes.
+  std::strong_ordering order(id a, id b) const {
+    return order_of_texts(packed(a), packed(b));
   }
   std::uint32_t references(id name) const {
     return names_[name].references;
@@ -43,6 +50,14 @@ private:
     text_store::handle text;
     std::uint32_t references;
   };
+
+  std::u16string_view packed(id name) const {
+    return texts_.at(names_[name].text);
+  }
+  id find_packed(std::u16string_view text) const;
+  std::uint64_t hash_of_name(id name) const {
+    return hash_of(packed(name));
+  }
 
   text_store texts_;
   row_table<record> names_;

@@ -48,10 +48,11 @@ public:
 private:
   void add(const resources& requests, std::int64_t sign) {
     for (const auto& [name, amount] : requests)
-      amounts_[name] += sign * amount;
+      if (name != resource::pods)
+        amounts_[name] += sign * amount;
     // A node that does not say how many pods it takes is not limited in their number.
     if (const auto pods = amounts_.find(resource::pods); pods != amounts_.end())
-      pods->second += sign;
+      pods->second += sign * (1 + amount_of(requests, resource::pods));
   }
 
   resources amounts_;
@@ -99,18 +100,18 @@ absl::Status can_promise(const node_record& record, std::span<const node_part* c
       return absl::FailedPreconditionError(fmt::format("victim {} has left node {}", uid, name));
     if (!chosen->evicted_by.empty())
       return absl::FailedPreconditionError(
-          fmt::format("victim {} goes already, by decision {}", uid, chosen->evicted_by));
+        fmt::format("victim {} goes already, by decision {}", uid, chosen->evicted_by));
     for (const node_part* hold : holds)
       if (names(hold->victims, uid))
         return absl::FailedPreconditionError(
-            fmt::format("victim {} is chosen by another decision", uid));
+          fmt::format("victim {} is chosen by another decision", uid));
     if (chosen->disruption == disruption_mode::pod_group)
       for (const auto& p : record.pods)
-        if (takes_room(p.phase) && !is_leaving(p.phase) && portion_of(p) == portion_of(*chosen)
-            && !names(wanted.victims, p.uid))
+        if (takes_room(p.phase) && !is_leaving(p.phase) && p.evicted_by.empty()
+            && portion_of(p) == portion_of(*chosen) && !names(wanted.victims, p.uid))
           return absl::FailedPreconditionError(
-              fmt::format("portion {} would go without its pod {} on node {}",
-                          to_string(portion_of(p)), p.uid, name));
+            fmt::format("portion {} would go without its pod {} on node {}",
+                        to_string(portion_of(p)), p.uid, name));
   }
   balance left{record.spec.capacity};
   for (const auto& p : record.pods)
@@ -128,7 +129,7 @@ absl::Status can_promise(const node_record& record, std::span<const node_part* c
     left.take(p.requests);
   if (const auto lacking = left.short_of(); !lacking.empty())
     return absl::FailedPreconditionError(fmt::format(
-        "node {} lacks {} of {}", name, format_quantity(-left.amount(lacking), lacking), lacking));
+      "node {} lacks {} of {}", name, format_quantity(-left.amount(lacking), lacking), lacking));
   return absl::OkStatus();
 }
 
@@ -162,7 +163,7 @@ bool room_is_free(const node_record& record, std::string_view decision) {
     if (!is_hold(p) || p.placed_by == decision)
       bindable.take(p.requests);
     const bool leaves_for_others =
-        is_leaving(p.phase) && !p.evicted_by.empty() && p.evicted_by != decision;
+      is_leaving(p.phase) && !p.evicted_by.empty() && p.evicted_by != decision;
     if (!leaves_for_others)
       fair.take(p.requests);
   }

@@ -18,6 +18,10 @@ inline std::uint64_t hash_of(std::string_view text) {
   return std::hash<std::string_view>{}(text);
 }
 
+inline std::uint64_t hash_of(std::u16string_view text) {
+  return std::hash<std::u16string_view>{}(text);
+}
+
 /// `hash` with one more number in it; every bit of both counts for every bit of the result.
 constexpr std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
   hash = (hash ^ value) * 0x9e37'79b9'7f4a'7c15U;

@@ -1,27 +1,23 @@
 #pragma once
 
-#include <cstdint>
-#include <cstring>
 #include <string>
 #include <string_view>
 #include <utility>
 
 namespace reprieve {
 
-/// Workload and group as one text: the length of the first, then both.
+/// Workload and group as one text with a NUL between them, which no name has: below every
+/// character of a name, so that these texts are in the order of the pairs.
 inline std::string series_name(std::string_view workload, std::string_view group) {
-  const auto length = static_cast<std::uint32_t>(workload.size());
-  std::string text(sizeof(length), '\0');
-  std::memcpy(text.data(), &length, sizeof(length));
-  return text.append(workload).append(group);
+  std::string text;
+  text.reserve(workload.size() + 1 + group.size());
+  return text.append(workload).append(1, '\0').append(group);
 }
 
-/// Workload and group again; pairs compare as ids do.
+/// Workload and group again.
 inline std::pair<std::string_view, std::string_view> split_series(std::string_view text) {
-  std::uint32_t length = 0;
-  std::memcpy(&length, text.data(), sizeof(length));
-  text.remove_prefix(sizeof(length));
-  return {text.substr(0, length), text.substr(length)};
+  const auto end = text.find('\0');
+  return {text.substr(0, end), text.substr(end + 1)};
 }
 
 } // namespace reprieve

@@ -108,6 +108,7 @@ TEST(domains, a_required_node_is_the_only_domain) {
     decide(four_racks().view(), lone("new", prio(10), gpu(8), required{"n2"}), open_settings());
 
   EXPECT_THAT(victims_of(made), UnorderedElementsAre("p2"));
+  EXPECT_THAT(names_of(made), ElementsAre("n2"));
 }
 
 TEST(domains, an_infeasible_node_says_what_falls_short_and_by_how_much) {

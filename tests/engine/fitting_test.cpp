@@ -137,6 +137,20 @@ TEST(fitting, pods_beyond_those_needed_use_room_that_victims_leave_over) {
   EXPECT_EQ(made.assignments.size(), 2u);
 }
 
+TEST(fitting, pods_beyond_those_needed_use_room_that_a_group_leaves_on_other_nodes) {
+  const auto view = cluster()
+                      .node("n1", gpu(2))
+                      .node("n2", gpu(2))
+                      .group("whole", {"n1", "n2"}, prio(1), gpu(2))
+                      .view();
+
+  const auto made =
+    decide(view, gang("new", prio(10), members(2, gpu(2), at_least{1})), open_settings());
+
+  EXPECT_EQ(made.victims.size(), 1u);
+  EXPECT_THAT(pods_by_node(made), ElementsAre(Pair("n1", 1), Pair("n2", 1)));
+}
+
 struct unsuitable_case {
   std::string name;
   cluster built;

@@ -1,5 +1,7 @@
+#include "state/node_record.hpp"
 #include "tests/engine/plan_reading.hpp"
 #include "tests/engine/random_cluster.hpp"
+#include "tests/support/plain_room.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -18,13 +20,13 @@ bool leaves(const pod& p) {
   return !p.evicted_by.empty() || is_leaving(p.phase);
 }
 
-void add(resources& to, const resources& amounts, std::int64_t sign) {
-  for (const auto& [name, value] : amounts)
+void add(resources& to, const resources& requests, std::int64_t sign) {
+  for (const auto& [name, value] : taken_by(requests))
     to[name] += sign * value;
 }
 
 bool fits(const resources& room, const resources& request) {
-  return std::ranges::all_of(request, [&](const auto& one) {
+  return std::ranges::all_of(taken_by(request), [&](const auto& one) {
     return one.second <= 0 || one.second <= amount_of(room, one.first);
   });
 }
@@ -41,7 +43,7 @@ std::set<std::string> victim_uids(const plan& made) {
 room_by_node room_with(const cluster& in, auto stays) {
   room_by_node room;
   for (const auto& n : in.all_nodes())
-    room[n.name] = n.capacity;
+    room[n.name] = room_of(n);
   for (const auto& p : in.all_pods())
     if (stays(p))
       add(room[p.node], p.requests, -1);
@@ -99,6 +101,23 @@ void no_node_is_overcommitted(const cluster& in, const plan& made) {
       RC_ASSERT(value >= 0);
 }
 
+/// What the plan saw, the nodes' own records see, too.
+void every_node_votes_for(const cluster& in, const plan& made) {
+  decision planned;
+  planned.assignments = made.assignments;
+  planned.victims = made.victims;
+  for (const auto& part : parts_of(planned)) {
+    const auto spec = std::ranges::find(in.all_nodes(), part.node, &node::name);
+    node_record record{*spec, {}};
+    for (const auto& p : in.all_pods())
+      if (p.node == part.node)
+        put_pod(record, p);
+    const auto vote = can_promise(record, {}, part);
+    if (!vote.ok())
+      RC_FAIL(vote.ToString());
+  }
+}
+
 void everybody_who_is_needed_comes(const preemptor& who, const plan& made) {
   for (const auto& group : who.groups) {
     const auto placed = std::ranges::count_if(
@@ -151,6 +170,7 @@ void who_is_reprieved_stays(const plan& made) {
 
 void check(const cluster& in, const preemptor& who, const plan& made) {
   no_node_is_overcommitted(in, made);
+  every_node_votes_for(in, made);
   everybody_who_is_needed_comes(who, made);
   victims_are_whole_portions_below(in, who, made);
   who_is_reprieved_stays(made);

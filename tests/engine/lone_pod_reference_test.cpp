@@ -1,6 +1,7 @@
 #include "preemption/scoring.hpp"
 #include "tests/engine/plan_reading.hpp"
 #include "tests/engine/random_cluster.hpp"
+#include "tests/support/plain_room.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -25,7 +26,7 @@ struct single_node_reference {
 
   /// The pods that go from the node, or nothing where it is infeasible.
   std::optional<std::vector<const pod*>> victims_on(const node& n) const {
-    auto room = n.capacity;
+    auto room = room_of(n);
     std::vector<const pod*> candidates;
     for (const auto& p : in.all_pods()) {
       if (p.node != n.name)
@@ -87,11 +88,11 @@ struct single_node_reference {
   }
 
   static void take(resources& room, const resources& request) {
-    for (const auto& [name, value] : request)
+    for (const auto& [name, value] : taken_by(request))
       room[name] -= value;
   }
   static void give(resources& room, const resources& request) {
-    for (const auto& [name, value] : request)
+    for (const auto& [name, value] : taken_by(request))
       room[name] += value;
   }
   static bool overdrawn(const resources& room) {

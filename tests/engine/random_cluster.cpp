@@ -1,5 +1,7 @@
 #include "tests/engine/random_cluster.hpp"
 
+#include "tests/support/plain_room.hpp"
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -27,8 +29,15 @@ prio high_priority() {
   return prio{static_cast<std::int32_t>(between(3, 8))};
 }
 
-/// Takes the amounts if they are there.
-bool take(resources& room, const resources& wanted) {
+/// Half of all nodes limit the number of pods.
+void limit_pods(node& n) {
+  if (one_in(2))
+    n.capacity["pods"] = between(1, 6);
+}
+
+/// Takes what a pod takes if it is there.
+bool take(resources& room, const resources& requests) {
+  const auto wanted = taken_by(requests);
   for (const auto& [name, value] : wanted)
     if (value > amount_of(room, name))
       return false;
@@ -47,8 +56,8 @@ cluster draw_cluster(const cluster_traits& with) {
   for (std::int64_t i = 0; i < nodes; ++i) {
     names.push_back(fmt::format("n{}", i));
     drawn.node(names.back(), gpu(between(2, 8)), cpu(between(4, 16)),
-               label{"zone", std::string{one_in(2) ? "a" : "b"}});
-    room[names.back()] = drawn.all_nodes().back().capacity;
+               label{"zone", std::string{one_in(2) ? "a" : "b"}}, limit_pods);
+    room[names.back()] = room_of(drawn.all_nodes().back());
   }
   const auto workloads = between(2 * nodes, 8 * nodes);
   for (std::int64_t i = 0; i < workloads; ++i) {
@@ -63,13 +72,17 @@ cluster draw_cluster(const cluster_traits& with) {
         on.push_back(node);
     }
     const auto label_of_budget = label{"app", std::string{one_in(2) ? "x" : "y"}};
+    // Decisions take whole replicas; a pod that ends by itself leaves the others behind.
+    const bool chosen = with.leaving && one_in(10);
     const auto describe_pod = [&](pod& p) {
       if (with.immovable) {
         p.daemon = one_in(12);
         p.protected_member = one_in(12);
       }
-      if (with.leaving && one_in(10))
+      if (chosen)
         p.evicted_by = "earlier";
+      else if (with.leaving && one_in(10))
+        p.phase = pod_phase::terminating;
     };
     const auto when = started{between(0, 3)};
     if (whole)

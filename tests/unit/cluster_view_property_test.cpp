@@ -1,3 +1,4 @@
+#include "tests/support/plain_room.hpp"
 #include "tests/unit/view_history.hpp"
 
 #include <fmt/format.h>
@@ -72,13 +73,13 @@ portrait draw(const plain_cluster& cluster) {
   drawn["counts"] = fmt::format("{} nodes {} pods", cluster.nodes.size(), cluster.pods.size());
   for (const auto& [name, n] : cluster.nodes) {
     std::vector<const pod*> on;
-    auto free = n.capacity;
-    auto promised = n.capacity;
+    auto free = room_of(n);
+    auto promised = room_of(n);
     std::string leave;
     for (const auto& [uid, p] : cluster.pods) {
       if (p.node != name)
         continue;
-      for (const auto& [resource, amount] : p.requests) {
+      for (const auto& [resource, amount] : taken_by(p.requests)) {
         free[resource] -= amount;
         promised[resource] -= leaving(p) ? 0 : amount;
       }
@@ -100,11 +101,11 @@ portrait draw(const plain_cluster& cluster) {
       resources held;
       for (const auto* p : on)
         if (cards.at(portion_of(*p)).priority <= priority)
-          for (const auto& [resource, amount] : p->requests)
+          for (const auto& [resource, amount] : taken_by(p->requests))
             held[resource] += amount;
       steps += fmt::format("[{} from {}: {}]", priority, first, text_of(held));
     }
-    drawn["room of " + name] = fmt::format("{}/ {}/ {}/ usable {}", text_of(n.capacity),
+    drawn["room of " + name] = fmt::format("{}/ {}/ {}/ usable {}", text_of(room_of(n)),
                                            text_of(free), text_of(promised), n.ready);
     drawn["pods on " + name] = order + "/ leaving: " + leave + "/ " + steps;
   }
@@ -115,8 +116,8 @@ portrait draw(const plain_cluster& cluster) {
         budgets += name + " ";
     drawn["pod " + uid] = fmt::format(
       "{} {}/{} {} phase {} {} {} {} {} {} '{}' budgets {}", p.node, to_string(portion_of(p)),
-      p.index, text_of(p.requests), static_cast<int>(p.phase), leaving(p), p.priority, p.daemon,
-      p.opted_out, text_of(p.created, p.started, p.checkpointed), p.owner, budgets);
+      p.index, text_of(taken_by(p.requests)), static_cast<int>(p.phase), leaving(p), p.priority,
+      p.daemon, p.opted_out, text_of(p.created, p.started, p.checkpointed), p.owner, budgets);
   }
   std::vector<portion_id> by_rank;
   for (const auto& [id, pods] : portions) {

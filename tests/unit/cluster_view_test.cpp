@@ -13,7 +13,7 @@ namespace {
 TEST(empty_view, has_nothing_and_settles) {
   cluster_view view;
   view.settle();
-  EXPECT_EQ(view.width(), 0U);
+  EXPECT_EQ(view.width(), 1U) << "only that of pods, which all take one of";
   EXPECT_EQ(view.node_rows(), 0U);
   EXPECT_EQ(view.pod_count(), 0U);
   EXPECT_EQ(view.find_node("n1"), no_row);
@@ -87,9 +87,10 @@ TEST_F(view_of_two_nodes, ignores_the_removal_of_what_is_not_there) {
 // -- resources -----------------------------------------------------------------------------------
 
 TEST_F(view_of_two_nodes, has_its_columns_in_order_of_name) {
-  EXPECT_EQ(view.width(), 2U);
+  EXPECT_EQ(view.width(), 3U);
   EXPECT_EQ(view.resource_name(0), "cpu");
   EXPECT_EQ(view.column_of("gpu"), 1U);
+  EXPECT_EQ(view.column_of("pods"), 2U);
   EXPECT_EQ(view.column_of("tpu"), std::nullopt);
 }
 
@@ -97,7 +98,7 @@ TEST_F(view_of_two_nodes, widens_when_a_resource_appears_later) {
   const auto row = put(a_pod("u", 0, {{"cpu", 10}, {"gpu", 2}}));
   view.put_node(a_node("n3", {{"fpga", 4}, {"cpu", 7}}));
   view.settle();
-  EXPECT_EQ(view.width(), 3U);
+  EXPECT_EQ(view.width(), 4U);
   EXPECT_EQ(view.column_of("fpga"), 1U);
   const auto n1 = view.find_node("n1");
   EXPECT_EQ(amount(view.requests(row), "gpu"), 2);
@@ -109,14 +110,51 @@ TEST_F(view_of_two_nodes, widens_when_a_resource_appears_later) {
 }
 
 TEST_F(view_of_two_nodes, turns_amounts_into_columns_unless_no_node_has_the_resource) {
-  EXPECT_EQ(view.columns({{"gpu", 3}}), (std::vector<std::int64_t>{0, 3}));
+  EXPECT_EQ(view.columns({{"gpu", 3}}), (std::vector<std::int64_t>{0, 3, 1}));
   EXPECT_EQ(view.columns({{"tpu", 1}}), std::nullopt);
-  EXPECT_EQ(view.columns({{"tpu", 0}}), (std::vector<std::int64_t>{0, 0}))
+  EXPECT_EQ(view.columns({{"tpu", 0}}), (std::vector<std::int64_t>{0, 0, 1}))
     << "nothing of a resource is the same as not naming it";
   view.put_node(a_node("n3", {{"tpu", 4}}));
   EXPECT_TRUE(view.columns({{"tpu", 1}}).has_value());
   view.remove_node("n3");
   EXPECT_EQ(view.columns({{"tpu", 1}}), std::nullopt);
+}
+
+TEST_F(view_of_two_nodes, lets_every_pod_take_one_of_pods_besides_what_it_asks_for) {
+  const auto plain = put(a_pod("plain"));
+  const auto asking = put(a_pod("asking", 0, {{"pods", 3}}));
+  EXPECT_EQ(amount(view.requests(plain), "pods"), 1);
+  EXPECT_EQ(amount(view.requests(asking), "pods"), 4);
+  EXPECT_EQ(amount(*view.columns({}), "pods"), 1);
+  EXPECT_EQ(amount(*view.columns({{"pods", 3}}), "pods"), 4);
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(amount(*view.columns({{"pods", most}}), "pods"), most);
+}
+
+TEST_F(view_of_two_nodes, counts_pods_on_a_node_that_names_them) {
+  view.put_node(a_node("n1", {{"cpu", 100}, {"pods", 3}}));
+  put(a_pod("stays"));
+  auto told = a_pod("told");
+  told.evicted_by = "d1";
+  put(told);
+  const auto n1 = view.find_node("n1");
+  EXPECT_EQ(amount(view.capacity(n1), "pods"), 3);
+  EXPECT_EQ(amount(view.free(n1), "pods"), 1);
+  EXPECT_EQ(amount(view.promised(n1), "pods"), 2);
+  EXPECT_EQ(amount(view.held_from(n1, 0), "pods"), 1);
+}
+
+TEST_F(view_of_two_nodes, does_not_limit_pods_on_a_node_that_does_not_name_them) {
+  put(a_pod("u"));
+  const auto n1 = view.find_node("n1");
+  EXPECT_EQ(amount(view.capacity(n1), "pods"), unlimited_pods);
+  EXPECT_EQ(amount(view.free(n1), "pods"), unlimited_pods - 1);
+  view.put_node(a_node("n1", {{"cpu", 100}, {"pods", 0}}));
+  view.settle();
+  EXPECT_EQ(amount(view.capacity(n1), "pods"), 0) << "none is a number, too";
+  view.put_node(a_node("n1"));
+  view.settle();
+  EXPECT_EQ(amount(view.promised(n1), "pods"), unlimited_pods - 1);
 }
 
 // -- room ----------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 #include "state/row_table.hpp"
 #include "state/shape_table.hpp"
 #include "state/text_store.hpp"
+#include "state/value_pool.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -17,28 +18,42 @@ namespace reprieve {
 namespace {
 
 TEST(text_store, gives_back_what_was_put) {
+  using namespace std::string_view_literals;
   text_store store;
-  const auto empty = store.put("");
-  const auto name = store.put("a-name");
-  const auto odd = store.put(std::string_view("\0x", 2));
-  EXPECT_EQ(store.at(empty), "");
-  EXPECT_EQ(store.at(name), "a-name");
-  EXPECT_EQ(store.at(odd), std::string_view("\0x", 2));
+  const auto empty = store.put(u"");
+  const auto name = store.put(u"a-name");
+  const auto odd = store.put(u"\0x"sv);
+  EXPECT_EQ(store.at(empty), u"");
+  EXPECT_EQ(store.at(name), u"a-name");
+  EXPECT_EQ(store.at(odd), u"\0x"sv);
 }
 
 TEST(text_store, uses_the_room_of_a_dropped_text_again) {
   text_store store;
-  const auto first = store.put("123456");
-  const auto neighbour = store.put("neighbour");
+  const auto first = store.put(u"123456");
+  const auto second = store.put(u"234567");
+  const auto neighbour = store.put(u"neighbour");
   store.drop(first);
-  EXPECT_EQ(store.put("abcdefg"), first);
-  EXPECT_EQ(store.at(first), "abcdefg");
-  EXPECT_EQ(store.at(neighbour), "neighbour");
+  store.drop(second);
+  EXPECT_EQ(store.put(u"abcdef"), second);
+  EXPECT_EQ(store.put(u"bcdefg"), first);
+  EXPECT_EQ(store.at(first), u"bcdefg");
+  EXPECT_EQ(store.at(second), u"abcdef");
+  EXPECT_EQ(store.at(neighbour), u"neighbour");
+}
+
+TEST(text_store, uses_the_room_of_a_dropped_empty_text_again) {
+  text_store store;
+  const auto first = store.put(u"");
+  const auto neighbour = store.put(u"");
+  store.drop(first);
+  EXPECT_EQ(store.put(u"x"), first);
+  EXPECT_EQ(store.at(neighbour), u"");
 }
 
 TEST(text_store, does_not_grow_while_texts_of_one_length_come_and_go) {
   text_store store;
-  const std::string text(36, 'u');
+  const std::u16string text(12, u'u');
   std::vector<text_store::handle> kept;
   for (int i = 0; i < 5000; ++i)
     kept.push_back(store.put(text));
@@ -55,25 +70,25 @@ TEST(text_store, does_not_grow_while_texts_of_one_length_come_and_go) {
 
 TEST(text_store, keeps_a_text_that_is_longer_than_a_page_and_gives_its_memory_back) {
   text_store store;
-  const auto small = store.put("small");
+  const auto small = store.put(u"small");
   const auto before = store.memory();
-  const std::string text(1'000'000, 'x');
+  const std::u16string text(500'000, u'x');
   const auto large = store.put(text);
   EXPECT_EQ(store.at(large), text);
-  EXPECT_GT(store.memory(), before + text.size());
+  EXPECT_GT(store.memory(), before + 2 * text.size());
   store.drop(large);
   EXPECT_LT(store.memory(), before + 1000);
   const auto again = store.put(text);
   EXPECT_EQ(again, large);
   EXPECT_EQ(store.at(again), text);
-  EXPECT_EQ(store.at(small), "small");
+  EXPECT_EQ(store.at(small), u"small");
 }
 
 TEST(text_store, goes_on_with_small_texts_after_a_page_sized_one) {
   text_store store;
-  std::map<text_store::handle, std::string> put;
-  for (const std::size_t length : {10U, 40'000U, 11U, 32'764U, 32'765U, 12U, 20'000U, 20'000U}) {
-    const std::string text(length, static_cast<char>('a' + put.size()));
+  std::map<text_store::handle, std::u16string> put;
+  for (const std::size_t length : {10U, 70'000U, 11U, 16'383U, 16'384U, 12U, 10'000U, 10'000U}) {
+    const std::u16string text(length, static_cast<char16_t>(u'a' + put.size()));
     put.emplace(store.put(text), text);
   }
   EXPECT_EQ(put.size(), 8U);
@@ -91,6 +106,38 @@ TEST(name_pool, keeps_a_name_once_until_the_last_reference_goes) {
   pool.release(one);
   EXPECT_EQ(pool.find("trainer"), no_row);
   EXPECT_EQ(pool.intern("other"), one) << "its number is taken again";
+}
+
+TEST(name_pool, orders_names_as_bytes_whether_they_are_packed_or_not) {
+  name_pool pool;
+  const auto low = pool.intern("a.b");
+  const auto middle = pool.intern("aBc");
+  const auto high = pool.intern("ab");
+  EXPECT_TRUE(pool.order(low, middle) < 0);
+  EXPECT_TRUE(pool.order(middle, high) < 0);
+  EXPECT_TRUE(pool.order(high, low) > 0);
+  EXPECT_TRUE(pool.order(low, low) == 0);
+}
+
+TEST(value_pool, keeps_equal_values_once_and_takes_rows_again) {
+  struct number {
+    int value;
+
+    bool operator==(const number&) const = default;
+    std::uint64_t hash() const {
+      return 7;
+    }
+  };
+  value_pool<number> pool;
+  const auto one = pool.intern({1});
+  const auto two = pool.intern({2});
+  EXPECT_NE(one, two);
+  EXPECT_EQ(pool.intern({1}), one);
+  pool.release(one);
+  EXPECT_EQ(pool.intern({1}), one);
+  pool.release(two);
+  EXPECT_EQ(pool.intern({3}), two);
+  EXPECT_EQ(pool[two].value, 3);
 }
 
 TEST(row_table, takes_rows_again_that_were_given_back) {

@@ -50,8 +50,10 @@ inline std::ostream& operator<<(std::ostream& out, const operation& o) {
   return out << text_of(o);
 }
 
+/// Some have a character that texts are not packed with.
 inline std::string any_name(char prefix, int count) {
-  return fmt::format("{}{}", prefix, *rc::gen::inRange(0, count));
+  const auto number = *rc::gen::inRange(0, count);
+  return fmt::format("{}{}{}", prefix, number % 3 == 1 ? "_" : "", number);
 }
 
 inline time_point any_time() {
@@ -70,8 +72,9 @@ inline resources any_amounts(std::int64_t below) {
   resources amounts;
   for (const auto* name : {"cpu", "gpu"})
     amounts[name] = *rc::gen::inRange<std::int64_t>(0, below);
-  if (*rc::gen::inRange(0, 8) == 0)
-    amounts["fpga"] = *rc::gen::inRange<std::int64_t>(0, below);
+  for (const auto* name : {"fpga", "pods"})
+    if (*rc::gen::inRange(0, 8) == 0)
+      amounts[name] = *rc::gen::inRange<std::int64_t>(0, below);
   return amounts;
 }
 

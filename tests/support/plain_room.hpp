@@ -1,0 +1,22 @@
+#pragma once
+
+#include "state/cluster_view.hpp"
+
+namespace reprieve {
+
+// Room as plain sums, for tests that compute again what the view and the engine say.
+
+/// What a node has; it is not limited in the number of pods unless it says so.
+inline resources room_of(const node& n) {
+  auto room = n.capacity;
+  room.try_emplace(std::string(resource::pods), unlimited_pods);
+  return room;
+}
+
+/// What a pod takes: one of `pods` besides what it asks for.
+inline resources taken_by(resources requests) {
+  ++requests[std::string(resource::pods)];
+  return requests;
+}
+
+} // namespace reprieve
