@@ -82,11 +82,19 @@ void commit(self_pointer self, record_changes changes, F then) {
   });
 }
 
-/// Like `commit`, for a request that is answered when all is durable.
-caf::result<absl::Status> commit_and_answer(self_pointer self, record_changes changes) {
+/// Like `commit`, for a request that is answered when all is durable and `then` is done.
+template <class F>
+caf::result<absl::Status> commit_and_answer(self_pointer self, record_changes changes, F then) {
   auto answer = self->make_response_promise<absl::Status>();
-  commit(self, std::move(changes), [answer]() mutable { answer.deliver(absl::OkStatus()); });
+  commit(self, std::move(changes), [answer, then = std::move(then)]() mutable {
+    then();
+    answer.deliver(absl::OkStatus());
+  });
   return answer;
+}
+
+caf::result<absl::Status> commit_and_answer(self_pointer self, record_changes changes) {
+  return commit_and_answer(self, std::move(changes), [] {});
 }
 
 void order_stop(self_pointer self, const pod& p) {
@@ -98,6 +106,14 @@ void order_stop(self_pointer self, const pod& p) {
 
 void order_start(self_pointer self, const pod& p) {
   self->send(self->state.cluster, start_order{p, self->state.epoch, self});
+}
+
+/// The rest of a change that orders something for each of these pods once it is durable.
+auto order_each(self_pointer self, std::vector<pod> pods, void (*order)(self_pointer, const pod&)) {
+  return [self, pods = std::move(pods), order] {
+    for (const auto& p : pods)
+      order(self, p);
+  };
 }
 
 /// The records that the decision touches, with `each` done to them; unchanged ones left out.
@@ -163,13 +179,7 @@ caf::result<absl::Status> stop(self_pointer self, const stop_pods& wanted) {
   std::erase_if(changes, [&](const auto& entry) {
     return !entry.second || *entry.second == *state.records.newest(entry.first);
   });
-  auto answer = self->make_response_promise<absl::Status>();
-  commit(self, std::move(changes), [self, told = std::move(told), answer]() mutable {
-    for (const auto& p : told)
-      order_stop(self, p);
-    answer.deliver(absl::OkStatus());
-  });
-  return answer;
+  return commit_and_answer(self, std::move(changes), order_each(self, std::move(told), order_stop));
 }
 
 absl::Status vote(node_shard_state& state, const prepare<node_part>& asked) {
@@ -327,13 +337,8 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
         auto more = tell_victims(record, committed.decision, now);
         told.insert(told.end(), more.begin(), more.end());
       });
-      auto answer = self->make_response_promise<absl::Status>();
-      commit(self, std::move(changes), [self, told = std::move(told), answer]() mutable {
-        for (const auto& p : told)
-          order_stop(self, p);
-        answer.deliver(absl::OkStatus());
-      });
-      return answer;
+      return commit_and_answer(self, std::move(changes),
+                               order_each(self, std::move(told), order_stop));
     },
     [self](await_room& asked) {
       self->state.awaiting[asked.decision] = std::move(asked.listener);
@@ -347,15 +352,12 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
         auto more = bind_nominated(record, starting.decision, now);
         bound.insert(bound.end(), more.begin(), more.end());
       });
-      auto answer = self->make_response_promise<absl::Status>();
-      commit(self, std::move(changes),
-             [self, decision = starting.decision, bound = std::move(bound), answer]() mutable {
-               for (const auto& p : bound)
-                 order_start(self, p);
-               self->state.touched.erase(decision);
-               answer.deliver(absl::OkStatus());
-             });
-      return answer;
+      return commit_and_answer(self, std::move(changes),
+                               [self, decision = starting.decision,
+                                order = order_each(self, std::move(bound), order_start)] {
+                                 order();
+                                 self->state.touched.erase(decision);
+                               });
     },
     [self](const withdraw& dropped) -> caf::result<absl::Status> {
       auto traced = start_span("node_shard.withdraw", dropped.trace);

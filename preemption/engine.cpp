@@ -2,6 +2,7 @@
 
 #include "preemption/assembly.hpp"
 #include "preemption/search.hpp"
+#include "preemption/workload_aware.hpp"
 
 #include <fmt/format.h>
 
@@ -98,7 +99,8 @@ plan decide(const cluster_view& view, const preemptor& who, const plan_settings&
   if (!who.may_preempt)
     return infeasible(explain,
                       "does not fit in what is free, and its priority class never preempts");
-  return search_victims(given);
+  workload_aware rules{given};
+  return search_victims(given, rules);
 }
 
 } // namespace reprieve

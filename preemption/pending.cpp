@@ -41,7 +41,7 @@ std::vector<preemptor> lacking_units(const workload_record& record,
   for (const auto& slot : wanted_slots(record)) {
     auto& need = needs[{slot.replica, slot.group}];
     auto wanted =
-        pod_at(spec, record.status, slot.group, slot.replica, slot.index, slot.incarnation);
+      pod_at(spec, record.status, slot.group, slot.replica, slot.index, slot.incarnation);
     if (stands(wanted.uid))
       ++need.standing;
     else
@@ -61,7 +61,7 @@ std::vector<preemptor> lacking_units(const workload_record& record,
       gang->second.priority = std::min(gang->second.priority, priority.priority);
       gang->second.may_preempt = gang->second.may_preempt && priority.may_preempt;
       gang->second.groups.push_back(
-          group_of(group, std::move(need.lacking), *group.min_count - need.standing));
+        group_of(group, std::move(need.lacking), *group.min_count - need.standing));
       continue;
     }
     for (auto& alone : need.lacking) {

@@ -1,7 +1,6 @@
 #include "preemption/search.hpp"
 
 #include "preemption/assembly.hpp"
-#include "preemption/workload_aware.hpp"
 
 #include <fmt/format.h>
 
@@ -21,10 +20,8 @@ struct prospect {
 
 class search {
 public:
-  explicit search(const problem& given)
-      : given_(given),
-        domains_(given.who.gang ? domain_set::for_gang(given) : domain_set::single_nodes(given)),
-        policy_(given), explain_(given) {}
+  search(const problem& given, policy& rules)
+      : given_(given), policy_(rules), domains_(rules.domains()), explain_(given) {}
 
   plan run() {
     for (const auto& [where, at_least] : prospects())
@@ -39,14 +36,11 @@ public:
   }
 
 private:
-  /// The domains worth a closer look, the most promising first. A lone pod has as many domains as
-  /// there are nodes, so running sums rule out what they can and bound what the others cost.
+  /// The domains worth a closer look, the most promising first.
   std::vector<prospect> prospects() {
     std::vector<prospect> found;
     for (const auto& where : domains_.all())
-      if (given_.who.gang)
-        found.push_back({&where, nobody_goes});
-      else if (const auto level = policy_.lowest_level(where.nodes.front()))
+      if (const auto level = policy_.least_level(where))
         found.push_back({&where, *level});
       else
         consider(where, policy_.ruled_out(where));
@@ -150,8 +144,8 @@ private:
   }
 
   const problem& given_;
+  policy& policy_;
   domain_set domains_;
-  workload_aware policy_;
   explainer explain_;
   std::optional<attempt> best_;
   domain best_domain_;
@@ -162,8 +156,8 @@ private:
 
 } // namespace
 
-plan search_victims(const problem& given) {
-  return search{given}.run();
+plan search_victims(const problem& given, policy& rules) {
+  return search{given, rules}.run();
 }
 
 } // namespace reprieve

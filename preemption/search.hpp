@@ -1,11 +1,11 @@
 #pragma once
 
-#include "preemption/problem.hpp"
+#include "preemption/policy.hpp"
 
 namespace reprieve {
 
-/// Tries the preemptor's domains and takes the best (DESIGN 3.1). It is known not to fit without
+/// Tries the domains of the policy and takes the best. The preemptor is known not to fit without
 /// victims.
-plan search_victims(const problem& given);
+plan search_victims(const problem& given, policy& rules);
 
 } // namespace reprieve

@@ -95,7 +95,14 @@ std::optional<std::int32_t> workload_aware::highest_opened() const {
   return highest;
 }
 
-std::optional<std::int64_t> workload_aware::lowest_level(node_row n) const {
+domain_set workload_aware::domains() const {
+  return given_.who.gang ? domain_set::for_gang(given_) : domain_set::single_nodes(given_);
+}
+
+std::optional<std::int64_t> workload_aware::least_level(const domain& where) const {
+  if (given_.who.gang)
+    return nobody_goes;
+  const auto n = where.nodes.front();
   const auto& view = given_.view;
   const auto& request = given_.asked.groups.front().request;
   const auto room = view.promised(n);

@@ -1,32 +1,34 @@
 #pragma once
 
-#include "preemption/attempt.hpp"
-#include "preemption/candidates.hpp"
 #include "preemption/cascade.hpp"
+#include "preemption/policy.hpp"
+#include "preemption/seating.hpp"
 
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 
 namespace reprieve {
 
-/// The workload-aware policy (DESIGN 3.1): who may be a victim, in which order they are put back,
-/// which steps one domain goes through and what its outcome costs.
-class workload_aware {
+/// The workload-aware policy (DESIGN 3.1): whoever is less important may go, in the order of
+/// importance, and as few as can be.
+class workload_aware final : public policy {
 public:
   explicit workload_aware(const problem& given);
 
-  /// Goes through all steps in the domain.
-  attempt try_domain(const domain& where);
+  std::string_view name() const override {
+    return "workload-aware";
+  }
 
-  /// The lowest level at which a lone pod fits on the node if everybody below it could go, told by
-  /// running sums alone. Nothing where even that is not enough.
-  std::optional<std::int64_t> lowest_level(node_row n) const;
+  domain_set domains() const override;
+  attempt try_domain(const domain& where) override;
 
-  /// What a domain lacks that running sums have ruled out.
-  attempt ruled_out(const domain& where);
+  /// Told by running sums alone, for a lone pod; a gang's domains are few.
+  std::optional<std::int64_t> least_level(const domain& where) const override;
+  attempt ruled_out(const domain& where) override;
 
-  const candidate_rules& rules() const {
+  const candidate_rules& rules() const override {
     return rules_;
   }
 

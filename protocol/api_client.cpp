@@ -8,29 +8,47 @@
 
 namespace reprieve {
 
+/// Whether the call never reached a server.
+static bool not_connected(const grpc::Status& answer) {
+  return answer.error_code() == grpc::StatusCode::UNAVAILABLE
+         && answer.error_message().find("connect") != std::string::npos;
+}
+
+/// How long a server that did not answer at once may take to be there after all.
+static constexpr std::chrono::milliseconds second_chance{500};
+
 struct api_client::connection {
   std::string address;
+  std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<v1::Reprieve::Stub> stub;
 
   absl::Status to_status(const grpc::Status& answer) const {
     if (answer.ok())
       return absl::OkStatus();
-    if (answer.error_code() == grpc::StatusCode::UNAVAILABLE
-        && answer.error_message().find("connect") != std::string::npos)
+    if (not_connected(answer))
       return absl::UnavailableError(fmt::format(
         "no server answers at {}; start reprieved, or give its address with --server", address));
     return {static_cast<absl::StatusCode>(answer.error_code()), answer.error_message()};
   }
 
-  /// One call of the stub; an answer that came goes through `convert`.
+  /// One call of the stub; an answer that came goes through `convert`. A call that found no server
+  /// changed nothing, and is made once more: gRPC 1.51 can take a standing connection for a failed
+  /// one.
   template <class Response, class Call, class Request, class Convert>
   auto call(Call method, const Request& wanted, Convert convert)
     -> decltype(convert(std::declval<const Response&>())) {
-    constexpr std::chrono::seconds patience{30};
-    grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + patience);
+    const auto message = to_proto(wanted);
     Response response;
-    const auto answer = (stub.get()->*method)(&context, to_proto(wanted), &response);
+    const auto try_once = [&] {
+      constexpr std::chrono::seconds patience{30};
+      grpc::ClientContext context;
+      context.set_deadline(std::chrono::system_clock::now() + patience);
+      return (stub.get()->*method)(&context, message, &response);
+    };
+    auto answer = try_once();
+    if (not_connected(answer)
+        && channel->WaitForConnected(std::chrono::system_clock::now() + second_chance))
+      answer = try_once();
     if (!answer.ok())
       return to_status(answer);
     return convert(response);
@@ -41,9 +59,11 @@ api_client::api_client(const std::string& address) : connection_(std::make_uniqu
   constexpr int most_message_bytes = 256 << 20;
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(most_message_bytes);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, second_chance.count() / 5);
   connection_->address = address;
-  connection_->stub = v1::Reprieve::NewStub(
-    grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments));
+  connection_->channel =
+    grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  connection_->stub = v1::Reprieve::NewStub(connection_->channel);
 }
 
 api_client::~api_client() = default;

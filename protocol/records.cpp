@@ -54,8 +54,11 @@ static absl::StatusOr<slot_record> from_proto(const v1::SlotRecord& from) {
   const auto state = slot_states.from_message(from.state());
   if (!state.ok())
     return state.status();
-  return slot_record{
-    {from.group(), from.replica(), from.index()}, from.incarnation(), *state, from.decision()};
+  slot_record to{{from.group(), 0, 0}, from.incarnation(), *state, from.decision()};
+  field_reader read;
+  read.count("replica", from.replica(), to.slot.replica);
+  read.count("index", from.index(), to.slot.index);
+  return read.result(std::move(to));
 }
 
 /// A record that is one message of the model by itself.

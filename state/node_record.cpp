@@ -33,10 +33,13 @@ public:
     add(requests, 1);
   }
 
-  /// The first resource below zero, or an empty name.
-  std::string_view short_of() const {
+  /// The first resource that these pods ask for and that is below zero, or an empty name. A node
+  /// that shrank may be overdrawn in something that they do without.
+  std::string_view short_of(std::span<const pod> asking) const {
     for (const auto& [name, amount] : amounts_)
-      if (amount < 0)
+      if (amount < 0 && std::any_of(asking.begin(), asking.end(), [&](const pod& p) {
+            return name == resource::pods || amount_of(p.requests, name) > 0;
+          }))
         return name;
     return {};
   }
@@ -127,7 +130,7 @@ absl::Status can_promise(const node_record& record, std::span<const node_part* c
   }
   for (const auto& p : wanted.placed)
     left.take(p.requests);
-  if (const auto lacking = left.short_of(); !lacking.empty())
+  if (const auto lacking = left.short_of(wanted.placed); !lacking.empty())
     return absl::FailedPreconditionError(fmt::format(
       "node {} lacks {} of {}", name, format_quantity(-left.amount(lacking), lacking), lacking));
   return absl::OkStatus();
@@ -157,9 +160,12 @@ std::vector<pod> tell_victims(node_record& record, std::string_view decision, ti
 bool room_is_free(const node_record& record, std::string_view decision) {
   balance bindable{record.spec.capacity};
   balance fair{record.spec.capacity};
+  std::vector<pod> waiting;
   for (const auto& p : record.pods) {
     if (!takes_room(p.phase))
       continue;
+    if (is_hold(p) && p.placed_by == decision)
+      waiting.push_back(p);
     if (!is_hold(p) || p.placed_by == decision)
       bindable.take(p.requests);
     const bool leaves_for_others =
@@ -167,7 +173,7 @@ bool room_is_free(const node_record& record, std::string_view decision) {
     if (!leaves_for_others)
       fair.take(p.requests);
   }
-  return bindable.short_of().empty() && fair.short_of().empty();
+  return bindable.short_of(waiting).empty() && fair.short_of(waiting).empty();
 }
 
 std::vector<pod> bind_nominated(node_record& record, std::string_view decision, time_point now) {

@@ -15,14 +15,14 @@ struct kind_name {
 };
 
 constexpr std::array kind_names{
-    kind_name{object_kind::node, "Node", "nodes"},
-    kind_name{object_kind::queue, "Queue", "queues"},
-    kind_name{object_kind::priority_class, "PriorityClass", "priorityclasses"},
-    kind_name{object_kind::resource_group, "ResourceGroup", "resourcegroups"},
-    kind_name{object_kind::workload, "Workload", "workloads"},
-    kind_name{object_kind::placement, "Placement", "placements"},
-    kind_name{object_kind::disruption_budget, "DisruptionBudget", "disruptionbudgets"},
-    kind_name{object_kind::pod, "Pod", "pods"},
+  kind_name{object_kind::node, "Node", "nodes"},
+  kind_name{object_kind::queue, "Queue", "queues"},
+  kind_name{object_kind::priority_class, "PriorityClass", "priorityclasses"},
+  kind_name{object_kind::resource_group, "ResourceGroup", "resourcegroups"},
+  kind_name{object_kind::workload, "Workload", "workloads"},
+  kind_name{object_kind::placement, "Placement", "placements"},
+  kind_name{object_kind::disruption_budget, "DisruptionBudget", "disruptionbudgets"},
+  kind_name{object_kind::pod, "Pod", "pods"},
 };
 
 bool same_ignoring_case(std::string_view a, std::string_view b) {

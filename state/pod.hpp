@@ -51,8 +51,8 @@ struct pod {
   time_point stop_told = no_time;    ///< when the order to stop was made durable
   duration grace_period{std::chrono::seconds{30}};
   duration checkpoint_time{0}; ///< given before the grace period begins
-  std::string placed_by;             ///< the decision that nominated it
-  std::string evicted_by;            ///< the decision that takes it away
+  std::string placed_by;       ///< the decision that nominated it
+  std::string evicted_by;      ///< the decision that takes it away
 
   bool operator==(const pod&) const = default;
 };

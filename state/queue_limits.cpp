@@ -45,9 +45,9 @@ absl::Status within_limits(const by_name<queue>& queues, const usage_by_queue& u
       const auto more = amount_of(wanted, resource);
       if (more > 0 && taken + more > limit)
         return absl::ResourceExhaustedError(
-            fmt::format("queue {} has a limit of {} {}, {} are taken and {} more are asked for",
-                        at->name, format_quantity(limit, resource), resource,
-                        format_quantity(taken, resource), format_quantity(more, resource)));
+          fmt::format("queue {} has a limit of {} {}, {} are taken and {} more are asked for",
+                      at->name, format_quantity(limit, resource), resource,
+                      format_quantity(taken, resource), format_quantity(more, resource)));
     }
   }
   return absl::OkStatus();

@@ -8,8 +8,8 @@ namespace {
 
 auto position_of(auto& slots, const pod_slot& slot) {
   return std::lower_bound(
-      slots.begin(), slots.end(), slot,
-      [](const slot_record& s, const pod_slot& wanted) { return s.slot < wanted; });
+    slots.begin(), slots.end(), slot,
+    [](const slot_record& s, const pod_slot& wanted) { return s.slot < wanted; });
 }
 
 slot_record& slot_in(workload_record& record, const pod_slot& slot) {
@@ -38,8 +38,8 @@ void for_slots(const workload_record& record, const portion_id& portion, F each)
 slot_record slot_at(const workload_record& record, const pod_slot& slot) {
   const auto found = position_of(record.slots, slot);
   return found != record.slots.end() && found->slot == slot
-             ? *found
-             : slot_record{slot, 0, slot_state::wanted, {}};
+           ? *found
+           : slot_record{slot, 0, slot_state::wanted, {}};
 }
 
 bool resumes(const workload& w, std::int32_t attempts) {

@@ -158,6 +158,10 @@ struct unsuitable_case {
   std::string reason;
 };
 
+void PrintTo(const unsuitable_case& given, std::ostream* out) {
+  *out << given.name;
+}
+
 class unsuitable_nodes : public ::testing::TestWithParam<unsuitable_case> {};
 
 TEST_P(unsuitable_nodes, are_not_used_and_the_reason_is_told) {

@@ -49,6 +49,17 @@ TEST(node_record, promises_what_fits) {
   EXPECT_NE(std::string(refused.message()).find("lacks 1 of gpu"), std::string::npos) << refused;
 }
 
+TEST(node_record, that_shrank_still_promises_what_it_is_not_short_of) {
+  auto record = node_with(8);
+  put_pod(record, pod_of("a", 0, 4));
+  record.spec.capacity["cpu"] = 0;
+  record.pods.front().requests["cpu"] = 1000;
+  auto modest = pod_of("b", 0, 4);
+  EXPECT_TRUE(promise(record, part({modest}, {})).ok());
+  modest.requests["cpu"] = 1;
+  EXPECT_FALSE(promise(record, part({modest}, {})).ok());
+}
+
 TEST(node_record, promises_the_room_of_victims) {
   auto record = node_with(8);
   put_pod(record, pod_of("a", 0, 8));

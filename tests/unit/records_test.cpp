@@ -54,6 +54,15 @@ TEST(records, that_are_something_else_are_refused) {
   EXPECT_FALSE(decode<schema_record>("\x0a").ok());
 }
 
+TEST(records, of_a_slot_with_a_negative_number_are_refused) {
+  workload_record record;
+  record.slots.push_back({{"g", 0, -1}, 0, slot_state::stopped, ""});
+  const auto read = decode<workload_record>(encode(record));
+  ASSERT_FALSE(read.ok());
+  EXPECT_NE(read.status().message().find("index: -1 is negative"), std::string::npos)
+    << read.status().message();
+}
+
 TEST(records, of_owner_sequence_and_schema_come_back_as_they_were) {
   const auto owner = decode<owner_record>(
     encode(owner_record{"r", "h:1", time_point{std::chrono::hours{1}}, {"a", "b"}}));
