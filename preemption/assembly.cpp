@@ -1,6 +1,7 @@
 #include "preemption/assembly.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace reprieve {
@@ -9,11 +10,15 @@ namespace {
 
 /// Whether the seats are free already, so that nobody has to be waited for.
 bool free_now(const problem& given, const seating& found) {
-  trial now{given.view, trial::basis::free};
+  std::map<node_row, std::vector<std::int64_t>> left;
   return std::ranges::all_of(found.seats, [&](const seat& one) {
     const auto& request = given.asked.groups[one.group].request;
-    const bool fits = now.fits(one.node, request);
-    now.claim(one.node, request);
+    auto& room = left[one.node];
+    if (room.empty())
+      room.assign(given.view.free(one.node).begin(), given.view.free(one.node).end());
+    const bool fits = covers(room, request);
+    for (std::size_t c = 0; c < room.size(); ++c)
+      room[c] -= request[c];
     return fits;
   });
 }
@@ -55,7 +60,8 @@ plan plan_of(const problem& given, const explainer& explain, const attempt& chos
   const auto used = nodes_of(chosen.found);
   for (const auto& one : chosen.victims) {
     auto told = victim_of(given.view, one);
-    told.reason = explain.why_victim(used, one);
+    if (given.settings.explained != detail::summary)
+      told.reason = explain.why_victim(used, one);
     made.victims.push_back(std::move(told));
   }
   if (!made.victims.empty())

@@ -31,19 +31,21 @@ gap largest_gap(amounts room, amounts request) {
 
 } // namespace
 
-shortage shortage_of(const problem& given, const domain& where, const trial& tried,
-                     const seating& found) {
+shortage shortage_of(const problem& given, domain_room& room) {
   const auto& view = given.view;
+  seating found{given.asked};
+  room.seat(found);
+  room.claim(found);
   shortage lacking;
   lacking.group = found.lacking;
   const auto& group = given.asked.groups[found.lacking];
   lacking.pods = group.needed - found.placed[lacking.group];
   gap smallest;
-  for (const auto n : where.nodes) {
+  for (std::size_t i = 0; i < room.size(); ++i) {
+    const auto n = room.node(i);
     if (!given.filter.suits(lacking.group, n))
       continue;
-    const auto room = tried.room_at(n, first_step_below(view, n, given.who.priority));
-    const auto here = largest_gap(room, group.request);
+    const auto here = largest_gap(room.room(i), group.request);
     const bool nearer =
       lacking.nearest == no_row || here < smallest
       || (!(smallest < here) && view.node_name(n) < view.node_name(lacking.nearest));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "preemption/domain_room.hpp"
 #include "preemption/scoring.hpp"
 #include "preemption/seating.hpp"
 
@@ -28,6 +29,7 @@ struct attempt {
   bool feasible = false;
   std::optional<shortage> lacking;
   bool too_many_victims = false;
+  bool budget_reached = false;           ///< the search ended before it was through
   std::optional<std::int32_t> threshold; ///< nobody above it was assumed gone
   seating found;
   std::set<portion_row> kept_for_budgets;
@@ -35,9 +37,8 @@ struct attempt {
   score scored;
 };
 
-/// What the group without all its seats lacks, on the node that is nearest to having it once
-/// all candidates have gone.
-shortage shortage_of(const problem& given, const domain& where, const trial& tried,
-                     const seating& found);
+/// What the group without all its seats lacks, on the node that is nearest to having it. The room
+/// has all candidates gone; the seats that are found take of it.
+shortage shortage_of(const problem& given, domain_room& room);
 
 } // namespace reprieve

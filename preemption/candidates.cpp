@@ -8,76 +8,84 @@ namespace reprieve {
 
 namespace {
 
-/// Calls `use(position, pod)` for every pod on the node that is below the priority.
-void for_each_below(const cluster_view& view, node_row n, std::int32_t priority, auto use) {
+/// Calls `use(pod)` for every pod on the node up to the level.
+void for_each_up_to(const cluster_view& view, node_row n, std::int64_t level, auto use) {
   const auto steps = view.steps(n);
-  const auto first = first_step_below(view, n, priority);
+  const auto first = step_at(view, n, level);
   if (first == steps.size())
     return;
-  const auto pods = view.pods_on(n);
-  for (auto position = steps[first].first; position < pods.size(); ++position)
-    use(position, pods[position]);
+  for (const auto p : view.pods_on(n).subspan(steps[first].first))
+    use(p);
 }
 
 } // namespace
 
-standing candidate_rules::of(pod_row p) const {
-  const auto portion = view_.portion_of(p);
-  const auto card = view_.card(portion);
-  if (card.pods == 1)
-    return judge(card, {&p, 1});
-  if (const auto known = of_groups_.find(portion); known != of_groups_.end())
-    return known->second;
-  return of_groups_[portion] = judge(card, view_.pods_of(portion));
-}
+candidate_rules::candidate_rules(const problem& given)
+    : view_(given.view), priority_(given.who.priority), settings_(given.settings),
+      looks_closer_(given.settings.group.limits.minimum_runtime > duration{0}
+                    || given.settings.group.limits.preemptions_per_workload_per_hour) {}
 
-standing candidate_rules::judge(const portion_card& card, std::span<const pod_row> pods) const {
+standing candidate_rules::of(portion_row p) const {
+  const auto card = view_.card(p);
+  const auto& limits = settings_.group.limits;
   if (card.priority >= priority_)
     return standing::at_or_above;
-  if (std::ranges::any_of(pods, [&](pod_row one) { return view_.is_daemon(one); }))
+  if (card.daemon)
     return standing::daemon;
   if (!card.evictable)
     return standing::protected_member;
-  if (limits_.opt_out_is_veto
-      && std::ranges::any_of(pods, [&](pod_row one) { return view_.opted_out(one); }))
+  if (card.opted_out && limits.opt_out_is_veto)
     return standing::opted_out;
   // Who has not started yet has nothing to lose.
-  if (card.earliest_start != no_time && now_ - card.earliest_start < limits_.minimum_runtime)
+  if (card.earliest_start != no_time
+      && settings_.now - card.earliest_start
+           < std::max(limits.minimum_runtime, card.minimum_runtime))
     return standing::too_young;
+  if (const auto most = limits.preemptions_per_workload_per_hour) {
+    const auto lately = settings_.preempted_lately.find(view_.id_of(p).workload);
+    if (lately != settings_.preempted_lately.end() && lately->second >= *most)
+      return standing::too_often;
+  }
   return standing::candidate;
 }
 
-void candidate_rules::keep_who_may_not_go(trial& tried, std::span<const node_row> nodes) const {
+void candidate_rules::keep_who_may_not_go(domain_room& room,
+                                          std::span<const node_row> nodes) const {
   for (const auto n : nodes)
-    for_each_below(view_, n, priority_, [&](std::uint32_t position, pod_row p) {
-      if (!may_go(p))
-        tried.keep(n, position);
-    });
+    if (!all_may_go(n))
+      for_each_up_to(view_, n, std::int64_t{priority_} - 1, [&](pod_row p) {
+        if (!may_go(view_.portion_of(p)))
+          room.keep(p);
+      });
 }
 
-std::vector<portion_row> candidate_rules::candidates_on(std::span<const node_row> nodes) const {
-  return collect(nodes, [](pod_row) { return true; });
+std::vector<portion_row> candidate_rules::candidates_on(std::span<const node_row> nodes,
+                                                        std::int64_t level) const {
+  return collect(nodes, level, [](pod_row) { return true; });
 }
 
 std::vector<portion_row>
 candidate_rules::candidates_with_budgets_on(std::span<const node_row> nodes) const {
-  return collect(nodes, [&](pod_row p) {
+  return collect(nodes, std::int64_t{priority_} - 1, [&](pod_row p) {
     // Of a group, a pod elsewhere may have one.
     return !view_.budgets_of(p).empty() || view_.card(view_.portion_of(p)).pods > 1;
   });
 }
 
 std::vector<portion_row> candidate_rules::collect(std::span<const node_row> nodes,
-                                                  auto wanted) const {
+                                                  std::int64_t level, auto wanted) const {
   std::vector<portion_row> found;
-  for (const auto n : nodes)
-    for_each_below(view_, n, priority_, [&](std::uint32_t, pod_row p) {
-      if (wanted(p) && may_go(p))
+  for (const auto n : nodes) {
+    const bool all = all_may_go(n);
+    for_each_up_to(view_, n, level, [&](pod_row p) {
+      if (wanted(p) && (all || may_go(view_.portion_of(p))))
         found.push_back(view_.portion_of(p));
     });
+  }
+  std::ranges::sort(found);
+  found.erase(std::ranges::unique(found).begin(), found.end());
   std::ranges::sort(found,
                     [&](portion_row a, portion_row b) { return view_.more_important(a, b); });
-  found.erase(std::ranges::unique(found).begin(), found.end());
   return found;
 }
 

@@ -1,94 +1,99 @@
 #include "preemption/cascade.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace reprieve {
 
 namespace {
 
-node_row first_of(std::span<const node_row> nodes, auto takes) {
-  const auto found = std::ranges::find_if(nodes, takes);
-  return found == nodes.end() ? no_row : *found;
-}
+/// Every node in order of name, with the room that a plan leaves there. Victims that come back take
+/// of it, so that it only shrinks: a size that was looked for before goes on where it stopped.
+class room_after {
+public:
+  room_after(const problem& given, std::span<const evicted_portion> victims,
+             std::span<const seat> seats)
+      : view_(given.view) {
+    for (const auto& one : victims)
+      for (const auto p : one.pods)
+        change(view_.node_of(p), view_.requests(p), 1);
+    for (const auto& one : seats)
+      change(one.node, given.asked.groups[one.group].request, -1);
+  }
+
+  /// Puts the pod on the first node by name that has room; false where none has.
+  bool place(amounts request) {
+    auto& from = reached_[{request.begin(), request.end()}];
+    const auto& blocks = view_.blocks();
+    for (; from.block < blocks.count(); from = {from.block + 1, 0}) {
+      const auto& block = blocks.at(from.block);
+      if (from.node == 0 && !may_take(block, request))
+        continue;
+      for (; from.node < block.nodes.size(); ++from.node) {
+        const auto n = block.nodes[from.node];
+        if (view_.usable(n) && covers(room(n), request)) {
+          change(n, request, -1);
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+private:
+  struct place_in_order {
+    std::size_t block = 0;
+    std::size_t node = 0;
+  };
+
+  bool may_take(const node_block& block, amounts request) const {
+    if (covers(block.amounts_at(node_block::most_promised, view_.width()), request))
+      return true;
+    return std::ranges::any_of(block.nodes, [&](node_row n) { return changed_.contains(n); });
+  }
+
+  amounts room(node_row n) const {
+    const auto changed = changed_.find(n);
+    return changed == changed_.end() ? view_.promised(n) : amounts{changed->second};
+  }
+
+  void change(node_row n, amounts request, std::int64_t sign) {
+    auto [at, fresh] = changed_.try_emplace(n);
+    if (fresh)
+      at->second.assign(view_.promised(n).begin(), view_.promised(n).end());
+    for (std::size_t c = 0; c < request.size(); ++c)
+      at->second[c] += sign * request[c];
+  }
+
+  const cluster_view& view_;
+  std::map<node_row, std::vector<std::int64_t>> changed_;
+  std::map<std::vector<std::int64_t>, place_in_order> reached_;
+};
 
 } // namespace
 
-cascade_check::cascade_check(const cluster_view& view) : view_(view) {
-  for (node_row n = 0; n < view.node_rows(); ++n) {
-    if (!view.present(n))
-      continue;
-    auto end = view.pods_on(n).size();
-    const auto steps = view.steps(n);
-    for (auto s = steps.size(); s-- > 0; end = steps[s].first)
-      pods_by_priority_[steps[s].priority] += static_cast<std::int64_t>(end - steps[s].first);
-  }
-}
-
-bool cascade_check::cascades(std::span<const evicted_portion> victims, trial& after) {
-  std::vector<node_row> changed{after.claimed_nodes().begin(), after.claimed_nodes().end()};
-  std::size_t pods = 0;
-  for (const auto& one : victims) {
-    pods += one.pods.size();
-    for (const auto p : one.pods)
-      changed.push_back(view_.node_of(p));
-  }
-  std::ranges::sort(changed, {}, [&](node_row n) { return view_.node_name(n); });
-  changed.erase(std::ranges::unique(changed).begin(), changed.end());
-  for (const auto& one : victims) {
-    if (!somebody_below(view_.card(one.portion).priority, victims))
-      return false; // nor is there for those who follow
-    if (!find_room(one.pods, pods + changed.size(), changed, after))
-      return true;
+bool cascade_check::cascades(std::span<const evicted_portion> victims,
+                             std::span<const seat> seats) const {
+  std::int64_t at_or_below = 0; // pods of victims that are not more important than the one at hand
+  for (const auto& one : victims)
+    at_or_below += std::ssize(one.pods);
+  std::optional<room_after> after;
+  for (std::size_t first = 0; first < victims.size();) {
+    const auto priority = view_.card(victims[first].portion).priority;
+    auto last = first;
+    while (last < victims.size() && view_.card(victims[last].portion).priority == priority)
+      at_or_below -= std::ssize(victims[last++].pods);
+    if (view_.pods_below(priority) == at_or_below)
+      return false; // nobody is left for these to preempt, nor for those who follow
+    if (!after)
+      after.emplace(given_, victims, seats);
+    for (const auto& one : victims.subspan(first, last - first))
+      for (const auto p : one.pods)
+        if (!after->place(view_.requests(p)))
+          return true;
+    first = last;
   }
   return false;
-}
-
-bool cascade_check::find_room(std::span<const pod_row> pods, std::size_t most,
-                              std::span<const node_row> changed, trial& after) {
-  for (const auto p : pods) {
-    const auto request = view_.requests(p);
-    const auto takes = [&](node_row n) { return view_.usable(n) && after.fits(n, request); };
-    const auto roomy = roomy_for(request, most);
-    auto n = first_of(roomy, takes);
-    if (n == no_row)
-      n = first_of(changed, takes);
-    if (n == no_row)
-      return false;
-    after.take(n, request);
-  }
-  return true;
-}
-
-std::span<const node_row> cascade_check::roomy_for(amounts request, std::size_t most) {
-  auto [at, fresh] = roomy_.try_emplace({request.begin(), request.end()});
-  auto& [nodes, sorted] = at->second;
-  if (fresh)
-    for (node_row n = 0; n < view_.node_rows(); ++n)
-      if (view_.present(n) && view_.usable(n) && covers(view_.promised(n), request))
-        nodes.push_back(n);
-  const auto wanted = std::min(most, nodes.size());
-  if (sorted < wanted) {
-    const auto begin = nodes.begin() + static_cast<std::ptrdiff_t>(sorted);
-    const auto end = nodes.begin() + static_cast<std::ptrdiff_t>(wanted);
-    std::ranges::partial_sort(begin, end, nodes.end(), {},
-                              [&](node_row n) { return view_.node_name(n); });
-    sorted = wanted;
-  }
-  return std::span{nodes}.first(wanted);
-}
-
-bool cascade_check::somebody_below(std::int32_t priority,
-                                   std::span<const evicted_portion> victims) const {
-  std::int64_t below = 0;
-  for (const auto& [present, pods] : pods_by_priority_) {
-    if (present >= priority)
-      break;
-    below += pods;
-  }
-  for (const auto& one : victims)
-    if (view_.card(one.portion).priority < priority)
-      below -= std::ssize(one.pods);
-  return below > 0;
 }
 
 } // namespace reprieve

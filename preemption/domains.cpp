@@ -35,9 +35,10 @@ std::vector<std::string> topology_keys_of(const preemptor& who) {
 domain_set domain_set::single_nodes(const problem& given) {
   const auto& view = given.view;
   domain_set set;
-  for (node_row n = 0; n < view.node_rows(); ++n)
-    if (view.present(n) && given.filter.suits_any_group(n))
-      set.single_nodes_.push_back(n);
+  for (std::size_t b = 0; b < view.blocks().count(); ++b)
+    for (const auto n : view.blocks().at(b).nodes)
+      if (given.filter.suits_any_group(n))
+        set.single_nodes_.push_back(n);
   set.domains_.reserve(set.single_nodes_.size());
   for (const auto& n : set.single_nodes_)
     set.domains_.push_back({view.node_name(n), {&n, 1}});
@@ -46,20 +47,25 @@ domain_set domain_set::single_nodes(const problem& given) {
 
 domain_set domain_set::for_gang(const problem& given) {
   const auto& view = given.view;
+  std::vector<node_row> suitable;
+  for (std::size_t b = 0; b < view.blocks().count(); ++b)
+    for (const auto n : view.blocks().at(b).nodes)
+      if (given.filter.suits_any_group(n))
+        suitable.push_back(n);
+  return among(given, suitable);
+}
+
+domain_set domain_set::among(const problem& given, std::span<const node_row> nodes) {
   const auto keys = topology_keys_of(given.who);
   domain_set set;
-  auto* whole = keys.empty() ? &set.named_[given.settings.group.name] : nullptr;
-  for (node_row n = 0; n < view.node_rows(); ++n) {
-    if (!view.present(n) || !given.filter.suits_any_group(n))
-      continue;
-    if (whole != nullptr)
-      whole->push_back(n);
-    else if (auto name = domain_of(view.node_at(n), keys))
-      set.named_[*std::move(name)].push_back(n);
-  }
-  for (const auto& [name, nodes] : set.named_)
-    if (!nodes.empty())
-      set.domains_.push_back({name, nodes});
+  if (keys.empty() && !nodes.empty())
+    set.named_[given.settings.group.name].assign(nodes.begin(), nodes.end());
+  if (!keys.empty())
+    for (const auto n : nodes)
+      if (auto name = domain_of(given.view.node_at(n), keys))
+        set.named_[*std::move(name)].push_back(n);
+  for (const auto& [name, members] : set.named_)
+    set.domains_.push_back({name, members});
   return set;
 }
 

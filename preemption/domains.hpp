@@ -13,18 +13,21 @@ namespace reprieve {
 /// A part of the cluster that the preemptor is to sit in whole.
 struct domain {
   std::string_view name;
-  std::span<const node_row> nodes; ///< that suit one of its groups, in no order
+  std::span<const node_row> nodes; ///< that suit one of its groups, in order of name
 };
 
 /// The domains a preemptor tries (DESIGN 3.1 step 2), disjoint.
 class domain_set {
 public:
-  /// Each suitable node by itself: for a lone pod. In no order.
+  /// Each suitable node by itself, in order of name.
   static domain_set single_nodes(const problem& given);
 
   /// All suitable nodes together, or with topology keys those together that agree in all of them;
   /// in order of name. A node without one of the keys is in no domain.
   static domain_set for_gang(const problem& given);
+
+  /// Likewise of these nodes, which are suitable and in order of name.
+  static domain_set among(const problem& given, std::span<const node_row> nodes);
 
   domain_set(const domain_set&) = delete;
   domain_set(domain_set&&) = default;

@@ -1,12 +1,16 @@
 #include "preemption/engine.hpp"
 
 #include "preemption/assembly.hpp"
+#include "preemption/domain_room.hpp"
 #include "preemption/search.hpp"
 #include "preemption/workload_aware.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace reprieve {
 
@@ -29,23 +33,46 @@ std::optional<plan> refuse(const problem& given, const explainer& explain) {
   return std::nullopt;
 }
 
+/// The nodes, in order of name, that have room for a pod of some group: blocks that have none are
+/// passed over as a whole.
+std::vector<node_row> nodes_with_room(const problem& given, domain_room::basis from) {
+  const auto& view = given.view;
+  const auto row =
+    from == domain_room::basis::free ? node_block::most_free : node_block::most_promised;
+  const auto takes_some = [&](amounts room) {
+    return std::ranges::any_of(given.asked.groups,
+                               [&](const auto& group) { return covers(room, group.request); });
+  };
+  std::vector<node_row> found;
+  for (std::size_t b = 0; b < view.blocks().count(); ++b) {
+    const auto& block = view.blocks().at(b);
+    if (!takes_some(block.amounts_at(row, view.width())))
+      continue;
+    for (const auto n : block.nodes)
+      if (takes_some(from == domain_room::basis::free ? view.free(n) : view.promised(n))
+          && given.filter.suits_any_group(n)) {
+        found.push_back(n);
+        if (!given.who.gang)
+          return found;
+      }
+  }
+  return found;
+}
+
 /// Seats for the preemptor in the room there is, in the first domain by name that has them.
-std::optional<seating> seats_without_victims(const problem& given, trial::basis room) {
-  const seater find{given};
-  const auto domains = domain_set::for_gang(given);
-  trial tried{given.view, room};
+std::optional<seating> seats_without_victims(const problem& given, domain_room::basis from) {
+  const auto nodes = nodes_with_room(given, from);
+  if (nodes.empty())
+    return std::nullopt;
+  const auto domains = domain_set::among(given, nodes);
+  domain_room room{given};
   for (const auto& where : domains.all()) {
-    tried.start_domain();
+    room.start(where.nodes, from);
     seating found{given.asked};
-    if (!find.seat_needed(tried, where.nodes, found)) {
-      if (given.asked.groups.size() == 1)
-        continue;
-      tried.start_domain();
-      found = seating{given.asked};
-      if (!find.seat_packed(tried, where.nodes, nobody_goes, found))
-        continue;
-    }
-    find.seat_the_rest(tried, where.nodes, found);
+    if (!room.seat(found))
+      continue;
+    room.claim(found);
+    room.seat_the_rest(found);
     if (!found.seats.empty())
       return found;
   }
@@ -62,14 +89,14 @@ plan plan_without_victims(const problem& given, const explainer& explain, const 
 }
 
 std::optional<plan> place_now(const problem& given, const explainer& explain) {
-  if (const auto found = seats_without_victims(given, trial::basis::free))
+  if (const auto found = seats_without_victims(given, domain_room::basis::free))
     return plan_without_victims(given, explain, *found, plan::outcome::placed,
                                 "in what is free; nobody goes");
   return std::nullopt;
 }
 
 std::optional<plan> place_later(const problem& given, const explainer& explain) {
-  if (const auto found = seats_without_victims(given, trial::basis::promised))
+  if (const auto found = seats_without_victims(given, domain_room::basis::promised))
     return plan_without_victims(given, explain, *found, plan::outcome::waits,
                                 "once those have gone who leave anyway; nobody else goes");
   return std::nullopt;

@@ -94,11 +94,38 @@ std::string explainer::why_no_node() const {
   return "no node has all topology labels";
 }
 
+std::string explainer::why_on_no_node() const {
+  const auto& blocks = view_.blocks();
+  const auto& request = asked_.groups.front().request;
+  std::vector<std::int64_t> most(view_.width(), 0);
+  for (std::size_t b = 0; b < blocks.count(); ++b) {
+    const auto& block = blocks.at(b);
+    const auto open = std::ranges::find_if(
+      block.steps, [&](const block_step& step) { return step.lowest < who_.priority; });
+    const auto row =
+      open == block.steps.end()
+        ? std::size_t{node_block::most_promised}
+        : node_block::most_room(static_cast<std::size_t>(open - block.steps.begin()));
+    const auto here = block.amounts_at(row, view_.width());
+    for (std::size_t c = 0; c < most.size(); ++c)
+      most[c] = std::max(most[c], here[c]);
+  }
+  for (resource_column c = 0; c < most.size(); ++c)
+    if (request[c] > most[c])
+      return fmt::format(": no node has more than {} {} even with all candidates gone, and it asks "
+                         "for {}",
+                         format_quantity(most[c], view_.resource_name(c)), what_is_lacking(c),
+                         format_quantity(request[c], view_.resource_name(c)));
+  return " on any node, even with all candidates gone";
+}
+
 std::string explainer::why_infeasible(const attempt& tried) const {
   if (tried.too_many_victims)
     return fmt::format("needs {} and a decision may have {}",
                        counted(tried.victims.size(), "victim"),
                        settings_.group.limits.victims_per_decision.value_or(0));
+  if (!tried.lacking)
+    return "no order was found in which its groups fit beside each other";
   const auto& lacking = *tried.lacking;
   const auto& group = asked_.groups[lacking.group];
   if (lacking.nearest == no_row)
@@ -139,9 +166,13 @@ std::string explainer::why_passed_over(standing s, const portion_card& card) con
     return card.group ? "one of its pods is protected, and it goes whole or not at all"
                       : "it is a protected member of its group";
   case standing::too_young:
-    return fmt::format("has run for {}, less than the minimum runtime of {}",
-                       format_duration(settings_.now - card.earliest_start),
-                       format_duration(settings_.group.limits.minimum_runtime));
+    return fmt::format(
+      "has run for {}, less than the minimum runtime of {}",
+      format_duration(settings_.now - card.earliest_start),
+      format_duration(std::max(settings_.group.limits.minimum_runtime, card.minimum_runtime)));
+  case standing::too_often:
+    return fmt::format("its workload was preempted {} times in the last hour already",
+                       settings_.group.limits.preemptions_per_workload_per_hour.value_or(0));
   case standing::opted_out:
     return "has opted out of preemption";
   case standing::candidate:
@@ -180,7 +211,7 @@ void explainer::tell_who_stays(const candidate_rules& rules, const attempt& chos
     if (victims.contains(portion))
       continue;
     const auto card = view_.card(portion);
-    if (const auto s = rules.of(p); s == standing::candidate)
+    if (const auto s = rules.of(view_.portion_of(p)); s == standing::candidate)
       why.reprieved.push_back(
         {view_.id_of(portion), card.priority, why_reprieved(chosen, used, portion)});
     else
@@ -191,7 +222,7 @@ void explainer::tell_who_stays(const candidate_rules& rules, const attempt& chos
 void explainer::tell_who_may_not_go(const candidate_rules& rules, const domain& where,
                                     reasoning& why) const {
   for (const auto p : one_of_each_portion(view_, where.nodes)) {
-    const auto s = rules.of(p);
+    const auto s = rules.of(view_.portion_of(p));
     if (s == standing::candidate || (s == standing::at_or_above && where.nodes.size() > 1))
       continue;
     const auto portion = view_.portion_of(p);

@@ -2,6 +2,7 @@
 
 #include "preemption/attempt.hpp"
 #include "preemption/candidates.hpp"
+#include "preemption/domains.hpp"
 
 #include <set>
 #include <string>
@@ -24,6 +25,8 @@ public:
   void tell_unsuitable_nodes(std::vector<domain_outcome>& domains) const;
   /// Why nothing suits a group: how many nodes there are, and what keeps the pods off them.
   std::string why_no_node() const;
+  /// Why a lone pod finds no node at all, told by bounds, without a look at each.
+  std::string why_on_no_node() const;
   std::string why_infeasible(const attempt& tried) const;
   /// What there is too little of: `gpu`, or `places for pods`.
   std::string_view what_is_lacking(resource_column resource) const;

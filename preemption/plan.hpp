@@ -4,6 +4,9 @@
 #include "state/decision.hpp"
 #include "state/resource_group.hpp"
 
+#include <functional>
+#include <map>
+#include <string>
 #include <vector>
 
 namespace reprieve {
@@ -24,11 +27,27 @@ struct plan {
   reasoning why;
 };
 
+/// Where the preemptor is put, as far as the threshold leaves a choice.
+enum class placing_rule {
+  cheapest, ///< where the victims cost least (DESIGN 3.1)
+  plain     ///< on the first nodes that fit once all candidates have gone, as kube-scheduler does
+};
+
+/// How much of the reasoning a plan carries.
+enum class detail {
+  summary, ///< a sentence
+  chosen,  ///< why each victim goes and others on the same nodes stay; domains where they are few
+  all      ///< and what came of every domain
+};
+
 /// What is in force when a plan is made.
 struct plan_settings {
   resource_group group;
   time_point now = no_time;
-  bool explain = true; ///< false leaves `reasoning` but for its summary empty
+  /// How many preemptions each workload had in the last hour, where there were any.
+  std::map<std::string, std::int32_t, std::less<>> preempted_lately;
+  placing_rule placing = placing_rule::cheapest;
+  detail explained = detail::all;
 };
 
 } // namespace reprieve

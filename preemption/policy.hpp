@@ -29,12 +29,18 @@ public:
   /// Goes through all steps in the domain.
   virtual attempt try_domain(const domain& where) = 0;
 
-  /// The priority that the most important victim in the domain has at least, as far as can be told
-  /// at once; nothing where no victims are enough.
-  virtual std::optional<std::int64_t> least_level(const domain& where) const = 0;
+  /// A score that no outcome of the domain is better than, as far as can be told at once; nothing
+  /// where it is sure to be infeasible.
+  virtual std::optional<score> bound(const domain& where) const = 0;
 
-  /// What a domain lacks that `least_level` has ruled out.
-  virtual attempt ruled_out(const domain& where) = 0;
+  /// Whether every node is a domain of its own. Then blocks of nodes are bounded as well, and only
+  /// the nodes of promising ones are looked at.
+  virtual bool node_by_node() const {
+    return false;
+  }
+  virtual std::optional<score> bound(const node_block&) const {
+    return std::nullopt;
+  }
 
   /// Who may be a victim, and why others may not.
   virtual const candidate_rules& rules() const = 0;

@@ -42,6 +42,7 @@ pod pod_at(const workload& w, const workload_status& status, std::size_t group,
     std::ranges::find(from.protected_members, index) != from.protected_members.end();
   made.owner = value_of(from.pods.annotations, owner_annotation);
   made.checkpointed = w.checkpoint.last;
+  made.minimum_runtime = w.minimum_runtime;
   made.grace_period = w.grace_period;
   made.checkpoint_time = w.checkpoint.supported ? w.checkpoint.time_needed : duration{0};
   return made;

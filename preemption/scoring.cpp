@@ -14,28 +14,6 @@ namespace reprieve {
 
 namespace {
 
-/// Work since the last checkpoint, in thousandths of a GPU times seconds, then in GPU-seconds.
-std::int64_t work_lost(const cluster_view& view, std::span<const pod_row> pods, time_point now) {
-  const auto gpu = view.column_of(resource::gpu);
-  if (!gpu)
-    return 0;
-  wide_int thousandths = 0;
-  for (const auto p : pods) {
-    const auto safe_until = std::max(view.checkpointed(p), view.started(p));
-    if (view.started(p) == no_time || safe_until >= now)
-      continue;
-    const auto seconds = std::chrono::floor<std::chrono::seconds>(now - safe_until).count();
-    thousandths += static_cast<wide_int>(view.requests(p)[*gpu]) * seconds;
-  }
-  constexpr wide_int most = std::numeric_limits<std::int64_t>::max();
-  return static_cast<std::int64_t>(std::min(thousandths / 1000, most));
-}
-
-time_point start_of(const cluster_view& view, portion_row p, time_point now) {
-  const auto start = view.card(p).earliest_start;
-  return start == no_time ? now : start;
-}
-
 /// One line of the order: less is better.
 struct criterion {
   std::strong_ordering (*compare)(const score&, const score&);
@@ -102,47 +80,76 @@ const criterion* deciding(const score& a, const score& b, minimise minimised) {
 
 } // namespace
 
+std::int64_t work_lost(const cluster_view& view, portion_row p, time_point now) {
+  const auto gpu = view.column_of(resource::gpu);
+  if (!gpu)
+    return 0;
+  wide_int thousandths = 0; // of a GPU, times seconds
+  for (const auto one : view.pods_of(p)) {
+    const auto safe_until = std::max(view.checkpointed(one), view.started(one));
+    if (view.started(one) == no_time || safe_until >= now)
+      continue;
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(now - safe_until).count();
+    thousandths += static_cast<wide_int>(view.requests(one)[*gpu]) * seconds;
+  }
+  constexpr wide_int most = std::numeric_limits<std::int64_t>::max();
+  return static_cast<std::int64_t>(std::min(thousandths / 1000, most));
+}
+
 std::vector<evicted_portion> cost_of(const cluster_view& view, std::span<const portion_row> victims,
                                      time_point now) {
   const auto over_budget = pods_over_budget(view, victims);
   std::vector<evicted_portion> evicted;
   evicted.reserve(victims.size());
   for (std::size_t i = 0; i < victims.size(); ++i) {
-    auto pods = view.pods_of(victims[i]);
-    const auto lost = work_lost(view, pods, now);
-    evicted.push_back({victims[i], std::move(pods), over_budget[i], lost});
+    const auto found = view.pods_of(victims[i]);
+    std::vector<pod_row> pods{found.begin(), found.end()};
+    evicted.push_back(
+      {victims[i], std::move(pods), over_budget[i], work_lost(view, victims[i], now)});
   }
   return evicted;
 }
 
-score score_of(const cluster_view& view, std::span<const evicted_portion> victims, bool cascades,
-               time_point now) {
+score score_of_nobody(time_point now) {
   score total;
-  total.cascades = cascades;
   total.highest_victim_priority = std::numeric_limits<std::int32_t>::min();
   total.earliest_start_of_most_important = now;
-  if (victims.empty())
-    return total;
-  total.highest_victim_priority = view.card(victims.front().portion).priority;
-  for (const auto& one : victims) {
-    const std::int64_t priority = view.card(one.portion).priority;
-    const auto count = std::ssize(one.pods);
-    total.budget_violations += one.pods_over_budget;
-    // Below 2^32 for each of fewer than 2^31 pods: the sum stays within 63 bits.
-    total.priority_sum += count * (priority + (std::int64_t{1} << 31));
-    total.pods += count;
-    if (__builtin_add_overflow(total.work_lost, one.work_lost, &total.work_lost))
-      total.work_lost = std::numeric_limits<std::int64_t>::max();
-    if (priority == total.highest_victim_priority)
-      total.earliest_start_of_most_important =
-        std::min(total.earliest_start_of_most_important, start_of(view, one.portion, now));
-  }
+  return total;
+}
+
+void add_to(score& total, const portion_card& card, std::int64_t pods_over_budget,
+            std::int64_t work_lost, time_point now) {
+  // A start that is not known, or lies in the future by another clock, counts as now.
+  const auto start = card.earliest_start == no_time ? now : std::min(card.earliest_start, now);
+  if (total.pods == 0)
+    total.highest_victim_priority = card.priority;
+  if (card.priority == total.highest_victim_priority)
+    total.earliest_start_of_most_important =
+      std::min(total.earliest_start_of_most_important, start);
+  total.budget_violations += pods_over_budget;
+  total.priority_sum += priority_weight(card);
+  total.pods += card.pods;
+  if (__builtin_add_overflow(total.work_lost, work_lost, &total.work_lost))
+    total.work_lost = std::numeric_limits<std::int64_t>::max();
+}
+
+score score_of(const cluster_view& view, std::span<const evicted_portion> victims, bool cascades,
+               time_point now) {
+  auto total = score_of_nobody(now);
+  total.cascades = cascades;
+  for (const auto& one : victims)
+    add_to(total, view.card(one.portion), one.pods_over_budget, one.work_lost, now);
   return total;
 }
 
 bool better(const score& a, const score& b, minimise minimised) {
   const auto* first = deciding(a, b, minimised);
   return first != nullptr && first->compare(a, b) < 0;
+}
+
+bool cheaper(const score& a, const score& b, minimise minimised) {
+  const auto* first = deciding(a, b, minimised);
+  return first != nullptr && first->compare != latest_start.compare && first->compare(a, b) < 0;
 }
 
 std::string why_worse(const score& loser, const score& winner, minimise minimised) {

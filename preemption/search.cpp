@@ -6,83 +6,158 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace reprieve {
 
 namespace {
 
-/// A domain that may be feasible, and the level that it costs at least.
+/// A domain, or a block of nodes that are domains, and the score that nothing in it is better than.
+template <class Where>
 struct prospect {
-  const domain* where = nullptr;
-  std::int64_t at_least = nobody_goes;
+  const Where* where = nullptr;
+  score bound;
 };
 
 class search {
 public:
   search(const problem& given, policy& rules)
-      : given_(given), policy_(rules), domains_(rules.domains()), explain_(given) {}
+      : given_(given), minimised_(given.settings.group.minimised), policy_(rules), explain_(given) {
+  }
 
   plan run() {
-    for (const auto& [where, at_least] : prospects())
-      if (can_not_win(at_least))
-        pass_by(*where, at_least);
-      else
-        consider(*where, policy_.try_domain(*where));
+    if (policy_.node_by_node())
+      try_nodes();
+    else
+      try_domains();
     auto made = best_ ? plan_of(given_, explain_, *best_) : no_plan();
-    if (given_.settings.explain)
-      tell(made.why);
+    made.why.budget_reached = budget_reached_;
+    tell(made.why);
     return made;
   }
 
 private:
-  /// The domains worth a closer look, the most promising first.
-  std::vector<prospect> prospects() {
-    std::vector<prospect> found;
-    for (const auto& where : domains_.all())
-      if (const auto level = policy_.least_level(where))
-        found.push_back({&where, *level});
+  bool tells_all() const {
+    return given_.settings.explained == detail::all;
+  }
+
+  /// The most promising first; by name where they are equal.
+  template <class Where>
+  void put_in_order(std::vector<prospect<Where>>& found) const {
+    std::ranges::stable_sort(
+      found, [&](const auto& a, const auto& b) { return better(a.bound, b.bound, minimised_); });
+  }
+
+  /// Whether a domain of this bound and name can be the best.
+  bool can_win(const score& bound, std::string_view name) const {
+    if (!best_ || better(bound, best_->scored, minimised_))
+      return true;
+    return !better(best_->scored, bound, minimised_) && name < best_domain_;
+  }
+
+  void try_domains() {
+    domains_.emplace(policy_.domains());
+    count_ = domains_->all().size();
+    std::vector<prospect<domain>> found;
+    for (const auto& where : domains_->all())
+      if (const auto bound = policy_.bound(where))
+        found.push_back({&where, *bound});
       else
-        consider(where, policy_.ruled_out(where));
-    std::ranges::stable_sort(found, {}, &prospect::at_least);
-    return found;
+        consider(where);
+    put_in_order(found);
+    for (const auto& [where, bound] : found)
+      if (can_win(bound, where->name))
+        consider(*where);
+      else if (given_.settings.explained != detail::summary)
+        pass_by(where->name, bound);
   }
 
-  bool can_not_win(std::int64_t at_least) const {
-    return best_ && best_->scored.budget_violations == 0
-           && at_least > best_->scored.highest_victim_priority;
+  void try_nodes() {
+    const auto& blocks = given_.view.blocks();
+    std::vector<prospect<node_block>> found;
+    for (std::size_t b = 0; b < blocks.count(); ++b)
+      if (const auto bound = policy_.bound(blocks.at(b)))
+        found.push_back({&blocks.at(b), *bound});
+    put_in_order(found);
+    for (const auto& [block, bound] : found) {
+      if (best_ && better(best_->scored, bound, minimised_))
+        break;
+      if (can_win(bound, given_.view.node_name(block->nodes.front())))
+        try_nodes_of(*block);
+    }
+    if (tells_all())
+      tell_of_other_nodes();
   }
 
-  void pass_by(const domain& where, std::int64_t at_least) {
-    if (!given_.settings.explain)
-      return;
-    auto& outcome = outcomes_.emplace_back();
-    outcome.domain = where.name;
-    outcome.feasible = true;
-    outcome.threshold = static_cast<std::int32_t>(at_least);
-    outcome.reason =
-      fmt::format("costs a victim of priority {} or above; {} costs none above {}", at_least,
-                  best_domain_.name, best_->scored.highest_victim_priority);
+  static domain domain_of(const cluster_view& view, const node_row& n) {
+    return {view.node_name(n), {&n, 1}};
   }
 
-  void consider(const domain& where, attempt made) {
-    if (made.lacking && made.lacking->nearest != no_row)
-      ++short_of_[made.lacking->resource];
-    if (!made.feasible && (given_.settings.explain || domains_.all().size() == 1))
-      last_failure_ = explain_.why_infeasible(made);
-    if (given_.settings.explain)
-      record(where, made);
-    if (made.feasible && wins(where, made)) {
-      best_ = std::move(made);
-      best_domain_ = where;
+  void try_nodes_of(const node_block& block) {
+    for (const auto& n : block.nodes) {
+      const auto where = domain_of(given_.view, n);
+      if (!given_.view.usable(n))
+        continue;
+      if (const auto bound = policy_.bound(where);
+          bound && can_win(*bound, where.name) && given_.filter.suits_any_group(n)) {
+        consider(where);
+        tried_.insert(n);
+      }
     }
   }
 
-  bool wins(const domain& where, const attempt& made) const {
-    const auto minimised = given_.settings.group.minimised;
-    if (!best_ || better(made.scored, best_->scored, minimised))
+  /// Those that bounds have ruled out, and those that do not suit at all.
+  void tell_of_other_nodes() {
+    const auto all = domain_set::single_nodes(given_);
+    count_ = all.all().size();
+    for (const auto& where : all.all()) {
+      if (tried_.contains(where.nodes.front()))
+        continue;
+      if (const auto bound = policy_.bound(where); bound && best_)
+        pass_by(where.name, *bound);
+      else
+        consider(where);
+    }
+    explain_.tell_unsuitable_nodes(outcomes_);
+  }
+
+  void pass_by(std::string_view name, const score& bound) {
+    auto& outcome = outcomes_.emplace_back();
+    outcome.domain = name;
+    outcome.feasible = true;
+    outcome.threshold = bound.highest_victim_priority;
+    if (bound.highest_victim_priority > best_->scored.highest_victim_priority)
+      outcome.reason = fmt::format("costs a victim of priority {} or above; {} costs none above {}",
+                                   bound.highest_victim_priority, best_domain_,
+                                   best_->scored.highest_victim_priority);
+    else
+      outcome.reason = better(best_->scored, bound, minimised_)
+                         ? fmt::format("can't cost as little as {}: {} at best", best_domain_,
+                                       why_worse(bound, best_->scored, minimised_))
+                         : fmt::format("can't cost less, and {} comes first by name", best_domain_);
+  }
+
+  void consider(const domain& where) {
+    auto made = policy_.try_domain(where);
+    last_domain_ = where.name;
+    budget_reached_ = budget_reached_ || made.budget_reached;
+    if (made.lacking && made.lacking->nearest != no_row)
+      ++short_of_[made.lacking->resource];
+    if (!made.feasible)
+      last_failure_ = explain_.why_infeasible(made);
+    if (tells_all() || (!policy_.node_by_node() && given_.settings.explained == detail::chosen))
+      record(where, made);
+    if (made.feasible && wins(where.name, made)) {
+      best_ = std::move(made);
+      best_domain_ = where.name;
+    }
+  }
+
+  bool wins(std::string_view name, const attempt& made) const {
+    if (!best_ || better(made.scored, best_->scored, minimised_))
       return true;
-    return !better(best_->scored, made.scored, minimised) && where.name < best_domain_.name;
+    return !better(best_->scored, made.scored, minimised_) && name < best_domain_;
   }
 
   void record(const domain& where, const attempt& made) {
@@ -107,26 +182,27 @@ private:
   }
 
   std::string why_none() const {
-    const auto count = domains_.all().size();
-    if (count == 0)
+    if (policy_.node_by_node() && !tells_all())
+      return explain_.why_on_no_node();
+    if (count_ == 0)
       return ": " + explain_.why_no_node();
-    if (count == 1)
-      return fmt::format(" in {}: {}", domains_.all().front().name, last_failure_);
+    if (count_ == 1)
+      return fmt::format(" in {}: {}", last_domain_, last_failure_);
     if (short_of_.empty())
-      return fmt::format(" in any of {} domains", count);
+      return fmt::format(" in any of {} domains", count_);
     const auto most =
       std::ranges::max_element(short_of_, {}, [](const auto& one) { return one.second; });
     return fmt::format(": {} of {} domains are short of {} even with all candidates gone",
-                       most->second, count, explain_.what_is_lacking(most->first));
+                       most->second, count_, explain_.what_is_lacking(most->first));
   }
 
   void tell(reasoning& why) {
+    if (given_.settings.explained == detail::summary)
+      return;
     if (best_)
       explain_.tell_who_stays(policy_.rules(), *best_, why);
-    else if (domains_.all().size() == 1)
-      explain_.tell_who_may_not_go(policy_.rules(), domains_.all().front(), why);
-    if (!given_.who.gang)
-      explain_.tell_unsuitable_nodes(outcomes_);
+    else if (count_ == 1)
+      tell_of_only_domain(why);
     std::ranges::sort(outcomes_, {}, &domain_outcome::domain);
     for (auto& outcome : outcomes_)
       if (outcome.feasible && outcome.reason.empty())
@@ -134,23 +210,33 @@ private:
     why.domains = std::move(outcomes_);
   }
 
+  void tell_of_only_domain(reasoning& why) const {
+    const auto n = given_.view.find_node(last_domain_);
+    explain_.tell_who_may_not_go(
+      policy_.rules(), domains_ ? domains_->all().front() : domain_of(given_.view, n), why);
+  }
+
   void tell_why_won_or_lost(domain_outcome& outcome) const {
-    outcome.chosen = outcome.domain == best_domain_.name;
-    outcome.reason = outcome.chosen
-                       ? "costs least"
-                       : why_worse(outcome.scored, best_->scored, given_.settings.group.minimised);
+    outcome.chosen = outcome.domain == best_domain_;
+    outcome.reason =
+      outcome.chosen ? "costs least" : why_worse(outcome.scored, best_->scored, minimised_);
     if (outcome.reason.empty())
-      outcome.reason = fmt::format("costs the same; {} comes first by name", best_domain_.name);
+      outcome.reason = fmt::format("costs the same; {} comes first by name", best_domain_);
   }
 
   const problem& given_;
+  minimise minimised_;
   policy& policy_;
-  domain_set domains_;
   explainer explain_;
+  std::optional<domain_set> domains_;
+  std::size_t count_ = 0; ///< of domains
   std::optional<attempt> best_;
-  domain best_domain_;
+  std::string_view best_domain_;
+  bool budget_reached_ = false;
+  std::set<node_row> tried_;
   std::vector<domain_outcome> outcomes_;
   std::map<resource_column, std::int64_t> short_of_; ///< how many domains lack it
+  std::string_view last_domain_;
   std::string last_failure_;
 };
 

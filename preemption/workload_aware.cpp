@@ -1,132 +1,259 @@
 #include "preemption/workload_aware.hpp"
 
-#include "preemption/reprieve.hpp"
+#include "preemption/bounds.hpp"
+#include "preemption/budgets.hpp"
+#include "preemption/exact.hpp"
+#include "preemption/thrift.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace reprieve {
 
+namespace {
+
+/// Up to so many candidates all sets of victims are gone through.
+constexpr std::size_t most_for_exact = 20;
+constexpr std::size_t exact_steps = 20'000;
+/// On a single node the search begins near the best, and there are many nodes.
+constexpr std::size_t exact_steps_on_a_node = 500;
+/// Up to so many pods everybody goes and comes back one by one.
+constexpr std::size_t most_for_sparing = 4'000;
+
+} // namespace
+
 workload_aware::workload_aware(const problem& given)
-    : given_(given), seater_(given), rules_(given), cascade_(given.view),
-      tried_(given.view, trial::basis::promised) {}
-
-attempt workload_aware::try_domain(const domain& where) {
-  const auto& view = given_.view;
-  const auto& settings = given_.settings;
-  attempt made{given_.asked};
-
-  tried_.start_domain();
-  rules_.keep_who_may_not_go(tried_, where.nodes);
-
-  const auto openings = openings_of(view, where, given_.who.priority);
-  if (!find_seats(where, openings, made.found)) {
-    made.lacking = shortage_of(given_, where, tried_, made.found);
-    return made;
-  }
-  if (view.budget_rows() > 0)
-    respect_budgets(where, openings, made);
-  made.threshold = highest_opened();
-
-  const auto victims = reprieve_who_fits(view, rules_, tried_, made.kept_for_budgets);
-  seater_.seat_the_rest(tried_, where.nodes, made.found);
-
-  made.victims = cost_of(view, victims, settings.now);
-  const auto most = settings.group.limits.victims_per_decision;
-  made.too_many_victims = most && std::ssize(victims) > *most;
-  made.feasible = !made.too_many_victims;
-  made.scored = score_of(view, made.victims, cascade_.cascades(made.victims, tried_), settings.now);
-  return made;
-}
-
-bool workload_aware::find_seats(const domain& where, std::span<const opening> openings,
-                                seating& found) {
-  tried_.start_placement();
-  if (seater_.seat_by_level(tried_, openings, found))
-    return true;
-  return given_.asked.groups.size() > 1 && find_packed_seats(where, openings, found);
-}
-
-/// The lowest level at which packing finds seats, by binary search. Packing is a rule of thumb, so
-/// what is found is a level that was tried, if perhaps not the lowest of all.
-bool workload_aware::find_packed_seats(const domain& where, std::span<const opening> openings,
-                                       seating& found) {
-  const auto packs = [&](std::int64_t level, seating& packed) {
-    tried_.start_placement();
-    packed = seating{given_.asked};
-    return seater_.seat_packed(tried_, where.nodes, level, packed);
-  };
-  std::vector<std::int64_t> levels;
-  for (const auto& one : openings)
-    if (levels.empty() || levels.back() < one.level)
-      levels.push_back(one.level);
-  if (!packs(levels.back(), found))
-    return false;
-  seating packed{given_.asked};
-  const auto lowest = std::partition_point(levels.begin(), levels.end() - 1,
-                                           [&](auto level) { return !packs(level, packed); });
-  return packs(*lowest, found);
-}
-
-/// Puts back whom budgets count on, then seats the preemptor again beside them. Where that fails
-/// (hardest first is only a rule of thumb), the seats are the ones they were put back beside.
-void workload_aware::respect_budgets(const domain& where, std::span<const opening> openings,
-                                     attempt& made) {
-  made.kept_for_budgets = reprieve_for_budgets(given_.view, rules_, tried_, where.nodes);
-  seating again{given_.asked};
-  if (find_seats(where, openings, again)) {
-    made.found = std::move(again);
-    return;
-  }
-  tried_.start_placement();
-  for (const auto& one : made.found.seats) {
-    tried_.open(one.node, first_step_below(given_.view, one.node, given_.who.priority));
-    tried_.claim(one.node, given_.asked.groups[one.group].request);
-  }
-}
-
-std::optional<std::int32_t> workload_aware::highest_opened() const {
-  std::optional<std::int32_t> highest;
-  for (const auto n : tried_.claimed_nodes()) {
-    const auto steps = given_.view.steps(n);
-    if (const auto step = tried_.opened(n); step < steps.size())
-      highest = std::max(highest, std::optional{steps[step].priority});
-  }
-  return highest;
-}
+    : given_(given), rules_(given), cascade_(given), room_(given) {}
 
 domain_set workload_aware::domains() const {
   return given_.who.gang ? domain_set::for_gang(given_) : domain_set::single_nodes(given_);
 }
 
-std::optional<std::int64_t> workload_aware::least_level(const domain& where) const {
-  if (given_.who.gang)
-    return nobody_goes;
-  const auto n = where.nodes.front();
-  const auto& view = given_.view;
-  const auto& request = given_.asked.groups.front().request;
-  const auto room = view.promised(n);
-  if (covers(room, request))
-    return nobody_goes;
-  const auto fits_without = [&](amounts held) {
-    for (std::size_t c = 0; c < request.size(); ++c)
-      if (request[c] > 0 && request[c] > room[c] + held[c])
-        return false;
-    return true;
-  };
-  const auto steps = view.steps(n);
-  const auto first = first_step_below(view, n, given_.who.priority);
-  for (auto s = steps.size(); s-- > first;)
-    if (fits_without(view.held_from(n, s)))
-      return steps[s].priority;
-  return std::nullopt;
+std::optional<score> workload_aware::bound(const domain& where) const {
+  return given_.who.gang ? best_score() : bound_on_node(given_, where.nodes.front());
 }
 
-attempt workload_aware::ruled_out(const domain& where) {
+std::optional<score> workload_aware::bound(const node_block& block) const {
+  return bound_on_block(given_, block);
+}
+
+attempt workload_aware::try_domain(const domain& where) {
+  const auto& limits = given_.settings.group.limits;
+  effort spent{limits.search_budget};
+  spent.spend(where.nodes.size());
+  room_.start(where.nodes, domain_room::basis::promised);
+  rules_.keep_who_may_not_go(room_, where.nodes);
+  room_.open(highest_level());
+  if (!room_.fits()) {
+    attempt none{given_.asked};
+    none.lacking = shortage_of(given_, room_);
+    return none;
+  }
+  threshold_.reset();
+  auto best = try_plainly(spent);
+  if (given_.settings.placing == placing_rule::cheapest)
+    try_thriftily(best, spent);
+  if (!best) {
+    best.emplace(given_.asked);
+    best->feasible = false;
+  }
+  best->budget_reached = spent.exhausted();
+  return *std::move(best);
+}
+
+std::optional<attempt> workload_aware::try_plainly(effort& spent) {
+  seating found{given_.asked};
+  room_.open(highest_level());
+  if (!room_.seat_as_listed(found))
+    return std::nullopt;
+  const auto kept_before = room_.kept();
+  room_.claim(found);
+  const auto kept = respect_budgets([&](portion_row p) { return room_.put_back_beside_claims(p); });
+  const auto seats_at = [&](std::int64_t level) {
+    room_.open(level);
+    return room_.seat_as_listed(found);
+  };
+  auto threshold = highest_level();
+  if (given_.settings.placing == placing_rule::cheapest)
+    threshold = lowest_level([&] { return room_.seat_as_listed(found); });
+  if (!seats_at(threshold))
+    return std::nullopt;
+  room_.claim(found);
+  std::vector<node_row> used;
+  for (const auto& one : found.seats)
+    if (used.empty() || used.back() != one.node)
+      used.push_back(one.node);
+  std::vector<portion_row> victims;
+  for (const auto p : rules_.candidates_on(used, threshold)) {
+    spent.spend(1);
+    if (!kept.contains(p) && !room_.put_back_beside_claims(p))
+      victims.push_back(p);
+  }
+  room_.forget_kept(kept_before);
+  auto made = outcome_of(victims, std::move(found));
+  made.kept_for_budgets = kept;
+  if (!victims.empty())
+    made.threshold = made.scored.highest_victim_priority;
+  std::optional<attempt> best;
+  consider(std::move(made), best);
+  return best;
+}
+
+void workload_aware::try_thriftily(std::optional<attempt>& best, effort& spent) {
+  const bool budgets = given_.view.budget_rows() > 0;
+  const bool one_node = room_.size() == 1;
+  room_.open(highest_level());
+  const auto kept_before = room_.kept();
+  const auto kept = respect_budgets([&](portion_row p) {
+    room_.occupy(p);
+    if (room_.fits())
+      return true;
+    room_.vacate(p);
+    return false;
+  });
+  const auto threshold = lowest_level([&] { return room_.fits(); });
+  const auto add = [&](std::span<const portion_row> victims) {
+    auto made = outcome_of(victims);
+    made.kept_for_budgets = kept;
+    if (!victims.empty())
+      made.threshold = made.scored.highest_victim_priority;
+    consider(std::move(made), best);
+  };
+  const auto pods = pods_up_to(threshold);
+  if (pods <= most_for_sparing && !one_node) {
+    auto candidates = rules_.candidates_on(room_.nodes(), threshold);
+    std::erase_if(candidates, [&](portion_row p) { return kept.contains(p); });
+    add(spare_the_important(room_, candidates, threshold, spent));
+  }
+  if (room_.counts_seats() && !one_node && !spent.exhausted())
+    add(buy_cheapest_seats(given_, rules_, kept, room_, threshold, spent));
+  room_.forget_kept(kept_before);
+
+  // Sparing a budget may be worth a more important victim, so then everybody is a candidate.
+  const auto level = budgets ? highest_level() : threshold;
+  if (one_node || pods_up_to(level) <= 8 * most_for_exact)
+    if (const auto candidates = rules_.candidates_on(room_.nodes(), level);
+        one_node || candidates.size() <= most_for_exact)
+      try_everything(candidates, level, one_node ? exact_steps_on_a_node : exact_steps, best,
+                     spent);
+}
+
+void workload_aware::try_everything(std::span<const portion_row> candidates, std::int64_t level,
+                                    std::size_t most_steps, std::optional<attempt>& best,
+                                    effort& spent) {
+  room_.open(level);
+  exact_search all{given_, room_, candidates, most_steps, spent};
+  const auto known = best && best->feasible ? std::optional{best->scored} : std::nullopt;
+  all.run(known, [&](const std::vector<portion_row>& victims) {
+    auto made = outcome_of(victims);
+    // As the search had it: candidates that stay are back.
+    room_.open(level);
+    for (const auto p : candidates)
+      if (std::ranges::find(victims, p) == victims.end())
+        room_.occupy(p);
+    const auto scored = made.scored;
+    if (!victims.empty())
+      made.threshold = scored.highest_victim_priority;
+    consider(std::move(made), best);
+    return scored;
+  });
+}
+
+template <class Stays>
+std::set<portion_row> workload_aware::respect_budgets(Stays stays) {
+  std::set<portion_row> kept;
+  if (given_.view.budget_rows() == 0)
+    return kept;
+  const auto candidates = rules_.candidates_with_budgets_on(room_.nodes());
+  const auto over_budget = pods_over_budget(given_.view, candidates);
+  for (std::size_t i = 0; i < candidates.size(); ++i)
+    if (over_budget[i] > 0 && stays(candidates[i]))
+      kept.insert(candidates[i]);
+  for (const auto p : kept)
+    room_.keep_portion(p);
+  return kept;
+}
+
+std::vector<std::int64_t> workload_aware::levels() const {
+  std::vector<std::int64_t> found;
+  for (const auto n : room_.nodes())
+    for (const auto& step : given_.view.steps(n)) {
+      if (step.priority > highest_level())
+        continue;
+      const auto at = std::ranges::lower_bound(found, std::int64_t{step.priority});
+      if (at == found.end() || *at != step.priority)
+        found.insert(at, step.priority);
+    }
+  return found;
+}
+
+template <class Fits>
+std::int64_t workload_aware::lowest_level(Fits fits) {
+  // Where seats are counted and no budget keeps anybody, it is the same however seats are found.
+  const bool same_for_all = room_.counts_seats() && given_.view.budget_rows() == 0;
+  if (same_for_all && threshold_)
+    return *threshold_;
+  const auto all = levels();
+  const auto fits_at = [&](std::int64_t level) {
+    room_.open(level);
+    return fits();
+  };
+  // Seats in turn are a rule of thumb where groups compete, so that a higher level may fail where a
+  // lower one does not: then each is tried.
+  const auto lowest =
+    room_.counts_seats() || all.size() > 16
+      ? std::ranges::partition_point(all, [&](std::int64_t level) { return !fits_at(level); })
+      : std::ranges::find_if(all, fits_at);
+  threshold_ = lowest == all.end() ? highest_level() : *lowest;
+  return *threshold_;
+}
+
+std::size_t workload_aware::pods_up_to(std::int64_t level) const {
+  const auto& view = given_.view;
+  std::size_t pods = 0;
+  for (const auto n : room_.nodes())
+    if (const auto step = step_at(view, n, level); step < view.steps(n).size())
+      pods += view.pods_on(n).size() - view.steps(n)[step].first;
+  return pods;
+}
+
+attempt workload_aware::outcome_of(std::span<const portion_row> victims) {
+  room_.open(nobody_goes);
+  for (const auto p : victims)
+    room_.vacate(p);
+  seating found{given_.asked};
+  if (!room_.seat(found))
+    return attempt{given_.asked};
+  return outcome_of(victims, std::move(found));
+}
+
+attempt workload_aware::outcome_of(std::span<const portion_row> victims, seating found) {
+  const auto& settings = given_.settings;
   attempt made{given_.asked};
-  tried_.start_domain();
-  made.lacking = shortage_of(given_, where, tried_, made.found);
+  made.found = std::move(found);
+  room_.open(nobody_goes);
+  for (const auto p : victims)
+    room_.vacate(p);
+  room_.claim(made.found);
+  room_.seat_the_rest(made.found);
+  made.victims = cost_of(given_.view, victims, settings.now);
+  const auto most = settings.group.limits.victims_per_decision;
+  made.too_many_victims = most && std::ssize(victims) > *most;
+  made.feasible = !made.too_many_victims;
+  const bool cascades =
+    settings.placing == placing_rule::cheapest && cascade_.cascades(made.victims, made.found.seats);
+  made.scored = score_of(given_.view, made.victims, cascades, settings.now);
   return made;
+}
+
+void workload_aware::consider(attempt made, std::optional<attempt>& best) const {
+  const bool is_outcome = made.feasible || made.too_many_victims;
+  if (!is_outcome)
+    return;
+  if (!best || (made.feasible && !best->feasible)
+      || (made.feasible == best->feasible
+          && better(made.scored, best->scored, given_.settings.group.minimised)))
+    best = std::move(made);
 }
 
 } // namespace reprieve

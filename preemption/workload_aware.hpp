@@ -1,18 +1,21 @@
 #pragma once
 
 #include "preemption/cascade.hpp"
+#include "preemption/effort.hpp"
 #include "preemption/policy.hpp"
-#include "preemption/seating.hpp"
 
 #include <cstdint>
 #include <optional>
-#include <span>
+#include <set>
 #include <string_view>
+#include <vector>
 
 namespace reprieve {
 
-/// The workload-aware policy (DESIGN 3.1): whoever is less important may go, in the order of
-/// importance, and as few as can be.
+/// The workload-aware policy (DESIGN 3.1): whoever is less important may go, and as few as can be.
+///
+/// A domain is tried in several ways: plainly, as the seed describes it, and thriftily, with the
+/// preemptor's place left open until it is known who goes at the least cost. The best counts.
 class workload_aware final : public policy {
 public:
   explicit workload_aware(const problem& given);
@@ -24,25 +27,49 @@ public:
   domain_set domains() const override;
   attempt try_domain(const domain& where) override;
 
-  /// Told by running sums alone, for a lone pod; a gang's domains are few.
-  std::optional<std::int64_t> least_level(const domain& where) const override;
-  attempt ruled_out(const domain& where) override;
+  bool node_by_node() const override {
+    return !given_.who.gang;
+  }
+  /// A gang has few domains; a lone pod's are bounded.
+  std::optional<score> bound(const domain& where) const override;
+  std::optional<score> bound(const node_block& block) const override;
 
   const candidate_rules& rules() const override {
     return rules_;
   }
 
 private:
-  bool find_seats(const domain& where, std::span<const opening> openings, seating& found);
-  bool find_packed_seats(const domain& where, std::span<const opening> openings, seating& found);
-  void respect_budgets(const domain& where, std::span<const opening> openings, attempt& made);
-  std::optional<std::int32_t> highest_opened() const;
+  std::int64_t highest_level() const {
+    return std::int64_t{given_.who.priority} - 1;
+  }
+  std::optional<attempt> try_plainly(effort& spent);
+  void try_thriftily(std::optional<attempt>& best, effort& spent);
+  void try_everything(std::span<const portion_row> candidates, std::int64_t level,
+                      std::size_t most_steps, std::optional<attempt>& best, effort& spent);
+
+  /// Portions whose going breaks a budget stay where `stays` says that the preemptor fits anyway
+  /// (DESIGN 3.1 step 6). They are kept in the room.
+  template <class Stays>
+  std::set<portion_row> respect_budgets(Stays stays);
+  /// The priorities in the domain that may go, lowest first.
+  std::vector<std::int64_t> levels() const;
+  /// The lowest level for which `fits` holds once the room is opened to it (DESIGN 3.1 step 7).
+  template <class Fits>
+  std::int64_t lowest_level(Fits fits);
+  std::size_t pods_up_to(std::int64_t level) const;
+
+  /// The outcome of these victims, most important first, and these seats. The room has the victims
+  /// gone and the seats not yet taken.
+  attempt outcome_of(std::span<const portion_row> victims, seating found);
+  /// Likewise with seats that are found now.
+  attempt outcome_of(std::span<const portion_row> victims);
+  void consider(attempt made, std::optional<attempt>& best) const;
 
   const problem& given_;
-  seater seater_;
   candidate_rules rules_;
   cascade_check cascade_;
-  trial tried_;
+  domain_room room_;
+  std::optional<std::int64_t> threshold_; ///< of the domain, once it is known
 };
 
 } // namespace reprieve

@@ -75,6 +75,7 @@ v1::Pod to_proto(const pod& from) {
   to.set_checkpointed(to_nanoseconds(from.checkpointed));
   to.set_stop_told(to_nanoseconds(from.stop_told));
   to.set_grace_period(from.grace_period.count());
+  to.set_minimum_runtime(from.minimum_runtime.count());
   to.set_checkpoint_time(from.checkpoint_time.count());
   to.set_placed_by(from.placed_by);
   to.set_evicted_by(from.evicted_by);
@@ -110,6 +111,7 @@ absl::StatusOr<pod> from_proto(const v1::Pod& from) {
   read.time("stop_told", from.stop_told(), to.stop_told);
   if (from.has_grace_period())
     read.length("grace_period", from.grace_period(), to.grace_period);
+  read.length("minimum_runtime", from.minimum_runtime(), to.minimum_runtime);
   read.length("checkpoint_time", from.checkpoint_time(), to.checkpoint_time);
   to.placed_by = from.placed_by();
   to.evicted_by = from.evicted_by();

@@ -207,6 +207,7 @@ inline constexpr auto fields_of<pod> = object_fields(
         optional_field("optOut", &pod::opted_out),
         optional_field("protected", &pod::protected_member),
         optional_field("owner", &pod::owner),
+        optional_field("minimumRuntime", &pod::minimum_runtime),
         optional_field("gracePeriod", &pod::grace_period),
         optional_field("checkpointTimeNeeded", &pod::checkpoint_time)),
     section("status",

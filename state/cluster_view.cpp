@@ -56,6 +56,16 @@ std::size_t cluster_view::pod_count() const {
   return pods_.taken() - removed_pods_.size();
 }
 
+std::int64_t cluster_view::pods_below(std::int32_t priority) const {
+  std::int64_t below = 0;
+  for (const auto& [present, pods] : pods_by_priority_) {
+    if (present >= priority)
+      break;
+    below += pods;
+  }
+  return below;
+}
+
 pod_row cluster_view::find_pod(std::string_view uid) const {
   return find_packed(pack(uid));
 }
@@ -130,16 +140,6 @@ cluster_view::portion_key cluster_view::key_of(portion_row p) const {
   return {alone.home, alone.replica, alone.index};
 }
 
-std::vector<pod_row> cluster_view::pods_of(portion_row p) const {
-  if ((p & shared_bit) != 0) {
-    const auto& portion = shared_[p & ~shared_bit];
-    return {portion.pods.begin(), portion.pods.begin() + portion.card.pods};
-  }
-  if (pods_[p].leaving)
-    return {};
-  return {p};
-}
-
 bool cluster_view::more_important(portion_row a, portion_row b) const {
   const auto order = by_importance(card(a), card(b));
   return order != 0 ? order < 0 : compare_ids(a, b) < 0;
@@ -186,10 +186,11 @@ std::int64_t cluster_view::disruptions_allowed(std::uint32_t row) const {
 
 std::size_t cluster_view::memory() const {
   auto bytes = heap_size(columns_) + heap_size(nodes_with_) + nodes_.memory()
-               + heap_size(node_amounts_) + nodes_by_name_.memory() + pods_.memory()
-               + uids_.memory() + pods_by_uid_.memory() + kinds_.memory() + shapes_.memory()
-               + budgets_.memory() + names_.memory() + shared_.memory() + portions_by_key_.memory()
-               + heap_size(stale_nodes_) + heap_size(stale_portions_) + heap_size(removed_pods_);
+               + heap_size(node_amounts_) + nodes_by_name_.memory() + blocks_.memory()
+               + pods_.memory() + uids_.memory() + pods_by_uid_.memory() + kinds_.memory()
+               + shapes_.memory() + budgets_.memory() + names_.memory() + shared_.memory()
+               + portions_by_key_.memory() + heap_size(stale_nodes_) + heap_size(stale_portions_)
+               + heap_size(removed_pods_);
   for (const auto& name : columns_)
     bytes += heap_size(name);
   for (node_row n = 0; n < nodes_.rows(); ++n) {

@@ -3,6 +3,7 @@
 #include "state/budget_table.hpp"
 #include "state/name_pool.hpp"
 #include "state/node.hpp"
+#include "state/node_blocks.hpp"
 #include "state/pod.hpp"
 #include "state/portion.hpp"
 #include "state/row_index.hpp"
@@ -14,6 +15,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -39,14 +41,46 @@ struct portion_card {
   std::int32_t priority = 0; ///< its preemption priority: the highest of its pods
   std::uint32_t pods = 0;    ///< that are not leaving, wherever they run
   time_point earliest_start = no_time;
-  bool group = false;    ///< a whole PodGroup replica
-  bool evictable = true; ///< false where a pod of it is a protected member
+  duration minimum_runtime{0}; ///< that its workload asks for
+  bool group = false;          ///< a whole PodGroup replica
+  bool evictable = true;       ///< false where a pod of it is a protected member
+  bool daemon = false;         ///< a pod of it is one
+  bool opted_out = false;      ///< a pod of it has
 
   bool operator==(const portion_card&) const = default;
 };
 
+/// What is lost when a portion goes: of each GPU what it did since its work was safe.
+struct portion_work {
+  std::int64_t gpu = 0;        ///< thousandths at work, in all
+  std::int64_t safe_until = 0; ///< second since the epoch, rounded up; the mean over the GPUs
+
+  bool operator==(const portion_work&) const = default;
+};
+
 /// Less where `a` comes first in the importance order (DESIGN 3.1 step 5); ids break ties.
 std::strong_ordering by_importance(const portion_card& a, const portion_card& b);
+
+/// The pods of one portion; a look into the view.
+class portion_pods {
+public:
+  explicit portion_pods(std::span<const pod_row> shared) : shared_(shared) {}
+  explicit portion_pods(pod_row alone) : alone_(alone) {}
+
+  const pod_row* begin() const {
+    return alone_ == no_row ? shared_.data() : &alone_;
+  }
+  const pod_row* end() const {
+    return begin() + size();
+  }
+  std::size_t size() const {
+    return alone_ == no_row ? shared_.size() : 1;
+  }
+
+private:
+  std::span<const pod_row> shared_;
+  pod_row alone_ = no_row;
+};
 
 /// The amounts that all pods of one priority and below hold on a node.
 struct priority_step {
@@ -112,6 +146,11 @@ public:
   /// `free` plus what leaves anyway (`evicted_by` set, or leaving): what can be promised.
   std::span<const std::int64_t> promised(node_row n) const;
 
+  /// All nodes in order of name, with bounds to rule out many at once.
+  const node_blocks& blocks() const {
+    return blocks_;
+  }
+
   /// Pods that could be told to go (bound, running or surplus, not yet a victim), most important
   /// first: priority, whole replicas before single pods, more pods, earlier start, name.
   std::span<const pod_row> pods_on(node_row n) const;
@@ -119,12 +158,17 @@ public:
   std::span<const pod_row> leaving_on(node_row n) const;
   /// The priorities present in `pods_on`, highest first.
   std::span<const priority_step> steps(node_row n) const;
+  /// Whether a pod on the node may have to stay whatever its priority: a daemon, one that asks not
+  /// to go or not yet, or one of a portion with a protected member.
+  bool has_immovable(node_row n) const;
   /// What the pods of step `s` and all lower ones hold together.
   std::span<const std::int64_t> held_from(node_row n, std::size_t s) const;
 
   // -- pods ---------------------------------------------------------------------------------------
 
   std::size_t pod_count() const;
+  /// How many pods that could be told to go are of a lower priority.
+  std::int64_t pods_below(std::int32_t priority) const;
   pod_row find_pod(std::string_view uid) const; ///< or `no_row`
   std::string pod_uid(pod_row p) const;
   node_row node_of(pod_row p) const;
@@ -148,8 +192,9 @@ public:
   portion_row find_portion(const portion_id& id) const; ///< or `no_row`
   portion_id id_of(portion_row p) const;
   portion_card card(portion_row p) const;
+  portion_work work_of(portion_row p) const;
   /// The portion's pods that are not leaving, in order of node name and index.
-  std::vector<pod_row> pods_of(portion_row p) const;
+  portion_pods pods_of(portion_row p) const;
   /// Whether `a` is more important than `b` (DESIGN 3.1 step 5).
   bool more_important(portion_row a, portion_row b) const;
 
@@ -184,6 +229,7 @@ private:
     std::uint32_t shape;
     budget_table::label_set labels;
     name_pool::id owner; ///< `no_row` if it has none
+    duration minimum_runtime;
     std::int32_t priority;
     bool daemon;
     bool opted_out;
@@ -217,6 +263,7 @@ private:
   struct shared_portion {
     portion_key key{};
     portion_card card;
+    portion_work work;
     std::vector<pod_row> pods; ///< first the `card.pods` that are not leaving
     bool stale = false;
   };
@@ -228,6 +275,7 @@ private:
     std::vector<std::int64_t> held; ///< a row of amounts for each step
     std::uint32_t evictable = 0;
     std::uint32_t leaving = 0;
+    bool immovable = false; ///< as in `has_immovable`
     bool present = false;
     bool stale = false;
   };
@@ -273,8 +321,11 @@ private:
   void mark_portion(std::uint32_t shared);
   void settle_portion(std::uint32_t shared);
   portion_card card_of(const shared_portion& portion) const;
+  portion_work work_of(std::span<const pod_row> pods) const;
   void settle_node(node_row n, std::vector<ranked_pod>& scratch);
   void sum_up(node_row n);
+  void count_priorities(const node_record& record, std::int64_t by);
+  void describe(node_block& block) const;
 
   std::vector<std::string> columns_;
   std::vector<std::uint32_t> nodes_with_; ///< by column: how many nodes have some of it
@@ -282,6 +333,8 @@ private:
   row_table<node_record, 64> nodes_;
   std::vector<std::int64_t> node_amounts_; ///< `rows_per_node` rows for each node
   row_index nodes_by_name_;
+  node_blocks blocks_;
+  std::map<std::int32_t, std::int64_t> pods_by_priority_; ///< of those in `pods_on`
 
   row_table<pod_record> pods_;
   text_store uids_;
@@ -345,6 +398,10 @@ inline std::span<const pod_row> cluster_view::leaving_on(node_row n) const {
   return {record.pods.data() + record.evictable, record.leaving};
 }
 
+inline bool cluster_view::has_immovable(node_row n) const {
+  return nodes_[n].immovable;
+}
+
 inline std::span<const priority_step> cluster_view::steps(node_row n) const {
   return nodes_[n].steps;
 }
@@ -386,6 +443,14 @@ inline std::span<const std::uint32_t> cluster_view::budgets_of(pod_row p) const 
   return budgets_.matching(kind_of(p).labels);
 }
 
+inline portion_pods cluster_view::pods_of(portion_row p) const {
+  if ((p & shared_bit) != 0) {
+    const auto& portion = shared_[p & ~shared_bit];
+    return portion_pods{std::span{portion.pods}.first(portion.card.pods)};
+  }
+  return pods_[p].leaving ? portion_pods{std::span<const pod_row>{}} : portion_pods{p};
+}
+
 inline portion_card cluster_view::card(portion_row p) const {
   if ((p & shared_bit) != 0)
     return shared_[p & ~shared_bit].card;
@@ -396,7 +461,10 @@ inline portion_card cluster_view::card(portion_row p) const {
   return {.priority = kind.priority,
           .pods = 1,
           .earliest_start = alone.started,
-          .evictable = !kind.protected_member};
+          .minimum_runtime = kind.minimum_runtime,
+          .evictable = !kind.protected_member,
+          .daemon = kind.daemon,
+          .opted_out = kind.opted_out};
 }
 
 } // namespace reprieve

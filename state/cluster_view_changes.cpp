@@ -51,6 +51,8 @@ void cluster_view::remove_node(std::string_view name) {
       drop(p);
   count_capacity(row, -1);
   nodes_by_name_.erase(hash_of_node(row), row, [&](node_row r) { return hash_of_node(r); });
+  blocks_.erase(row);
+  count_priorities(record, -1);
   const bool marked = record.stale;
   record = {};
   record.stale = marked;
@@ -200,6 +202,7 @@ cluster_view::pod_record cluster_view::describe(const pod& p, node_row n) {
   const auto kind = kinds_.intern({.shape = shapes_.intern(row_of_pod(p.requests)),
                                    .labels = budgets_.add(p.labels, is_running(p.phase, leaving)),
                                    .owner = p.owner.empty() ? no_row : names_.intern(p.owner),
+                                   .minimum_runtime = p.minimum_runtime,
                                    .priority = p.priority,
                                    .daemon = p.daemon,
                                    .opted_out = p.opted_out,
@@ -304,7 +307,10 @@ std::uint64_t cluster_view::hash_of_key(const portion_key& key) {
 
 std::uint64_t cluster_view::pod_kind::hash() const {
   const auto flags = (daemon ? 1U : 0U) | (opted_out ? 2U : 0U) | (protected_member ? 4U : 0U);
-  return mix(mix(mix(mix(shape, labels), owner), static_cast<std::uint32_t>(priority)), flags);
+  auto all = mix(mix(mix(mix(shape, labels), owner), static_cast<std::uint32_t>(priority)), flags);
+  return minimum_runtime.count() == 0
+           ? all
+           : mix(all, static_cast<std::uint64_t>(minimum_runtime.count()));
 }
 
 // -- budgets -------------------------------------------------------------------------------------

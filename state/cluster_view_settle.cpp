@@ -8,6 +8,8 @@ namespace reprieve {
 
 namespace {
 
+__extension__ using wide = __int128;
+
 /// Amounts are never negative, so that a sum which would leave 64 bits stops at the highest: too
 /// much for any node either way, and the same in any order.
 void add_to(std::span<std::int64_t> total, std::span<const std::int64_t> amounts) {
@@ -34,7 +36,14 @@ void cluster_view::settle() {
   std::vector<ranked_pod> scratch;
   for (const auto n : stale_nodes_)
     settle_node(n, scratch);
+  const auto names = [this](node_row n) { return node_name(n); };
+  for (const auto n : stale_nodes_)
+    if (nodes_[n].present && !blocks_.contains(n))
+      blocks_.insert(n, names);
+    else
+      blocks_.touch(n);
   stale_nodes_.clear();
+  blocks_.settle([this](node_block& block) { describe(block); });
 
   for (const auto p : removed_pods_)
     pods_.give_back(p);
@@ -65,9 +74,11 @@ void cluster_view::settle_portion(std::uint32_t shared) {
   tighten(portion.pods);
 
   const auto card = card_of(portion);
-  if (card == portion.card)
+  const auto work = work_of(std::span{portion.pods}.first(card.pods));
+  if (card == portion.card && work == portion.work)
     return;
   portion.card = card;
+  portion.work = work;
   for (const auto p : portion.pods)
     mark_node(pods_[p].node);
 }
@@ -84,9 +95,39 @@ portion_card cluster_view::card_of(const shared_portion& portion) const {
     if (record.started != no_time
         && (card.earliest_start == no_time || record.started < card.earliest_start))
       card.earliest_start = record.started;
+    card.minimum_runtime = std::max(card.minimum_runtime, kind.minimum_runtime);
     card.evictable = card.evictable && !kind.protected_member;
+    card.daemon = card.daemon || kind.daemon;
+    card.opted_out = card.opted_out || kind.opted_out;
   }
   return card;
+}
+
+portion_work cluster_view::work_of(std::span<const pod_row> pods) const {
+  const auto gpu = column_of(resource::gpu);
+  if (!gpu)
+    return {};
+  wide safe = 0;
+  std::int64_t total = 0;
+  for (const auto p : pods) {
+    const auto holds = std::min(requests(p)[*gpu], std::numeric_limits<std::int64_t>::max() / 8);
+    if (holds <= 0 || started(p) == no_time)
+      continue;
+    const auto until =
+      std::chrono::ceil<std::chrono::seconds>(std::max(checkpointed(p), started(p)));
+    safe += static_cast<wide>(holds) * until.time_since_epoch().count();
+    if (__builtin_add_overflow(total, holds, &total))
+      total = std::numeric_limits<std::int64_t>::max();
+  }
+  if (total == 0)
+    return {};
+  return {total, static_cast<std::int64_t>((safe + total - 1) / total)};
+}
+
+portion_work cluster_view::work_of(portion_row p) const {
+  if ((p & shared_bit) != 0)
+    return shared_[p & ~shared_bit].work;
+  return leaving(p) ? portion_work{} : work_of(std::span{&p, 1});
 }
 
 void cluster_view::settle_node(node_row n, std::vector<ranked_pod>& scratch) {
@@ -94,6 +135,7 @@ void cluster_view::settle_node(node_row n, std::vector<ranked_pod>& scratch) {
   record.stale = false;
   if (!record.present)
     return;
+  count_priorities(record, -1);
   std::erase_if(record.pods, [&](pod_row p) { return pods_[p].node != n; });
   tighten(record.pods);
 
@@ -116,13 +158,28 @@ void cluster_view::settle_node(node_row n, std::vector<ranked_pod>& scratch) {
   });
   std::ranges::transform(scratch, record.pods.begin(), &ranked_pod::pod);
 
+  record.immovable = std::ranges::any_of(scratch, [&](const ranked_pod& one) {
+    return !one.card.evictable || one.card.daemon || one.card.opted_out
+           || one.card.minimum_runtime > duration{0};
+  });
   record.steps.clear();
   for (std::uint32_t at = 0; at < scratch.size(); ++at)
     if (const auto priority = scratch[at].card.priority;
         at == 0 || priority != record.steps.back().priority)
       record.steps.push_back({priority, at});
   tighten(record.steps);
+  count_priorities(record, 1);
   sum_up(n);
+}
+
+void cluster_view::count_priorities(const node_record& record, std::int64_t by) {
+  auto end = record.evictable;
+  for (auto step = record.steps.size(); step-- > 0; end = record.steps[step].first) {
+    const auto counted = pods_by_priority_.try_emplace(record.steps[step].priority).first;
+    counted->second += by * (end - record.steps[step].first);
+    if (counted->second == 0)
+      pods_by_priority_.erase(counted);
+  }
 }
 
 /// The sums of a node whose pods are in order.

@@ -50,6 +50,7 @@ struct pod {
   time_point checkpointed = no_time; ///< what was done before this is not lost
   time_point stop_told = no_time;    ///< when the order to stop was made durable
   duration grace_period{std::chrono::seconds{30}};
+  duration minimum_runtime{0}; ///< before which it is no victim
   duration checkpoint_time{0}; ///< given before the grace period begins
   std::string placed_by;       ///< the decision that nominated it
   std::string evicted_by;      ///< the decision that takes it away

@@ -59,9 +59,23 @@ TEST(budgets, are_consumed_in_importance_order_so_the_less_important_are_put_bac
   built.running("web-b", prio(1), gpu(4), label{"app", "web"});
   built.budget("web", {"app", "web"}, 1);
 
-  const auto made = decide(built.view(), lone("new", prio(10), gpu(4)), open_settings());
+  auto plain = open_settings();
+  plain.placing = placing_rule::plain;
+  const auto made = decide(built.view(), lone("new", prio(10), gpu(4)), plain);
 
   EXPECT_THAT(victims_of(made), UnorderedElementsAre("web-a"));
+}
+
+TEST(budgets, are_no_reason_to_take_the_more_important_of_two_that_one_budget_counts) {
+  auto built = cluster().node("n1", gpu(8));
+  built.running("web-a", prio(5), gpu(4), label{"app", "web"});
+  built.running("web-b", prio(1), gpu(4), label{"app", "web"});
+  built.budget("web", {"app", "web"}, 1);
+
+  const auto made = decide(built.view(), lone("new", prio(10), gpu(4)), open_settings());
+
+  EXPECT_THAT(victims_of(made), UnorderedElementsAre("web-b"));
+  EXPECT_EQ(made.scored.budget_violations, 0);
 }
 
 TEST(budgets, a_victim_within_its_budget_breaks_nothing_whoever_else_could_have_gone) {
@@ -118,9 +132,8 @@ TEST(budgets, keep_a_gang_off_nodes_it_does_not_need) {
 
   const auto made = decide(view, gang("new", prio(10), members(2, gpu(4))), open_settings());
 
-  EXPECT_EQ(made.scored.budget_violations, 1)
-    << "best effort: it was first seated at the lowest priority, where it breaks the budget";
-  EXPECT_THAT(victims_of(made), UnorderedElementsAre("web"));
+  EXPECT_EQ(made.scored.budget_violations, 0);
+  EXPECT_THAT(victims_of(made), UnorderedElementsAre("a", "b"));
 }
 
 } // namespace reprieve::tests

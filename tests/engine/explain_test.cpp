@@ -85,8 +85,10 @@ TEST(explain, only_the_summary_is_told_where_no_explanation_is_asked_for) {
                       .running("mid", prio(2), gpu(4))
                       .view();
   auto settings = open_settings();
-  const auto told = decide(view, lone("new", prio(10), gpu(4)), settings);
-  settings.explain = false;
+  auto told = decide(view, lone("new", prio(10), gpu(4)), settings);
+  for (auto& one : told.victims)
+    one.reason.clear();
+  settings.explained = detail::summary;
 
   const auto made = decide(view, lone("new", prio(10), gpu(4)), settings);
 

@@ -303,13 +303,18 @@ TEST(invariants, a_gang_with_a_topology_key_sits_in_one_domain) {
 TEST(invariants, asking_for_no_explanation_changes_no_decision) {
   for_random_cases({}, draw_anyone, [](const cluster& in, const preemptor& who) {
     auto silent = open_settings();
-    silent.explain = false;
+    silent.explained = detail::summary;
 
     auto made = decide(in.view(), who, open_settings());
     const auto again = decide(in.view(), who, silent);
 
-    RC_ASSERT(made.why.summary == again.why.summary);
+    // What keeps a pod off each node is told only where every node is to be told of.
+    if (made.result != plan::outcome::infeasible)
+      RC_ASSERT(made.why.summary == again.why.summary);
+    RC_ASSERT(!again.why.summary.empty());
     made.why = again.why;
+    for (auto& one : made.victims)
+      one.reason.clear();
     RC_ASSERT(same(made, again));
   });
 }

@@ -84,7 +84,7 @@ TEST(put_back, the_more_important_of_two_equals_stays) {
 TEST(put_back, a_group_is_more_important_than_a_pod_of_its_priority) {
   const auto view = cluster()
                       .node("n1", gpu(8))
-                      .running("pod", prio(1), gpu(4), started{0})
+                      .running("pod", prio(1), gpu(4), started{30})
                       .group("whole", {"n1"}, prio(1), gpu(4), started{30})
                       .view();
 

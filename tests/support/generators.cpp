@@ -255,11 +255,12 @@ void draw(portion_id& to) {
 void draw(pod& to) {
   auto& [uid, name, workload, group, replica, index, incarnation, node, phase, requests, labels,
          annotations, disruption, priority, own_priority, daemon, opted_out, protected_member,
-         owner, created, started, checkpointed, stop_told, grace_period, checkpoint_time, placed_by,
-         evicted_by] = to;
+         owner, created, started, checkpointed, stop_told, grace_period, minimum_runtime,
+         checkpoint_time, placed_by, evicted_by] = to;
   draw_all(uid, name, workload, group, replica, index, incarnation, node, phase, requests, labels,
            annotations, disruption, daemon, opted_out, protected_member, owner, created, started,
-           checkpointed, stop_told, grace_period, checkpoint_time, placed_by, evicted_by);
+           checkpointed, stop_told, grace_period, minimum_runtime, checkpoint_time, placed_by,
+           evicted_by);
   draw_signed(priority);
   draw_signed(own_priority);
 }

@@ -1,0 +1,165 @@
+#include "preemption/bounds.hpp"
+
+#include "preemption/amounts.hpp"
+#include "preemption/scoring.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+namespace reprieve {
+
+namespace {
+
+/// What is known of some portions, of which enough have to go.
+struct offered {
+  std::int32_t highest = 0; ///< priority that one victim has at least
+  std::int32_t lowest = 0;  ///< likewise all others
+  std::int64_t least_pods = 1;
+  std::int64_t least_gpu = 0;
+  time_point latest_start = no_time;
+};
+
+/// How many portions have to go at least to make up for what is lacking, when none holds more here.
+std::int64_t fewest(std::int64_t lacking, std::int64_t largest) {
+  return largest <= 0 ? 1 : (lacking - 1) / largest + 1;
+}
+
+std::int64_t fewest(amounts request, amounts room, amounts largest) {
+  std::int64_t most = 1;
+  for (std::size_t c = 0; c < request.size(); ++c)
+    if (request[c] > 0 && request[c] > room[c])
+      most = std::max(most, fewest(request[c] - room[c], largest[c]));
+  return most;
+}
+
+/// GPU-seconds that are lost at least by so many portions whose work is safe up to these seconds,
+/// as a sum.
+std::int64_t least_work(std::int64_t portions, std::int64_t gpu, std::int64_t safe_until,
+                        time_point now) {
+  const auto second = std::chrono::floor<std::chrono::seconds>(now).time_since_epoch().count();
+  const auto lost = static_cast<wide_int>(second) * portions - safe_until;
+  if (lost <= 0)
+    return 0;
+  // The loss of each portion is rounded down by itself.
+  constexpr wide_int most = std::numeric_limits<std::int64_t>::max();
+  const auto work = lost * gpu / 1000 - portions;
+  return work < 0 ? 0 : static_cast<std::int64_t>(std::min(work, most));
+}
+
+score bound_of(const offered& some, std::int64_t portions, std::int64_t work, time_point now) {
+  const auto weight = [&](std::int32_t priority) {
+    return some.least_pods * priority_weight({.priority = priority, .pods = 1});
+  };
+  score least = score_of_nobody(now);
+  least.highest_victim_priority = some.highest;
+  least.pods = portions * some.least_pods;
+  least.priority_sum = weight(some.highest) + (portions - 1) * weight(some.lowest);
+  least.work_lost = work;
+  least.earliest_start_of_most_important = std::min(some.latest_start, now);
+  return least;
+}
+
+/// Of the node whose step `s` is the lowest that is enough.
+score bound_at_step(const problem& given, node_row n, std::size_t s) {
+  const auto& view = given.view;
+  const auto& request = given.asked.groups.front().request;
+  const auto gpu = view.column_of(resource::gpu);
+  const auto room = view.promised(n);
+  const auto pods = view.pods_on(n);
+  offered some{view.steps(n)[s].priority, view.steps(n).back().priority,
+               std::numeric_limits<std::uint32_t>::max(), std::numeric_limits<std::int64_t>::max(),
+               no_time};
+  std::vector<std::int64_t> largest(view.width());
+  std::vector<std::int64_t> together(view.width());
+  std::vector<std::int64_t> safe_until;
+  for (auto at = std::size_t{view.steps(n)[s].first}; at < pods.size();) {
+    const auto portion = view.portion_of(pods[at]);
+    std::ranges::fill(together, 0);
+    for (; at < pods.size() && view.portion_of(pods[at]) == portion; ++at)
+      for (std::size_t c = 0; c < together.size(); ++c)
+        together[c] += view.requests(pods[at])[c];
+    for (std::size_t c = 0; c < together.size(); ++c)
+      largest[c] = std::max(largest[c], together[c]);
+    const auto card = view.card(portion);
+    some.least_pods = std::min(some.least_pods, std::int64_t{card.pods});
+    if (card.priority == some.highest)
+      some.latest_start =
+        std::max(some.latest_start,
+                 card.earliest_start == no_time ? time_point::max() : card.earliest_start);
+    if (gpu && together[*gpu] > 0) {
+      const auto work = view.work_of(portion);
+      some.least_gpu = std::min(some.least_gpu, work.gpu);
+      safe_until.push_back(work.safe_until);
+    }
+  }
+  std::int64_t work = 0;
+  if (gpu && request[*gpu] > room[*gpu]) {
+    const auto holders = std::min<std::int64_t>(fewest(request[*gpu] - room[*gpu], largest[*gpu]),
+                                                std::ssize(safe_until));
+    const auto last = safe_until.begin() + holders;
+    std::ranges::nth_element(safe_until, last, std::greater{});
+    work =
+      least_work(holders, some.least_gpu,
+                 std::accumulate(safe_until.begin(), last, std::int64_t{0}), given.settings.now);
+  }
+  return bound_of(some, fewest(request, room, largest), work, given.settings.now);
+}
+
+} // namespace
+
+score best_score() {
+  auto best = score_of_nobody(time_point::max());
+  return best;
+}
+
+std::optional<score> bound_on_node(const problem& given, node_row n) {
+  const auto& view = given.view;
+  const auto& request = given.asked.groups.front().request;
+  const auto promised = view.promised(n);
+  if (covers(promised, request))
+    return best_score();
+  const auto steps = view.steps(n);
+  const auto fits_without = [&](amounts held) {
+    for (std::size_t c = 0; c < request.size(); ++c)
+      if (request[c] > 0 && request[c] > promised[c] + held[c])
+        return false;
+    return true;
+  };
+  for (auto s = steps.size(); s-- > 0 && steps[s].priority < given.who.priority;) {
+    if (!fits_without(view.held_from(n, s)))
+      continue;
+    return bound_at_step(given, n, s);
+  }
+  return std::nullopt;
+}
+
+std::optional<score> bound_on_block(const problem& given, const node_block& block) {
+  const auto width = given.view.width();
+  const auto& request = given.asked.groups.front().request;
+  const auto now = given.settings.now;
+  const auto gpu = given.view.column_of(resource::gpu);
+  for (auto s = block.steps.size(); s-- > 0 && block.steps[s].lowest < given.who.priority;) {
+    if (!covers(block.amounts_at(node_block::most_room(s), width), request))
+      continue;
+    const auto& step = block.steps[s];
+    const auto room = block.amounts_at(node_block::most_promised, width);
+    const auto largest = block.amounts_at(node_block::largest_portion(s), width);
+    const offered some{step.lowest, block.steps.back().lowest, step.least_pods, step.least_gpu,
+                       step.latest_start};
+    std::int64_t work = 0;
+    if (gpu && request[*gpu] > room[*gpu]) {
+      const auto holders = std::min<std::int64_t>(fewest(request[*gpu] - room[*gpu], largest[*gpu]),
+                                                  std::ssize(step.safe_until));
+      if (const auto safe = step.safe_until[static_cast<std::size_t>(holders - 1)];
+          safe != std::numeric_limits<std::int64_t>::min())
+        work = least_work(holders, step.least_gpu, safe, now);
+    }
+    return bound_of(some, fewest(request, room, largest), work, now);
+  }
+  return std::nullopt;
+}
+
+} // namespace reprieve

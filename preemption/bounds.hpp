@@ -1,0 +1,20 @@
+#pragma once
+
+#include "preemption/problem.hpp"
+#include "state/decision.hpp"
+
+#include <optional>
+
+namespace reprieve {
+
+/// A score that nothing is better than.
+score best_score();
+
+/// A score that no placement of a lone pod on the node is better than, by running sums and the
+/// node's own pods. Nothing where no victims are enough.
+std::optional<score> bound_on_node(const problem& given, node_row n);
+
+/// Likewise for all nodes of a block, without a look at any of them.
+std::optional<score> bound_on_block(const problem& given, const node_block& block);
+
+} // namespace reprieve

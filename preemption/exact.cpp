@@ -1,0 +1,62 @@
+#include "preemption/exact.hpp"
+
+#include <algorithm>
+
+namespace reprieve {
+
+exact_search::exact_search(const problem& given, domain_room& room,
+                           std::span<const portion_row> candidates, std::size_t most_steps,
+                           effort& spent)
+    : given_(given), room_(room), candidates_(candidates), steps_left_(most_steps), spent_(spent),
+      budgets_(given.view) {
+  for (const auto p : candidates)
+    work_lost_.push_back(work_lost(given.view, p, given.settings.now));
+}
+
+void exact_search::run(const std::optional<score>& best, const judge& found) {
+  best_ = best;
+  found_ = &found;
+  decide(0, score_of_nobody(given_.settings.now));
+}
+
+void exact_search::decide(std::size_t at, const score& so_far) {
+  // More victims never make a score better, so what is not better now won't be.
+  if (best_ && !cheaper(so_far, *best_, given_.settings.group.minimised))
+    return;
+  if (at == candidates_.size()) {
+    if (!all_are_needed())
+      return;
+    const auto scored = (*found_)(victims_);
+    if (!best_ || cheaper(scored, *best_, given_.settings.group.minimised))
+      best_ = scored;
+    return;
+  }
+  if (steps_left_ == 0 || spent_.exhausted())
+    return;
+  --steps_left_;
+  spent_.spend(1);
+  const auto p = candidates_[at];
+  room_.occupy(p);
+  if (room_.fits())
+    decide(at + 1, so_far);
+  room_.vacate(p);
+
+  auto with = so_far;
+  add_to(with, given_.view.card(p), budgets_.add(p), work_lost_[at], given_.settings.now);
+  victims_.push_back(p);
+  decide(at + 1, with);
+  victims_.pop_back();
+  budgets_.remove(p);
+}
+
+/// Nobody goes who could stay, not even to spare a victim the temptation to preempt it.
+bool exact_search::all_are_needed() {
+  return std::ranges::none_of(victims_, [&](portion_row p) {
+    room_.occupy(p);
+    const bool stays = room_.fits();
+    room_.vacate(p);
+    return stays;
+  });
+}
+
+} // namespace reprieve

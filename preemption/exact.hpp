@@ -1,0 +1,49 @@
+#pragma once
+
+#include "preemption/budgets.hpp"
+#include "preemption/domain_room.hpp"
+#include "preemption/effort.hpp"
+#include "preemption/scoring.hpp"
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace reprieve {
+
+/// The best of all sets of victims, by branch and bound over the candidates, most important first:
+/// each stays where the preemptor still fits, or goes where that can still be better than the best
+/// so far. The first set that it comes to is the one that sparing the most important gives, and
+/// only a cheaper one is better than that: who has run for longer stays.
+class exact_search {
+public:
+  /// Judges a set of victims that is better than the best so far but for cascades, which are not
+  /// known before. Returns what it scores in all.
+  using judge = std::function<score(const std::vector<portion_row>& victims)>;
+
+  exact_search(const problem& given, domain_room& room, std::span<const portion_row> candidates,
+               std::size_t most_steps, effort& spent);
+
+  /// `room` has all candidates gone, and the preemptor fits. Calls `found` for every set that is
+  /// better than `best` and all before it.
+  void run(const std::optional<score>& best, const judge& found);
+
+private:
+  void decide(std::size_t at, const score& so_far);
+  bool all_are_needed();
+
+  const problem& given_;
+  domain_room& room_;
+  std::span<const portion_row> candidates_;
+  std::vector<std::int64_t> work_lost_; ///< by candidate
+  std::size_t steps_left_;
+  effort& spent_;
+  budget_use budgets_;
+  std::vector<portion_row> victims_;
+  std::optional<score> best_;
+  const judge* found_ = nullptr;
+};
+
+} // namespace reprieve
