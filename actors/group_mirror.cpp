@@ -117,7 +117,7 @@ void group_mirror::refresh_workload(const std::string& name) {
   }
   if (record) {
     now.lacking =
-      lacking_units(*record, [&](const std::string& uid) { return pods.contains(uid); });
+      lacking_units(*record, [&](const pod& p) { return pods.contains(p.uid); });
     now.ended = record->deleting && pods.empty();
     now.queue = record->spec.queue;
     add_to(usage_[now.queue], now.used);

@@ -31,7 +31,7 @@ preemptor unit_of(const workload_record& record, const resolved_priority& with, 
 } // namespace
 
 std::vector<preemptor> lacking_units(const workload_record& record,
-                                     const std::function<bool(const std::string&)>& stands) {
+                                     const std::function<bool(const pod&)>& stands) {
   struct replica_need {
     std::vector<pod> lacking;
     std::int32_t standing = 0;
@@ -42,7 +42,7 @@ std::vector<preemptor> lacking_units(const workload_record& record,
     auto& need = needs[{slot.replica, slot.group}];
     auto wanted =
       pod_at(spec, record.status, slot.group, slot.replica, slot.index, slot.incarnation);
-    if (stands(wanted.uid))
+    if (stands(wanted))
       ++need.standing;
     else
       need.lacking.push_back(std::move(wanted));

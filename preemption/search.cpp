@@ -33,6 +33,8 @@ public:
       try_domains();
     auto made = best_ ? plan_of(given_, explain_, *best_) : no_plan();
     made.why.budget_reached = budget_reached_;
+    if (budget_reached_)
+      made.why.summary += best_ ? " (best found so far, budget reached)" : " (budget reached)";
     tell(made.why);
     return made;
   }

@@ -151,7 +151,7 @@ TEST(workload_record, a_condition_keeps_its_time_until_it_changes) {
 }
 
 /// Nothing stands yet.
-bool nobody(const std::string&) {
+bool nobody(const pod&) {
   return false;
 }
 
@@ -194,7 +194,7 @@ TEST(lacking_units, a_gang_with_its_minimum_asks_pod_by_pod_for_the_rest) {
   for (int i = 0; i < 3; ++i)
     standing.insert(pod_at(record.spec, record.status, 0, 0, i, 0).uid);
   const auto units =
-    lacking_units(record, [&](const std::string& uid) { return standing.contains(uid); });
+    lacking_units(record, [&](const pod& p) { return standing.contains(p.uid); });
   ASSERT_EQ(units.size(), 1U);
   EXPECT_FALSE(units.front().gang);
   EXPECT_EQ(units.front().groups.front().pods.front().index, 3);
@@ -203,7 +203,7 @@ TEST(lacking_units, a_gang_with_its_minimum_asks_pod_by_pod_for_the_rest) {
 TEST(lacking_units, a_gang_that_lost_pods_asks_for_what_its_minimum_lacks) {
   auto record = gang();
   const auto first = pod_at(record.spec, record.status, 0, 0, 0, 0).uid;
-  const auto units = lacking_units(record, [&](const std::string& uid) { return uid == first; });
+  const auto units = lacking_units(record, [&](const pod& p) { return p.uid == first; });
   ASSERT_EQ(units.size(), 1U);
   EXPECT_EQ(units.front().groups.front().needed, 3);
 }

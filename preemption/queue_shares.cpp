@@ -1,0 +1,169 @@
+#include "preemption/queue_shares.hpp"
+
+#include "preemption/apportion.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+namespace reprieve {
+
+namespace {
+
+/// Far above what admission allows, and low enough for the products below.
+constexpr std::int64_t largest_weight = std::int64_t{1} << 31U;
+
+constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
+
+wide_int sum_of_least(std::span<const share_bounds> among) {
+  return std::accumulate(among.begin(), among.end(), wide_int{0},
+                         [](wide_int sum, const share_bounds& one) {
+                           return sum + std::max<std::int64_t>(one.least, 0);
+                         });
+}
+
+/// A water level, `amount / weight`, at which one of the queues begins to rise, or stops.
+struct turning_point {
+  std::size_t who = 0;
+  std::int64_t amount = 0;
+  std::int64_t weight = 1;
+  bool stops = false;
+
+  bool operator<(const turning_point& other) const {
+    const auto mine = static_cast<wide_int>(amount) * other.weight;
+    const auto others = static_cast<wide_int>(other.amount) * weight;
+    return mine != others ? mine < others : stops < other.stops;
+  }
+};
+
+std::vector<turning_point> turning_points(std::span<const share_bounds> among) {
+  std::vector<turning_point> points;
+  for (std::size_t i = 0; i < among.size(); ++i) {
+    const auto weight = std::clamp<std::int64_t>(among[i].weight, 0, largest_weight);
+    if (weight == 0)
+      continue;
+    points.push_back({i, among[i].least, weight, false});
+    points.push_back({i, among[i].most, weight, true});
+  }
+  std::ranges::sort(points, std::less<>{});
+  return points;
+}
+
+} // namespace
+
+std::vector<std::int64_t> fill_by_weight(std::int64_t total, std::span<const share_bounds> among) {
+  std::vector<std::int64_t> shares;
+  shares.reserve(among.size());
+  for (const auto& one : among)
+    shares.push_back(std::max<std::int64_t>(one.least, 0));
+  wide_int settled = sum_of_least(among); // what those have who do not rise with the water
+  if (settled > total)
+    return apportion(total, shares);
+
+  std::vector<std::int64_t> rising(among.size()); // the weights of those who do
+  wide_int weights = 0;
+  for (const auto& point : turning_points(among)) {
+    // With the water at this point everything is given away: it stands here or below.
+    if (weights * point.amount >= (total - settled) * point.weight)
+      break;
+    auto& share = shares[point.who];
+    if (point.stops) {
+      share = point.amount;
+      settled += share;
+      weights -= point.weight;
+      rising[point.who] = 0;
+    } else {
+      settled -= share;
+      weights += point.weight;
+      rising[point.who] = point.weight;
+    }
+  }
+  // The level is within the bounds of all who rise. These are whole, so rounding keeps to them.
+  const auto by_weight = apportion(total - settled, rising);
+  for (std::size_t i = 0; i < among.size(); ++i)
+    if (rising[i] > 0)
+      shares[i] = by_weight[i];
+  return shares;
+}
+
+namespace {
+
+class share_division {
+public:
+  share_division(const queue_tree& tree, std::string_view resource,
+                 std::span<const std::int64_t> demand)
+      : tree_(tree), resource_(resource), bounds_(tree.vertices.size()),
+        demand_(demand.begin(), demand.end()) {
+    shares_.deserved.resize(tree.vertices.size());
+    for (auto v = tree.vertices.size(); v-- > 0;)
+      find_bounds(v);
+  }
+
+  queue_shares divide(std::int64_t capacity) && {
+    give_to(tree_.top, "", std::max<std::int64_t>(capacity, 0));
+    for (std::size_t v = 0; v < tree_.vertices.size(); ++v)
+      if (!tree_.vertices[v].leaf())
+        give_to(tree_.vertices[v].children, tree_.vertices[v].spec.name, shares_.deserved[v]);
+    return std::move(shares_);
+  }
+
+private:
+  /// Children have theirs already.
+  void find_bounds(std::size_t v) {
+    const auto& [spec, parent, children, own_pods] = tree_.vertices[v];
+    const auto limited = spec.limit.find(resource_);
+    const auto limit =
+      limited == spec.limit.end() ? unlimited : std::max<std::int64_t>(limited->second, 0);
+    auto least = std::max<std::int64_t>(amount_of(spec.guaranteed, resource_), 0);
+    auto most = limit;
+    if (!children.empty()) {
+      wide_int guaranteed_below = 0;
+      wide_int most_below = 0;
+      wide_int demand_below = 0;
+      for (const auto child : children) {
+        guaranteed_below += bounds_[child].least;
+        most_below += bounds_[child].most;
+        demand_below += demand_[child];
+      }
+      least = std::max(least, narrowed(guaranteed_below));
+      most = std::min(most, narrowed(most_below));
+      demand_[v] = narrowed(demand_below);
+    }
+    if (spec.cap_by_demand)
+      most = std::min(most, demand_[v]);
+    least = std::min(least, limit);
+    most = spec.weight > 0 ? std::max(most, least) : least;
+    bounds_[v] = {spec.weight, least, most};
+  }
+
+  void give_to(std::span<const std::size_t> siblings, const std::string& parent,
+               std::int64_t amount) {
+    std::vector<share_bounds> among;
+    among.reserve(siblings.size());
+    for (const auto v : siblings)
+      among.push_back(bounds_[v]);
+    if (const auto guaranteed = sum_of_least(among); guaranteed > amount)
+      shares_.cuts.push_back({parent, std::string{resource_}, narrowed(guaranteed), amount});
+    const auto given = fill_by_weight(amount, among);
+    for (std::size_t i = 0; i < siblings.size(); ++i)
+      shares_.deserved[siblings[i]] = given[i];
+  }
+
+  const queue_tree& tree_;
+  std::string_view resource_;
+  std::vector<share_bounds> bounds_;
+  std::vector<std::int64_t> demand_;
+  queue_shares shares_;
+};
+
+} // namespace
+
+queue_shares deserved_shares(const queue_tree& tree, std::string_view resource,
+                             std::int64_t capacity, std::span<const std::int64_t> demand) {
+  return share_division{tree, resource, demand}.divide(capacity);
+}
+
+} // namespace reprieve

@@ -1,0 +1,52 @@
+#pragma once
+
+#include "preemption/queue_tree.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace reprieve {
+
+/// What one of several may get.
+struct share_bounds {
+  std::int64_t weight = 1; ///< counts up to 2^31; at zero, it gets only the least
+  std::int64_t least = 0;
+  std::int64_t most = 0; ///< not below the least
+};
+
+/// Water-filling: divides `total` by weight, none below its least nor above its most; what one
+/// leaves goes to the others by weight. Remainders go to the largest, then to the earlier. Where
+/// the total is below the sum of all least, it is divided by these alone. The sum is the total, or
+/// the sum of all most where that is lower. Takes n log n.
+std::vector<std::int64_t> fill_by_weight(std::int64_t total, std::span<const share_bounds> among);
+
+/// More is guaranteed to the queues under a parent than there is, so that each gets its part of
+/// what there is, in proportion to what it is guaranteed.
+struct guarantee_cut {
+  std::string parent; ///< empty at the top
+  std::string resource;
+  std::int64_t guaranteed = 0; ///< in all
+  std::int64_t available = 0;
+
+  bool operator==(const guarantee_cut&) const = default;
+};
+
+struct queue_shares {
+  std::vector<std::int64_t> deserved; ///< by vertex
+  std::vector<guarantee_cut> cuts;    ///< parents before their children
+};
+
+/// What every queue deserves of one resource (DESIGN 3.4): queues at the top divide the capacity,
+/// children what their parent deserves. `demand` is that of the leaves, by vertex; what it says of
+/// others is not read.
+///
+/// The least of a queue is what it and, in sum, its children are guaranteed, within its limit. The
+/// most is its limit, its demand where it is capped by that, and what its children can take, but
+/// never below the least: what is guaranteed is kept for a queue without demand, too.
+queue_shares deserved_shares(const queue_tree& tree, std::string_view resource,
+                             std::int64_t capacity, std::span<const std::int64_t> demand);
+
+} // namespace reprieve

@@ -1,0 +1,260 @@
+#include "preemption/queue_stage.hpp"
+
+#include "preemption/apportion.hpp"
+#include "preemption/queue_balance.hpp"
+#include "preemption/queue_explain.hpp"
+#include "preemption/queue_table.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <utility>
+
+namespace reprieve {
+
+namespace {
+
+queue_case case_of(std::int64_t deserved, std::int64_t allocated, std::int64_t used) {
+  if (deserved > allocated)
+    return queue_case::lacking;
+  if (deserved == allocated)
+    return queue_case::constant;
+  return used <= deserved ? queue_case::surplus_unused : queue_case::surplus_used;
+}
+
+/// One resource through the stage.
+struct resource_course {
+  queue_balance balance;
+  std::vector<std::int64_t> deserved; ///< by vertex
+  std::vector<queue_account> before;  ///< by row, once what had been waited for has come in
+  std::vector<queue_movement> moved;  ///< by row
+};
+
+class stage {
+public:
+  explicit stage(const queue_stage_input& in)
+      : in_(in), table_(in), portions_(table_.rows()), choices_(table_.rows()) {}
+
+  queue_stage_result run() && {
+    for (std::size_t c = 0; c < table_.columns().size(); ++c)
+      begin(c);
+    preprocess();
+    for (auto& course : courses_) {
+      course.moved = course.balance.promise_what_is_deserved();
+      course.balance.settle();
+    }
+    for (std::size_t row = 0; row < table_.rows(); ++row)
+      choices_[row] = choose(row, allowed(row));
+    tell();
+    return std::move(result_);
+  }
+
+private:
+  using row_of_amounts = std::vector<std::int64_t>;
+
+  void begin(std::size_t column) {
+    const auto& name = table_.columns()[column];
+    const auto capacity = amount_of(in_.capacity, name);
+    auto accounts = table_.accounts(column);
+    auto shares = deserved_shares(table_.tree(), name, capacity, table_.demand(column, accounts));
+    for (std::size_t row = 0; row < accounts.size(); ++row)
+      accounts[row].deserved = shares.deserved[table_.tree().leaves[row]];
+    std::ranges::move(shares.cuts, std::back_inserter(result_.cuts));
+    queue_balance balance{capacity, table_.used_outside(column), std::move(accounts)};
+    balance.settle();
+    std::vector<queue_account> before{balance.accounts().begin(), balance.accounts().end()};
+    courses_.push_back({std::move(balance), std::move(shares.deserved), std::move(before), {}});
+  }
+
+  /// A queue that uses more than it is allocated loses pods until it does not, before anything
+  /// moves between queues (seed 001, preprocess).
+  void preprocess() {
+    for (std::size_t row = 0; row < table_.rows(); ++row) {
+      row_of_amounts allocated;
+      for (const auto& course : courses_)
+        allocated.push_back(course.before[row].allocated);
+      const auto choice = choose(row, allocated);
+      for (std::size_t c = 0; c < choice.freed.size(); ++c)
+        courses_[c].balance.leave(row, choice.freed[c]);
+    }
+  }
+
+  /// What the queue's pods may use. Those that preprocess chose are chosen together with those
+  /// that make room for others, so that none goes who would not be needed for both.
+  row_of_amounts allowed(std::size_t row) const {
+    row_of_amounts amounts;
+    for (const auto& course : courses_)
+      amounts.push_back(
+        std::min(course.before[row].allocated, course.balance.accounts()[row].allocated));
+    return amounts;
+  }
+
+  queue_choice choose(std::size_t row, const row_of_amounts& allowed) {
+    row_of_amounts staying;
+    bool too_much = false;
+    for (std::size_t c = 0; c < courses_.size(); ++c) {
+      staying.push_back(courses_[c].before[row].staying);
+      too_much = too_much || staying[c] > allowed[c];
+    }
+    if (!too_much)
+      return {};
+    if (portions_[row].empty())
+      portions_[row] = portions_in_order(table_.pods(row), table_.columns());
+    return choose_victims({.queue = table_.leaf(row).spec.name,
+                           .resources = table_.columns(),
+                           .staying = staying,
+                           .allowed = allowed,
+                           .limits = in_.limits,
+                           .now = in_.now},
+                          portions_[row]);
+  }
+
+  void tell() {
+    for (std::size_t c = 0; c < courses_.size(); ++c) {
+      const auto& name = table_.columns()[c];
+      result_.unassigned[name] = narrowed(courses_[c].balance.unassigned());
+      result_.used_outside[name] = table_.used_outside(c);
+    }
+    const auto& vertices = table_.tree().vertices;
+    std::vector<queue_outcome> outcomes(vertices.size());
+    for (std::size_t v = 0; v < vertices.size(); ++v) {
+      outcomes[v].queue = vertices[v].spec.name;
+      outcomes[v].own_pods = vertices[v].own_pods;
+      for (std::size_t c = 0; c < courses_.size(); ++c) {
+        auto& line = outcomes[v].lines.emplace_back();
+        line.resource = table_.columns()[c];
+        line.deserved = courses_[c].deserved[v];
+      }
+    }
+    for (std::size_t row = 0; row < table_.rows(); ++row)
+      tell_leaf(row, outcomes[table_.tree().leaves[row]]);
+    for (auto v = vertices.size(); v-- > 0;) {
+      if (const auto parent = vertices[v].parent; parent != no_vertex)
+        for (std::size_t c = 0; c < courses_.size(); ++c)
+          add_to_sum(outcomes[parent].lines[c], outcomes[v].lines[c]);
+      conclude(outcomes[v]);
+    }
+    std::ranges::sort(outcomes, {}, [](const queue_outcome& one) {
+      return std::pair<std::string_view, bool>{one.queue, one.own_pods};
+    });
+    result_.queues = std::move(outcomes);
+  }
+
+  void tell_leaf(std::size_t row, queue_outcome& outcome) {
+    auto& choice = choices_[row];
+    const auto may_use = allowed(row);
+    for (std::size_t c = 0; c < courses_.size(); ++c) {
+      const auto& before = courses_[c].before[row];
+      const auto& after = courses_[c].balance.accounts()[row];
+      const auto& moved = courses_[c].moved[row];
+      auto& line = outcome.lines[c];
+      line.used = before.used;
+      line.leaving = before.used - before.staying;
+      line.allocated_before = before.allocated;
+      line.preempting_before = before.preempting;
+      line.overused = std::max<std::int64_t>(before.staying - before.allocated, 0);
+      line.given_unused = moved.unused;
+      line.given_used = moved.used;
+      line.given_waiting = moved.promises;
+      line.received = moved.received;
+      line.allocated = after.allocated;
+      line.preempting = after.preempting;
+      line.to_free = std::max<std::int64_t>(before.staying - may_use[c], 0);
+      line.not_freed = choice.lacked.empty() ? 0 : choice.lacked[c];
+    }
+    outcome.victims = std::move(choice.victims);
+    outcome.reprieved = std::move(choice.reprieved);
+    outcome.passed_over = std::move(choice.passed_over);
+  }
+
+  static void add_to_sum(queue_line& sum, const queue_line& part) {
+    for (const auto field :
+         {&queue_line::used, &queue_line::leaving, &queue_line::allocated_before,
+          &queue_line::preempting_before, &queue_line::overused, &queue_line::given_unused,
+          &queue_line::given_used, &queue_line::given_waiting, &queue_line::received,
+          &queue_line::allocated, &queue_line::preempting, &queue_line::to_free,
+          &queue_line::not_freed})
+      sum.*field = narrowed(static_cast<wide_int>(sum.*field) + part.*field);
+  }
+
+  /// All lines have their numbers.
+  static void conclude(queue_outcome& outcome) {
+    for (auto& line : outcome.lines) {
+      line.stands = case_of(line.deserved, line.allocated_before, line.used);
+      line.reason = why_moved(line);
+      outcome.status.deserved[line.resource] = line.deserved;
+      outcome.status.allocated[line.resource] = line.allocated;
+      outcome.status.used[line.resource] = line.used;
+      outcome.status.preempting[line.resource] = line.preempting;
+    }
+  }
+
+  const queue_stage_input& in_;
+  queue_table table_;
+  std::vector<std::vector<queue_portion>> portions_; ///< by row, where they were asked for
+  std::vector<queue_choice> choices_;                ///< by row
+  std::vector<resource_course> courses_;             ///< by column
+  queue_stage_result result_;
+};
+
+} // namespace
+
+queue_stage_result run_queue_stage(const queue_stage_input& in) {
+  return stage{in}.run();
+}
+
+by_name<queue_status> settle_queues(const queue_stage_input& in) {
+  const queue_table table{in};
+  const auto& vertices = table.tree().vertices;
+  std::vector<queue_status> statuses(vertices.size());
+  for (std::size_t c = 0; c < table.columns().size(); ++c) {
+    const auto& name = table.columns()[c];
+    queue_balance balance{amount_of(in.capacity, name), table.used_outside(c), table.accounts(c)};
+    balance.settle();
+    for (std::size_t row = 0; row < table.rows(); ++row) {
+      const auto& account = balance.accounts()[row];
+      auto& status = statuses[table.tree().leaves[row]];
+      status.allocated[name] = account.allocated;
+      status.used[name] = account.used;
+      status.preempting[name] = account.preempting;
+    }
+  }
+  const auto add = [](resources& sum, const resources& part) {
+    for (const auto& [name, amount] : part)
+      sum[name] = narrowed(static_cast<wide_int>(sum[name]) + amount);
+  };
+  by_name<queue_status> settled;
+  for (auto v = vertices.size(); v-- > 0;) {
+    auto& status = statuses[v];
+    if (const auto parent = vertices[v].parent; parent != no_vertex) {
+      add(statuses[parent].allocated, status.allocated);
+      add(statuses[parent].used, status.used);
+      add(statuses[parent].preempting, status.preempting);
+    }
+    if (vertices[v].own_pods)
+      continue;
+    if (const auto* before = find(in.previous, vertices[v].spec.name))
+      status.deserved = before->deserved;
+    settled[vertices[v].spec.name] = std::move(status);
+  }
+  return settled;
+}
+
+by_name<queue_status> statuses_of(const queue_stage_result& result) {
+  by_name<queue_status> statuses;
+  for (const auto& one : result.queues)
+    if (!one.own_pods)
+      statuses[one.queue] = one.status;
+  return statuses;
+}
+
+void add_pods(queue_stage_input& to, std::span<const pod> pods, std::string_view resource_group,
+              const by_name<std::string>& queue_of) {
+  for (const auto& p : pods) {
+    const auto* queue = find(queue_of, p.workload);
+    to.pods.push_back(
+      queue_pod_of(p, queue == nullptr ? std::string{} : *queue, std::string{resource_group}));
+  }
+}
+
+} // namespace reprieve

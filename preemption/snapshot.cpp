@@ -1,0 +1,255 @@
+#include "preemption/snapshot.hpp"
+
+#include "preemption/pending.hpp"
+#include "state/admission.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace reprieve {
+
+namespace {
+
+/// Nothing was there before.
+class no_facts : public admission_facts {
+public:
+  std::optional<std::string> group_of_node(std::string_view) const override {
+    return std::nullopt;
+  }
+  const workload* find_workload(std::string_view) const override {
+    return nullptr;
+  }
+  const workload_status* find_status(std::string_view) const override {
+    return nullptr;
+  }
+  std::optional<object_reference> user_of(object_kind, std::string_view) const override {
+    return std::nullopt;
+  }
+};
+
+/// What the pod's template says, with what the pod itself says of where it is and since when.
+pod completed(const pod& p, const workload_record& owner) {
+  const auto position = group_position(owner.spec, p.group);
+  if (!position)
+    return p;
+  auto whole = pod_at(owner.spec, owner.status, *position, p.replica, p.index, p.incarnation);
+  whole.uid = p.uid;
+  whole.name = p.name;
+  whole.node = p.node;
+  whole.phase = p.phase;
+  whole.created = p.created;
+  whole.started = p.started;
+  whole.checkpointed = std::max(whole.checkpointed, p.checkpointed);
+  whole.stop_told = p.stop_told;
+  whole.evicted_by = p.evicted_by;
+  whole.placed_by = p.placed_by;
+  whole.own_priority = p.own_priority ? p.own_priority : whole.own_priority;
+  whole.opted_out = whole.opted_out || p.opted_out;
+  whole.protected_member = whole.protected_member || p.protected_member;
+  if (!p.requests.empty())
+    whole.requests = p.requests;
+  if (!p.labels.empty())
+    whole.labels = p.labels;
+  if (!p.owner.empty())
+    whole.owner = p.owner;
+  return whole;
+}
+
+} // namespace
+
+absl::StatusOr<snapshot> snapshot::of(std::vector<object> objects) {
+  std::vector<pod> pods;
+  std::erase_if(objects, [&](object& one) {
+    auto* p = std::get_if<pod>(&one);
+    if (p != nullptr)
+      pods.push_back(std::move(*p));
+    return p != nullptr;
+  });
+  snapshot made;
+  auto admitted = admit(objects, made.known_, no_facts{});
+  if (!admitted.ok())
+    return admitted.status();
+  for (auto& [what, priorities] : *admitted) {
+    put_in(made.known_, what);
+    if (const auto* n = std::get_if<node>(&what))
+      made.nodes_[n->name] = *n;
+    else if (const auto* budget = std::get_if<disruption_budget>(&what))
+      made.budgets_.push_back(*budget);
+    else if (const auto* share = std::get_if<placement>(&what))
+      made.placements_.push_back(*share);
+    else if (auto* w = std::get_if<workload>(&what)) {
+      workload_record record;
+      record.status.uid = "snapshot";
+      record.status.resolved = priorities->whole;
+      record.status.by_group = priorities->by_group;
+      record.spec = std::move(*w);
+      const auto name = record.spec.name;
+      made.workloads_[name] = std::move(record);
+    }
+  }
+  for (auto& p : pods)
+    if (auto added = made.add(std::move(p)); !added.ok())
+      return added;
+  std::set<std::string_view> uids;
+  for (const auto& p : made.pods_)
+    if (!uids.insert(p.uid).second)
+      return absl::InvalidArgumentError(
+        fmt::format("Pod '{}': another pod has the uid {} too; give each its own", p.name, p.uid));
+  return made;
+}
+
+absl::Status snapshot::add(pod p) {
+  if (p.uid.empty())
+    p.uid = p.name;
+  if (takes_room(p.phase) && !nodes_.contains(p.node))
+    return absl::InvalidArgumentError(
+      p.node.empty()
+        ? fmt::format("Pod '{}': spec.nodeName is missing; a pod that is not pending has a node",
+                      p.name)
+        : fmt::format("Pod '{}': spec.nodeName is {}, and there is no such node; add it to the "
+                      "snapshot",
+                      p.name, p.node));
+  if (const auto owner = workloads_.find(p.workload); owner != workloads_.end())
+    p = completed(p, owner->second);
+  else if (p.priority == 0 && p.own_priority)
+    p.priority = *p.own_priority;
+  pods_.push_back(std::move(p));
+  return absl::OkStatus();
+}
+
+std::vector<std::string> snapshot::groups() const {
+  std::set<std::string> names;
+  for (const auto& [name, n] : nodes_)
+    names.insert(n.resource_group);
+  return {names.begin(), names.end()};
+}
+
+resource_group snapshot::settings_of(std::string_view group) const {
+  const auto* known = find(known_.groups, group);
+  return known == nullptr ? resource_group{} : *known;
+}
+
+cluster_view snapshot::view_of(std::string_view group) const {
+  cluster_view view;
+  for (const auto& [name, n] : nodes_)
+    if (n.resource_group == group)
+      view.put_node(n);
+  for (const auto& p : pods_)
+    if (takes_room(p.phase))
+      view.put_pod(p);
+  for (const auto& budget : budgets_)
+    if (budget.resource_group == group)
+      view.put_budget(budget);
+  view.settle();
+  return view;
+}
+
+std::vector<preemptor> snapshot::pending(std::string_view group) const {
+  std::vector<const workload_record*> order;
+  for (const auto& [name, record] : workloads_)
+    if (record.spec.resource_group == group)
+      order.push_back(&record);
+  std::ranges::sort(order, [](const auto* a, const auto* b) { return served_before(*a, *b); });
+  std::vector<preemptor> found;
+  for (const auto* record : order)
+    std::ranges::move(units_of(*record), std::back_inserter(found));
+  // Pods of workloads that are not described belong to the default group.
+  if (group == default_group) {
+    std::set<std::string_view> others;
+    for (const auto& p : pods_)
+      if (p.phase == pod_phase::pending && !workloads_.contains(p.workload))
+        others.insert(p.workload);
+    for (const auto workload : others)
+      std::ranges::move(units_of_pods(workload), std::back_inserter(found));
+    std::ranges::stable_sort(found, std::greater{}, &preemptor::priority);
+  }
+  return found;
+}
+
+absl::StatusOr<std::string> snapshot::group_of(std::string_view workload_or_pod) const {
+  const auto name = workload_named(workload_or_pod);
+  if (const auto record = workloads_.find(name); record != workloads_.end())
+    return record->second.spec.resource_group;
+  if (std::ranges::any_of(pods_, [&](const pod& p) { return p.workload == name; }))
+    return std::string(default_group);
+  std::vector<std::string> names;
+  for (const auto& [known, record] : workloads_)
+    names.push_back(known);
+  return absl::InvalidArgumentError(fmt::format(
+    "--preemptor is {}, and the snapshot has neither a workload nor a pod of that name{}",
+    workload_or_pod,
+    names.empty() ? std::string("; it has no workloads at all")
+                  : fmt::format("; its workloads are {}", fmt::join(names, ", "))));
+}
+
+std::vector<preemptor> snapshot::pending_of(std::string_view workload_or_pod) const {
+  const auto name = workload_named(workload_or_pod);
+  const auto record = workloads_.find(name);
+  return record == workloads_.end() ? units_of_pods(name) : units_of(record->second);
+}
+
+std::string snapshot::workload_named(std::string_view workload_or_pod) const {
+  if (!workloads_.contains(workload_or_pod))
+    for (const auto& p : pods_)
+      if (p.name == workload_or_pod || p.uid == workload_or_pod)
+        return p.workload;
+  return std::string(workload_or_pod);
+}
+
+std::vector<preemptor> snapshot::units_of(const workload_record& record) const {
+  std::set<std::tuple<std::string_view, std::int32_t, std::int32_t>> standing;
+  for (const auto& p : pods_)
+    if (p.workload == record.spec.name && p.phase != pod_phase::pending)
+      standing.insert({p.group, p.replica, p.index});
+  return lacking_units(record, [&](const pod& p) {
+    return standing.contains({p.group, p.replica, p.index});
+  });
+}
+
+std::vector<preemptor> snapshot::units_of_pods(std::string_view workload) const {
+  std::map<std::pair<std::string, std::int32_t>, preemptor> gangs;
+  std::vector<preemptor> units;
+  for (const auto& p : pods_) {
+    if (p.workload != workload || p.phase != pod_phase::pending)
+      continue;
+    const bool gang = p.disruption == disruption_mode::pod_group;
+    auto& unit = gang ? gangs[{p.group, p.replica}] : units.emplace_back();
+    unit.workload = p.workload;
+    unit.priority = p.own_priority.value_or(p.priority);
+    unit.gang = gang;
+    if (unit.groups.empty())
+      unit.groups.emplace_back().name = p.group;
+    unit.groups.front().pods.push_back(p);
+    ++unit.groups.front().needed;
+  }
+  for (auto& [replica, gang] : gangs)
+    units.push_back(std::move(gang));
+  return units;
+}
+
+void carry_out(const plan& made, std::string_view id, const std::vector<pod>& pods,
+               cluster_view& view) {
+  for (const auto& one : made.assignments) {
+    auto held = one.placed;
+    held.placed_by = id;
+    view.put_pod(held);
+  }
+  std::set<std::string_view> going;
+  for (const auto& one : made.victims)
+    for (const auto& p : one.pods)
+      going.insert(p.uid);
+  for (const auto& p : pods)
+    if (going.contains(p.uid)) {
+      auto leaves = p;
+      leaves.evicted_by = id;
+      view.put_pod(leaves);
+    }
+  view.settle();
+}
+
+} // namespace reprieve

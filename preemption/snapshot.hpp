@@ -1,0 +1,68 @@
+#pragma once
+
+#include "preemption/plan.hpp"
+#include "preemption/preemptor.hpp"
+#include "state/catalog.hpp"
+#include "state/object.hpp"
+#include "state/workload_record.hpp"
+
+#include <absl/status/statusor.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace reprieve {
+
+/// A cluster as manifests give it, with pods and where they run: what the engine decides on when
+/// there is no server.
+class snapshot {
+public:
+  /// Checks the objects as admission does, and that each pod's node is there. A pod of a workload
+  /// that is among them takes from it what it does not say itself; others stand for themselves.
+  static absl::StatusOr<snapshot> of(std::vector<object> objects);
+
+  const catalog& known() const {
+    return known_;
+  }
+  const by_name<workload_record>& workloads() const {
+    return workloads_;
+  }
+  const std::vector<pod>& pods() const {
+    return pods_;
+  }
+  const std::vector<placement>& placements() const {
+    return placements_;
+  }
+
+  /// The groups that have nodes, in order of name.
+  std::vector<std::string> groups() const;
+  resource_group settings_of(std::string_view group) const;
+  cluster_view view_of(std::string_view group) const;
+
+  /// What waits for a place in the group, in the order it is served: higher priority, earlier
+  /// submission, name.
+  std::vector<preemptor> pending(std::string_view group) const;
+  /// Likewise of one workload, or of the workload of a pod, whatever its group; that group.
+  absl::StatusOr<std::string> group_of(std::string_view workload_or_pod) const;
+  std::vector<preemptor> pending_of(std::string_view workload_or_pod) const;
+
+private:
+  absl::Status add(pod p);
+  std::string workload_named(std::string_view workload_or_pod) const;
+  std::vector<preemptor> units_of(const workload_record& record) const;
+  std::vector<preemptor> units_of_pods(std::string_view workload) const;
+
+  catalog known_ = initial_catalog();
+  by_name<node> nodes_;
+  by_name<workload_record> workloads_;
+  std::vector<pod> pods_;
+  std::vector<disruption_budget> budgets_;
+  std::vector<placement> placements_;
+};
+
+/// Puts what the plan would do into the view: its placements are held, its victims leave.
+void carry_out(const plan& made, std::string_view id, const std::vector<pod>& pods,
+               cluster_view& view);
+
+} // namespace reprieve

@@ -1,0 +1,347 @@
+#include "tests/support/queue_builder.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace reprieve::tests {
+
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::SizeIs;
+
+std::int64_t allocated(const queue_stage_result& result, std::string_view queue) {
+  return line_of(result, queue, "cpu").allocated;
+}
+
+std::int64_t preempting(const queue_stage_result& result, std::string_view queue) {
+  return line_of(result, queue, "cpu").preempting;
+}
+
+queue_case case_of(const queue_stage_result& result, std::string_view queue) {
+  return line_of(result, queue, "cpu").stands;
+}
+
+/// `a` holds all 9 CPUs, and deserves 3 of them.
+queues one_against_two() {
+  return queues(cpu(9)).queue("a").queue("b").queue("c").allocated("a", cpu(9));
+}
+
+} // namespace
+
+// -- the three cases ------------------------------------------------------------------------------
+
+TEST(queue_stage, surplus_that_nobody_uses_moves_at_once) {
+  const auto result = one_against_two().pods("a", "w", 3, cpu(1)).run();
+
+  EXPECT_EQ(case_of(result, "a"), queue_case::surplus_unused);
+  EXPECT_EQ(allocated(result, "a"), 3000);
+  EXPECT_EQ(allocated(result, "b"), 3000);
+  EXPECT_EQ(allocated(result, "c"), 3000);
+  EXPECT_EQ(preempting(result, "b"), 0);
+  EXPECT_THAT(all_victims(result), IsEmpty());
+}
+
+TEST(queue_stage, what_pods_use_above_deserved_is_preempting_until_they_have_gone) {
+  const auto built = one_against_two().pods("a", "w", 7, cpu(1));
+
+  const auto result = built.run();
+
+  EXPECT_EQ(case_of(result, "a"), queue_case::surplus_used);
+  EXPECT_EQ(allocated(result, "a"), 3000) << "drops at once";
+  EXPECT_EQ(allocated(result, "b"), 1000);
+  EXPECT_EQ(preempting(result, "b"), 2000);
+  EXPECT_EQ(allocated(result, "c"), 1000);
+  EXPECT_EQ(preempting(result, "c"), 2000);
+  EXPECT_THAT(victims_in(result, "a"), SizeIs(4));
+}
+
+TEST(queue_stage, preempting_turns_into_allocated_as_pods_go) {
+  const auto built = one_against_two().pods("a", "w", 9, cpu(1));
+  const auto result = built.run();
+  auto in = with_victims_leaving(built.input(), result);
+  ASSERT_EQ(preempting(result, "b"), 3000);
+
+  in.pods.erase(std::ranges::find_if(in.pods, &queue_pod::leaving));
+  in.pods.erase(std::ranges::find_if(in.pods, &queue_pod::leaving));
+  const auto two_gone = settle_queues(in);
+
+  EXPECT_THAT(two_gone.at("b").allocated, ElementsAre(Pair("cpu", 1000)));
+  EXPECT_THAT(two_gone.at("b").preempting, ElementsAre(Pair("cpu", 2000)));
+  EXPECT_THAT(two_gone.at("c").allocated, ElementsAre(Pair("cpu", 1000)));
+  EXPECT_EQ(two_gone.at("b").deserved, statuses_of(result).at("b").deserved);
+}
+
+TEST(queue_stage, a_queue_with_what_it_deserves_stays_as_it_is) {
+  const auto result = queues(cpu(9))
+                        .queue("a")
+                        .queue("b")
+                        .queue("c")
+                        .allocated("a", cpu(3))
+                        .allocated("b", cpu(6))
+                        .pods("a", "w", 3, cpu(1))
+                        .run();
+
+  EXPECT_EQ(case_of(result, "a"), queue_case::constant);
+  EXPECT_EQ(allocated(result, "a"), 3000);
+  EXPECT_THAT(all_victims(result), IsEmpty());
+}
+
+TEST(queue_stage, several_receivers_share_by_how_much_each_lacks) {
+  const auto result = queues(cpu(12))
+                        .queue("a", weight{1})
+                        .queue("b", weight{1})
+                        .queue("c", weight{2})
+                        .allocated("a", cpu(10))
+                        .allocated("b", cpu(1))
+                        .allocated("c", cpu(1))
+                        .pods("a", "w", 8, cpu(1))
+                        .run();
+
+  // b lacks 2 and c lacks 5 of the 7 that a gives; 2 of these are free.
+  EXPECT_EQ(allocated(result, "b"), 1000 + 571);
+  EXPECT_EQ(preempting(result, "b"), 2000 - 571);
+  EXPECT_EQ(allocated(result, "c"), 1000 + 1429);
+  EXPECT_EQ(preempting(result, "c"), 5000 - 1429);
+}
+
+TEST(queue_stage, of_receivers_that_lack_the_same_the_first_by_name_gets_the_odd_one) {
+  const auto result = queues(amount{"fpga", 4})
+                        .queue("a", weight{0})
+                        .queue("b")
+                        .queue("c")
+                        .allocated("a", amount{"fpga", 4})
+                        .pods("a", "w", 3, amount{"fpga", 1})
+                        .run();
+
+  EXPECT_EQ(line_of(result, "b", "fpga").allocated, 1);
+  EXPECT_EQ(line_of(result, "c", "fpga").allocated, 0);
+  EXPECT_EQ(line_of(result, "c", "fpga").preempting, 2);
+}
+
+TEST(queue_stage, a_queue_may_give_one_resource_and_receive_another) {
+  const auto result = queues(cpu(8), gpu(8))
+                        .queue("a")
+                        .queue("b")
+                        .allocated("a", cpu(8), gpu(0))
+                        .allocated("b", cpu(0), gpu(8))
+                        .run();
+
+  EXPECT_EQ(line_of(result, "a", "cpu").stands, queue_case::surplus_unused);
+  EXPECT_EQ(line_of(result, "a", "gpu").stands, queue_case::lacking);
+  EXPECT_EQ(line_of(result, "a", "gpu").allocated, 4000);
+  EXPECT_EQ(line_of(result, "b", "cpu").allocated, 4000);
+}
+
+TEST(queue_stage, what_is_assigned_to_nobody_is_given_before_anybody_goes) {
+  const auto result = queues(cpu(9))
+                        .queue("a", limited{cpu(3)})
+                        .queue("b")
+                        .allocated("a", cpu(5))
+                        .pods("a", "w", 5, cpu(1))
+                        .pending("b", cpu(4))
+                        .queue("b", limited{cpu(4)})
+                        .run();
+
+  EXPECT_EQ(case_of(result, "a"), queue_case::surplus_used);
+  EXPECT_EQ(allocated(result, "a"), 5000);
+  EXPECT_EQ(allocated(result, "b"), 4000);
+  EXPECT_THAT(all_victims(result), IsEmpty());
+  EXPECT_THAT(line_of(result, "a", "cpu").reason, HasSubstr("nobody lacks"));
+}
+
+TEST(queue_stage, nobody_goes_for_what_nobody_lacks) {
+  const auto result = queues(cpu(9))
+                        .queue("a", limited{cpu(3)})
+                        .allocated("a", cpu(7))
+                        .pods("a", "w", 5, cpu(1))
+                        .run();
+
+  EXPECT_EQ(allocated(result, "a"), 5000) << "what nobody uses of its surplus is given up";
+  EXPECT_EQ(amount_of(result.unassigned, "cpu"), 4000);
+  EXPECT_THAT(all_victims(result), IsEmpty());
+}
+
+TEST(queue_stage, only_as_much_is_taken_from_pods_as_others_lack) {
+  const auto result = queues(cpu(10))
+                        .queue("a", limited{cpu(2)})
+                        .queue("b", limited{cpu(3)})
+                        .queue("c", limited{cpu(3)})
+                        .allocated("a", cpu(4))
+                        .allocated("b", cpu(6))
+                        .pods("a", "w", 4, cpu(1))
+                        .pods("b", "w", 6, cpu(1))
+                        .run();
+
+  // a is 2 above, b is 3 above, and c lacks 3 of these 5.
+  EXPECT_EQ(line_of(result, "a", "cpu").given_used, 1200);
+  EXPECT_EQ(line_of(result, "b", "cpu").given_used, 1800);
+  EXPECT_THAT(victims_in(result, "a"), SizeIs(2));
+  EXPECT_THAT(victims_in(result, "b"), SizeIs(2));
+  EXPECT_EQ(preempting(result, "c"), 3000);
+}
+
+TEST(queue_stage, what_leaves_anyway_is_given_before_what_stays) {
+  const auto result = queues(cpu(10))
+                        .queue("a", limited{cpu(2)})
+                        .queue("b", limited{cpu(2)})
+                        .queue("c", limited{cpu(2)})
+                        .allocated("a", cpu(5))
+                        .allocated("b", cpu(5))
+                        .pods("a", "w", 5, cpu(1))
+                        .pods("b", "stays", 3, cpu(1))
+                        .pods("b", "leaves", 2, cpu(1), chosen_already())
+                        .run();
+
+  EXPECT_EQ(line_of(result, "b", "cpu").given_used, 2000);
+  EXPECT_EQ(line_of(result, "a", "cpu").given_used, 0);
+  EXPECT_THAT(all_victims(result), IsEmpty());
+}
+
+TEST(queue_stage, a_promise_above_what_is_deserved_passes_to_who_lacks) {
+  const auto result = queues(cpu(4))
+                        .queue("a", limited{cpu(1)})
+                        .queue("b", limited{cpu(0)})
+                        .queue("c", limited{cpu(3)})
+                        .allocated("a", cpu(1))
+                        .preempting("b", cpu(3))
+                        .pods("a", "leaves", 3, cpu(1), chosen_already())
+                        .running("a", "stays", cpu(1))
+                        .run();
+
+  EXPECT_EQ(preempting(result, "b"), 0);
+  EXPECT_THAT(line_of(result, "b", "cpu").reason, HasSubstr("waits no more for 3"));
+  EXPECT_EQ(preempting(result, "c"), 3000);
+}
+
+TEST(queue_stage, what_is_assigned_beyond_a_shrunken_capacity_is_taken_back) {
+  const auto built = queues(cpu(6))
+                       .queue("a")
+                       .queue("b")
+                       .allocated("a", cpu(5))
+                       .allocated("b", cpu(5))
+                       .pods("a", "w", 2, cpu(1))
+                       .pods("b", "w", 4, cpu(1));
+
+  const auto result = built.run();
+
+  EXPECT_EQ(allocated(result, "a"), 3000);
+  EXPECT_EQ(allocated(result, "b"), 3000);
+  EXPECT_EQ(amount_of(result.unassigned, "cpu"), 0);
+  EXPECT_THAT(victims_in(result, "b"), SizeIs(1));
+  EXPECT_THAT(victims_in(result, "a"), IsEmpty());
+}
+
+TEST(queue_stage, new_capacity_goes_at_once_to_those_who_lack) {
+  const auto result =
+    queues(cpu(8)).queue("a").queue("b").allocated("a", cpu(3)).allocated("b", cpu(3)).run();
+
+  EXPECT_EQ(allocated(result, "a"), 4000);
+  EXPECT_EQ(allocated(result, "b"), 4000);
+}
+
+// -- preprocess -----------------------------------------------------------------------------------
+
+TEST(queue_stage,
+     a_queue_that_uses_more_than_it_is_allocated_loses_its_own_pods_until_it_does_not) {
+  const auto result = queues(cpu(9))
+                        .queue("a", weight{1})
+                        .queue("b", weight{2})
+                        .allocated("a", cpu(3))
+                        .allocated("b", cpu(6))
+                        .pods("a", "w", 5, cpu(1))
+                        .run();
+
+  EXPECT_EQ(line_of(result, "a", "cpu").overused, 2000);
+  EXPECT_THAT(victims_in(result, "a"), SizeIs(2));
+  EXPECT_EQ(allocated(result, "a"), 3000);
+  EXPECT_EQ(allocated(result, "b"), 6000) << "nothing moves between queues for that";
+}
+
+TEST(queue_stage, overuse_ends_before_anything_is_received) {
+  const auto result = queues(cpu(8))
+                        .queue("a")
+                        .queue("b")
+                        .allocated("a", cpu(2))
+                        .allocated("b", cpu(6))
+                        .pods("a", "w", 3, cpu(1))
+                        .run();
+
+  EXPECT_THAT(victims_in(result, "a"), SizeIs(1));
+  EXPECT_EQ(allocated(result, "a"), 4000);
+}
+
+TEST(queue_stage, those_who_go_for_overuse_count_where_room_is_made_for_others) {
+  // 2 above allocated, then 1 more above deserved: the pod of 3 does for both.
+  const auto result = queues(cpu(6))
+                        .queue("a")
+                        .queue("b")
+                        .allocated("a", cpu(4))
+                        .allocated("b", cpu(2))
+                        .running("a", "first", cpu(2), prio(1))
+                        .running("a", "second", cpu(3), prio(2))
+                        .running("a", "third", cpu(1), prio(3))
+                        .run();
+
+  EXPECT_THAT(victims_in(result, "a"), ElementsAre("second"));
+  ASSERT_THAT(outcome_of(result, "a").reprieved, SizeIs(1));
+  EXPECT_EQ(outcome_of(result, "a").reprieved[0].portion.workload, "first");
+}
+
+TEST(queue_stage, queues_keep_what_runs_in_them_when_their_cluster_begins_to_have_this_stage) {
+  const auto result = queues(cpu(9))
+                        .queue("a", limited{cpu(3)})
+                        .queue("b", limited{cpu(4)})
+                        .pods("a", "w", 5, cpu(1))
+                        .pods("b", "w", 2, cpu(1))
+                        .run();
+
+  EXPECT_THAT(all_victims(result), IsEmpty());
+  EXPECT_EQ(allocated(result, "a"), 5000);
+  EXPECT_EQ(allocated(result, "b"), 4000);
+}
+
+TEST(queue_stage, overuse_of_what_the_queue_waits_for_costs_nobody) {
+  const auto result = queues(cpu(6))
+                        .queue("a")
+                        .queue("b")
+                        .allocated("a", cpu(3))
+                        .allocated("b", cpu(1))
+                        .preempting("b", cpu(2))
+                        .pods("a", "w", 3, cpu(1))
+                        .pods("b", "w", 2, cpu(1))
+                        .run();
+
+  EXPECT_THAT(all_victims(result), IsEmpty());
+  EXPECT_EQ(allocated(result, "b"), 3000);
+}
+
+TEST(queue_stage, room_that_overuse_took_from_another_queue_is_not_allocated_again) {
+  // The 2 CPUs that late is allocated are used by greedy, who deserves 2 more than it has; giver
+  // has to give these.
+  const auto built = queues(cpu(9))
+                       .queue("giver", weight{2})
+                       .queue("greedy", weight{5})
+                       .queue("late", weight{2})
+                       .allocated("giver", cpu(4))
+                       .allocated("greedy", cpu(3))
+                       .allocated("late", cpu(2))
+                       .pods("giver", "w", 4, cpu(1))
+                       .pods("greedy", "w", 5, cpu(1));
+
+  const auto result = built.run();
+  const auto leaving = settle_queues(with_victims_leaving(built.input(), result));
+  const auto gone = settle_queues(with_victims_gone(built.input(), result));
+
+  EXPECT_THAT(victims_in(result, "greedy"), SizeIs(2));
+  EXPECT_THAT(victims_in(result, "giver"), SizeIs(2));
+  EXPECT_EQ(allocated(result, "greedy"), 3000);
+  EXPECT_EQ(preempting(result, "greedy"), 2000);
+  EXPECT_EQ(leaving, statuses_of(result));
+  EXPECT_THAT(gone.at("greedy").allocated, ElementsAre(Pair("cpu", 5000)));
+}
+
+} // namespace reprieve::tests

@@ -1,0 +1,107 @@
+#include "preemption/snapshot.hpp"
+#include "tests/engine/plan_reading.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace reprieve::tests {
+
+using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
+
+namespace {
+
+node a_node(const std::string& name, std::int64_t gpus) {
+  node n;
+  n.name = name;
+  n.resource_group = "default";
+  n.capacity = {{"gpu", gpus * 1000}};
+  return n;
+}
+
+workload a_workload(const std::string& name, std::int32_t priority, std::int32_t count,
+                    std::int64_t gpus) {
+  workload w;
+  w.name = name;
+  w.priority = priority;
+  auto& group = w.groups.emplace_back();
+  group.name = "workers";
+  group.count = count;
+  group.min_count = count;
+  group.disruption = disruption_mode::pod_group;
+  group.pods.requests = {{"gpu", gpus * 1000}};
+  return w;
+}
+
+pod a_pod(const std::string& workload, std::int32_t index, const std::string& on) {
+  pod p;
+  p.name = workload + "-" + std::to_string(index);
+  p.workload = workload;
+  p.group = "workers";
+  p.index = index;
+  p.node = on;
+  p.phase = pod_phase::running;
+  return p;
+}
+
+} // namespace
+
+TEST(snapshot, pods_take_from_their_workload_what_they_do_not_say) {
+  const auto taken = snapshot::of(
+    {a_node("n1", 8), a_workload("old", 3, 2, 4), a_pod("old", 0, "n1"), a_pod("old", 1, "n1")});
+  ASSERT_TRUE(taken.ok()) << taken.status();
+
+  const auto& p = taken->pods().front();
+
+  EXPECT_EQ(p.priority, 3);
+  EXPECT_EQ(p.requests, (resources{{"gpu", 4000}}));
+  EXPECT_EQ(p.disruption, disruption_mode::pod_group);
+  EXPECT_EQ(p.uid, "old-0");
+}
+
+TEST(snapshot, a_workload_without_pods_waits_and_one_with_all_of_them_does_not) {
+  const auto taken = snapshot::of({a_node("n1", 8), a_workload("old", 3, 1, 8),
+                                   a_workload("new", 10, 1, 8), a_pod("old", 0, "n1")});
+  ASSERT_TRUE(taken.ok()) << taken.status();
+
+  const auto waiting = taken->pending("default");
+
+  ASSERT_EQ(waiting.size(), 1U);
+  EXPECT_EQ(waiting.front().workload, "new");
+  const auto made = decide(taken->view_of("default"), waiting.front(), open_settings());
+  EXPECT_THAT(victims_of(made), UnorderedElementsAre("old"));
+}
+
+TEST(snapshot, what_a_plan_does_counts_for_the_next_one) {
+  const auto taken =
+    snapshot::of({a_node("n1", 8), a_workload("old", 3, 1, 8), a_workload("new", 10, 1, 8),
+                  a_workload("next", 9, 1, 8), a_pod("old", 0, "n1")});
+  ASSERT_TRUE(taken.ok()) << taken.status();
+  auto view = taken->view_of("default");
+  const auto waiting = taken->pending("default");
+  ASSERT_EQ(waiting.size(), 2U);
+
+  carry_out(decide(view, waiting[0], open_settings()), "first", taken->pods(), view);
+
+  EXPECT_EQ(decide(view, waiting[1], open_settings()).result, plan::outcome::infeasible)
+    << "the room is promised to one of higher priority";
+}
+
+TEST(snapshot, a_pod_on_a_node_that_is_not_there_is_refused) {
+  const auto taken = snapshot::of({a_node("n1", 8), a_pod("old", 0, "n2")});
+
+  ASSERT_FALSE(taken.ok());
+  EXPECT_THAT(taken.status().message(), HasSubstr("Pod 'old-0': spec.nodeName is n2"));
+}
+
+TEST(snapshot, a_preemptor_that_is_not_in_it_is_named_with_those_that_are) {
+  const auto taken = snapshot::of({a_node("n1", 8), a_workload("old", 3, 1, 8)});
+  ASSERT_TRUE(taken.ok()) << taken.status();
+
+  const auto group = taken->group_of("other");
+
+  ASSERT_FALSE(group.ok());
+  EXPECT_THAT(group.status().message(), HasSubstr("its workloads are old"));
+}
+
+} // namespace reprieve::tests
