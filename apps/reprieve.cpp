@@ -1,6 +1,8 @@
 // The command line: reads manifests, calls the API, prints answers.
 
+#include "apps/cli/bench_decide.hpp"
 #include "apps/cli/commands.hpp"
+#include "apps/cli/decide.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -56,6 +58,35 @@ int main(int argc, char** argv) {
   auto* events = app.add_subcommand("events", "show what happened");
   events->add_flag("-w,--watch", follow, "keep watching");
 
+  cli::decide_request to_decide;
+  auto* decide =
+    app.add_subcommand("decide", "tell what the engine would do on a snapshot, without any server");
+  decide->add_option("-f,--file", to_decide.files, "YAML or JSON file, with pods if there are any")
+    ->required();
+  decide->add_option("--preemptor", to_decide.preemptor,
+                     "the workload or pod that is to be placed");
+  decide->add_flag("--all", to_decide.all, "the whole cycle, for everything that waits");
+  decide
+    ->add_option("--policy", to_decide.policy,
+                 "in place of the resource group's: workload-aware, sessions, lifecycle or queues")
+    ->check(CLI::IsMember({"workload-aware", "sessions", "lifecycle", "queues"}));
+  decide->add_option("--now", to_decide.now, "the time to decide at; the clock's if not given");
+  decide->add_flag("--like-kubernetes", to_decide.like_kubernetes,
+                   "place plainly and score as kube-scheduler does");
+
+  cli::bench_request measured;
+  auto* bench = app.add_subcommand("bench", "measure on a cluster that is made up");
+  bench->require_subcommand(1);
+  auto* bench_decide = bench->add_subcommand("decide", "how long decisions take");
+  bench_decide->add_option("--nodes", measured.nodes)->capture_default_str();
+  bench_decide->add_option("--pods-per-node", measured.pods_per_node)->capture_default_str();
+  bench_decide->add_option("--gang", measured.gang, "pods of each preemptor")
+    ->capture_default_str();
+  bench_decide
+    ->add_option("--groups", measured.groups, "pods of each workload that runs, which goes whole")
+    ->capture_default_str();
+  bench_decide->add_option("--preemptors", measured.preemptors)->capture_default_str();
+
   try {
     app.parse(argc, argv);
     if (*remove && files.empty() && (kind.empty() || names.empty()))
@@ -64,6 +95,10 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? cli::done : cli::bad_input;
   }
 
+  if (*decide)
+    return cli::decide(to_decide, as);
+  if (*bench)
+    return cli::bench_decide(measured, as);
   api_client server{address};
   if (*apply)
     return cli::apply(server, files, dry_run, as);

@@ -104,6 +104,10 @@ std::optional<plan> place_later(const problem& given, const explainer& explain) 
 
 } // namespace
 
+std::string_view policy_name(const preemptor&, const resource_group&) {
+  return "workload-aware";
+}
+
 plan place(const cluster_view& view, const preemptor& who, const plan_settings& settings) {
   const problem given{view, who, settings};
   const explainer explain{given};

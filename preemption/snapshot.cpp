@@ -134,6 +134,15 @@ resource_group snapshot::settings_of(std::string_view group) const {
   return known == nullptr ? resource_group{} : *known;
 }
 
+resources snapshot::capacity_of(std::string_view group) const {
+  resources total;
+  for (const auto& [name, n] : nodes_)
+    if (n.resource_group == group)
+      for (const auto& [resource, amount] : n.capacity)
+        total[resource] += amount;
+  return total;
+}
+
 cluster_view snapshot::view_of(std::string_view group) const {
   cluster_view view;
   for (const auto& [name, n] : nodes_)

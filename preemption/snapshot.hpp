@@ -38,6 +38,7 @@ public:
   /// The groups that have nodes, in order of name.
   std::vector<std::string> groups() const;
   resource_group settings_of(std::string_view group) const;
+  resources capacity_of(std::string_view group) const;
   cluster_view view_of(std::string_view group) const;
 
   /// What waits for a place in the group, in the order it is served: higher priority, earlier

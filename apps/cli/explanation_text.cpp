@@ -53,19 +53,10 @@ std::string domain_line(const domain_outcome& d) {
 
 } // namespace
 
-std::string decision_story(const decision& d) {
-  auto text = fmt::format("Decision {}  [{}]\n", d.id, to_string(d.phase));
-  text += fmt::format("  {}\n", d.why.summary);
+std::string plan_lines(const decision& d) {
+  auto text = fmt::format("  {}\n", d.why.summary);
   text += fmt::format("  for         {}, in resource group {}, policy {}\n", joined(d.workloads),
                       d.resource_group, d.policy);
-  text += fmt::format("  decided     {}", format_time(d.decided));
-  if (d.committed != no_time)
-    text += fmt::format(", committed {}", format_time(d.committed));
-  if (d.ended != no_time)
-    text += fmt::format(", ended {}", format_time(d.ended));
-  text += '\n';
-  if (!d.abort_reason.empty())
-    text += fmt::format("  aborted     {}\n", d.abort_reason);
   if (d.why.threshold)
     text += fmt::format("  threshold   N = {}: nothing above it was touched\n", *d.why.threshold);
   if (!d.victims.empty())
@@ -76,8 +67,6 @@ std::string decision_story(const decision& d) {
                   d.scored.cascades ? "cascades" : "no cascade", d.scored.pods, d.scored.work_lost);
   if (d.why.budget_reached)
     text += "  search      best found so far, budget reached\n";
-  if (const auto& parent = d.trace.traceparent; parent.size() > 35)
-    text += fmt::format("  trace       {}\n", parent.substr(3, 32));
   add_list(text, "placed", d.assignments, [](const assignment& a) {
     return fmt::format("{} on {}", a.placed.name, a.placed.node);
   });
@@ -90,6 +79,21 @@ std::string decision_story(const decision& d) {
   });
   add_list(text, "domains", d.why.domains, domain_line);
   return text;
+}
+
+std::string decision_story(const decision& d) {
+  auto text = fmt::format("Decision {}  [{}]\n", d.id, to_string(d.phase));
+  text += fmt::format("  decided     {}", format_time(d.decided));
+  if (d.committed != no_time)
+    text += fmt::format(", committed {}", format_time(d.committed));
+  if (d.ended != no_time)
+    text += fmt::format(", ended {}", format_time(d.ended));
+  text += '\n';
+  if (!d.abort_reason.empty())
+    text += fmt::format("  aborted     {}\n", d.abort_reason);
+  if (const auto& parent = d.trace.traceparent; parent.size() > 35)
+    text += fmt::format("  trace       {}\n", parent.substr(3, 32));
+  return text + plan_lines(d);
 }
 
 std::string explanation_story(const explanation& e) {

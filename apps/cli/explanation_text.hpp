@@ -6,6 +6,9 @@
 
 namespace reprieve {
 
+/// What a plan says, without what became of it.
+std::string plan_lines(const decision& d);
+
 /// A decision told to a person: what, for whom, at whose cost, and why not otherwise.
 std::string decision_story(const decision& d);
 

@@ -1,0 +1,146 @@
+#include "apps/cli/decide.hpp"
+
+#include "apps/cli/plan_text.hpp"
+#include "preemption/engine.hpp"
+#include "preemption/snapshot.hpp"
+#include "protocol/manifest_reader.hpp"
+#include "state/quantity.hpp"
+#include "state/queue_limits.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace reprieve::cli {
+
+namespace {
+
+int refuse(std::string_view why) {
+  fmt::print(stderr, "reprieve: {}\n", why);
+  return bad_input;
+}
+
+absl::StatusOr<snapshot> read(const std::vector<std::string>& files) {
+  std::vector<object> objects;
+  for (const auto& file : files) {
+    auto found = read_manifest_file(file, {.allow_pods = true});
+    if (!found.ok())
+      return found.status();
+    for (auto& one : *found)
+      objects.push_back(std::move(one.value));
+  }
+  return snapshot::of(std::move(objects));
+}
+
+absl::StatusOr<plan_settings> settings_for(const decide_request& wanted, const snapshot& taken,
+                                           const std::string& group) {
+  plan_settings settings;
+  settings.group = taken.settings_of(group);
+  settings.group.name = group;
+  settings.now = std::chrono::system_clock::now();
+  if (!wanted.now.empty()) {
+    const auto now = parse_time(wanted.now);
+    if (!now.ok())
+      return absl::InvalidArgumentError(
+        fmt::format("--now: {}", std::string(now.status().message())));
+    settings.now = *now;
+  }
+  if (wanted.policy == "workload-aware")
+    settings.group.policy = group_policy::workload_aware;
+  else if (wanted.policy == "sessions")
+    settings.group.policy = group_policy::sessions;
+  if (wanted.like_kubernetes)
+    settings.placing = placing_rule::plain;
+  return settings;
+}
+
+/// Decides on one after the other, each on what those before it leave.
+absl::Status decide_in_turn(const decide_request& wanted, const snapshot& taken,
+                            const std::string& group, const std::vector<preemptor>& waiting,
+                            std::vector<told_plan>& told) {
+  const auto settings = settings_for(wanted, taken, group);
+  if (!settings.ok())
+    return settings.status();
+  auto view = taken.view_of(group);
+  for (const auto& who : waiting) {
+    auto made = reprieve::decide(view, who, *settings);
+    carry_out(made, fmt::format("plan-{}", told.size() + 1), taken.pods(), view);
+    told.push_back({group, std::string(policy_name(who, settings->group)), who, std::move(made)});
+  }
+  return absl::OkStatus();
+}
+
+/// What pods use and ask for, queue by queue.
+queue_stage_result run_queues(const snapshot& taken, const decide_request& wanted) {
+  queue_stage_input in;
+  in.queues = taken.known().queues;
+  by_name<std::string> queue_of;
+  for (const auto& [name, record] : taken.workloads())
+    queue_of[name] = record.spec.queue;
+  in.now = wanted.now.empty() ? std::chrono::system_clock::now()
+                              : parse_time(wanted.now).value_or(no_time);
+  for (const auto& group : taken.groups()) {
+    in.limits[group] = taken.settings_of(group).limits;
+    add_to(in.capacity, taken.capacity_of(group));
+    std::vector<pod> here;
+    for (const auto& p : taken.pods())
+      if (takes_room(p.phase) && taken.group_of(p.workload).value_or("") == group)
+        here.push_back(p);
+    add_pods(in, here, group, queue_of);
+    for (const auto& who : taken.pending(group))
+      for (const auto& wants : who.groups)
+        for (const auto& p : wants.pods)
+          if (const auto queue = queue_of.find(who.workload); queue != queue_of.end())
+            add_to(in.pending[queue->second], p.requests);
+  }
+  return run_queue_stage(in);
+}
+
+} // namespace
+
+int decide(const decide_request& wanted, output as) {
+  const bool queues = wanted.policy == "queues";
+  if (!wanted.all && !queues && wanted.preemptor.empty())
+    return refuse("say for whom with --preemptor NAME, or for everything that waits with --all");
+  const auto taken = read(wanted.files);
+  if (!taken.ok())
+    return refuse(std::string(taken.status().message()));
+
+  std::vector<told_plan> told;
+  if (!wanted.preemptor.empty()) {
+    const auto group = taken->group_of(wanted.preemptor);
+    if (!group.ok())
+      return refuse(std::string(group.status().message()));
+    const auto waiting = taken->pending_of(wanted.preemptor);
+    if (waiting.empty())
+      return refuse(fmt::format("{} lacks no pods in this snapshot; take out those that are to be "
+                                "placed",
+                                wanted.preemptor));
+    if (const auto decided = decide_in_turn(wanted, *taken, *group, waiting, told); !decided.ok())
+      return refuse(std::string(decided.message()));
+  } else if (wanted.all) {
+    for (const auto& group : taken->groups())
+      if (const auto decided = decide_in_turn(wanted, *taken, group, taken->pending(group), told);
+          !decided.ok())
+        return refuse(std::string(decided.message()));
+  }
+
+  std::optional<queue_stage_result> shares;
+  if (queues || wanted.all)
+    shares = run_queues(*taken, wanted);
+  if (as == output::json) {
+    fmt::print("{}", plans_json(told, shares ? &*shares : nullptr));
+  } else {
+    for (const auto& one : told)
+      fmt::print("{}\n", plan_story(one));
+    if (shares)
+      fmt::print("{}", queue_story(*shares));
+  }
+  const auto has_none = [](const told_plan& one) {
+    return one.made.result == plan::outcome::infeasible;
+  };
+  return std::ranges::any_of(told, has_none) ? infeasible : done;
+}
+
+} // namespace reprieve::cli

@@ -1,0 +1,191 @@
+#include "apps/cli/plan_text.hpp"
+
+#include "apps/cli/explanation_text.hpp"
+#include "apps/cli/text_table.hpp"
+#include "preemption/queue_explain.hpp"
+#include "state/quantity.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace reprieve::cli {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+
+std::string_view word_for(plan::outcome result) {
+  switch (result) {
+  case plan::outcome::placed:
+    return "placed";
+  case plan::outcome::waits:
+    return "waits";
+  case plan::outcome::preempts:
+    return "preempts";
+  case plan::outcome::infeasible:
+    break;
+  }
+  return "infeasible";
+}
+
+json json_of(const portion_id& id) {
+  json made{{"workload", id.workload}, {"group", id.group}, {"replica", id.replica}};
+  if (id.index >= 0)
+    made["index"] = id.index;
+  return made;
+}
+
+json json_of(const score& s) {
+  return {{"budgetViolations", s.budget_violations},
+          {"highestVictimPriority", s.highest_victim_priority},
+          {"cascades", s.cascades},
+          {"prioritySum", s.priority_sum},
+          {"pods", s.pods},
+          {"workLostGpuSeconds", s.work_lost},
+          {"earliestStartOfMostImportant", format_time(s.earliest_start_of_most_important)}};
+}
+
+json json_of(const victim& v) {
+  json made{{"portion", json_of(v.portion)},
+            {"priority", v.priority},
+            {"violatesBudget", v.violates_budget},
+            {"workLostGpuSeconds", v.work_lost},
+            {"pods", json::array()},
+            {"reason", v.reason}};
+  for (const auto& p : v.pods)
+    made["pods"].push_back({{"uid", p.uid}, {"node", p.node}});
+  return made;
+}
+
+json json_of(const std::vector<victim>& victims) {
+  auto made = json::array();
+  for (const auto& v : victims)
+    made.push_back(json_of(v));
+  return made;
+}
+
+json json_of(const std::vector<spared>& list) {
+  auto made = json::array();
+  for (const auto& s : list)
+    made.push_back(
+      {{"portion", json_of(s.portion)}, {"priority", s.priority}, {"reason", s.reason}});
+  return made;
+}
+
+json json_of(const domain_outcome& d) {
+  json made{
+    {"domain", d.domain}, {"feasible", d.feasible}, {"chosen", d.chosen}, {"reason", d.reason}};
+  if (!d.short_resource.empty())
+    made["short"] = {{"resource", d.short_resource},
+                     {"by", format_quantity(d.short_by, d.short_resource)}};
+  if (d.threshold)
+    made["threshold"] = *d.threshold;
+  if (d.victims > 0) {
+    made["victims"] = d.victims;
+    made["score"] = json_of(d.scored);
+  }
+  return made;
+}
+
+json json_of(const told_plan& one) {
+  const auto& [group, policy, who, made] = one;
+  json told{{"preemptor", who.workload},
+            {"priority", who.priority},
+            {"resourceGroup", group},
+            {"policy", policy},
+            {"outcome", word_for(made.result)},
+            {"summary", made.why.summary},
+            {"assignments", json::array()},
+            {"victims", json_of(made.victims)},
+            {"reprieved", json_of(made.why.reprieved)},
+            {"passedOver", json_of(made.why.passed_over)},
+            {"domains", json::array()},
+            {"budgetReached", made.why.budget_reached}};
+  for (const auto& a : made.assignments)
+    told["assignments"].push_back(
+      {{"pod", a.placed.name}, {"uid", a.placed.uid}, {"node", a.placed.node}});
+  for (const auto& d : made.why.domains)
+    told["domains"].push_back(json_of(d));
+  if (made.why.threshold)
+    told["threshold"] = *made.why.threshold;
+  if (!made.victims.empty()) {
+    told["budgetViolations"] = made.scored.budget_violations;
+    told["score"] = json_of(made.scored);
+  }
+  return told;
+}
+
+json json_of(const resources& amounts) {
+  auto made = json::object();
+  for (const auto& [name, amount] : amounts)
+    made[name] = format_quantity(amount, name);
+  return made;
+}
+
+json json_of(const queue_outcome& q) {
+  json made{{"queue", q.queue},
+            {"ownPods", q.own_pods},
+            {"deserved", json_of(q.status.deserved)},
+            {"allocated", json_of(q.status.allocated)},
+            {"used", json_of(q.status.used)},
+            {"preempting", json_of(q.status.preempting)},
+            {"cases", json::array()},
+            {"victims", json_of(q.victims)},
+            {"reprieved", json_of(q.reprieved)},
+            {"passedOver", json_of(q.passed_over)}};
+  for (const auto& line : q.lines)
+    made["cases"].push_back(
+      {{"resource", line.resource}, {"case", number_of(line.stands)}, {"reason", line.reason}});
+  return made;
+}
+
+std::string quantities(const resources& amounts) {
+  std::string text;
+  for (const auto& [name, amount] : amounts)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", format_quantity(amount, name), name);
+  return text.empty() ? "-" : text;
+}
+
+} // namespace
+
+std::string plan_story(const told_plan& one) {
+  decision told;
+  told.workloads = {one.who.workload};
+  told.resource_group = one.resource_group;
+  told.policy = one.policy;
+  told.assignments = one.made.assignments;
+  told.victims = one.made.victims;
+  told.why = one.made.why;
+  told.scored = one.made.scored;
+  return fmt::format("{} {}\n{}", one.who.workload, word_for(one.made.result), plan_lines(told));
+}
+
+std::string queue_story(const queue_stage_result& result) {
+  text_table table{{"QUEUE", "DESERVED", "ALLOCATED", "USED", "PREEMPTING"}};
+  std::string reasons;
+  for (const auto& q : result.queues) {
+    table.add({q.own_pods ? q.queue + " (its own pods)" : q.queue, quantities(q.status.deserved),
+               quantities(q.status.allocated), quantities(q.status.used),
+               quantities(q.status.preempting)});
+    for (const auto& line : q.lines)
+      reasons += fmt::format("  {}, {}: {}\n", q.queue, line.resource, line.reason);
+    for (const auto& v : q.victims)
+      reasons += fmt::format("  {}: {} goes: {}\n", q.queue, to_string(v.portion), v.reason);
+  }
+  return table.text() + reasons;
+}
+
+std::string plans_json(const std::vector<told_plan>& plans, const queue_stage_result* queues) {
+  json all{{"plans", json::array()}};
+  for (const auto& one : plans)
+    all["plans"].push_back(json_of(one));
+  if (queues != nullptr) {
+    all["queues"] = json::array();
+    for (const auto& q : queues->queues)
+      all["queues"].push_back(json_of(q));
+    all["unassigned"] = json_of(queues->unassigned);
+  }
+  return all.dump(2) + "\n";
+}
+
+} // namespace reprieve::cli
