@@ -1,6 +1,7 @@
 #include "actors/coordinator.hpp"
 
 #include "preemption/engine.hpp"
+#include "preemption/sessions.hpp"
 #include "state/keys.hpp"
 #include "state/quantity.hpp"
 
@@ -16,6 +17,7 @@ using self_pointer = coordinator_actor::stateful_pointer<coordinator_state>;
 using pending_unit = group_mirror::pending_unit;
 
 /// Long enough for a burst to share a cycle, short enough that nobody waits for it.
+constexpr std::size_t most_domains_told = 1000;
 constexpr std::chrono::milliseconds gathering_time{2};
 constexpr std::chrono::seconds retry_delay{1};
 constexpr std::size_t most_pods_in_a_batch = 512;
@@ -103,6 +105,9 @@ public:
     settings_.now = now_;
     if (const auto* group = find(state_.known->groups, state_.settings.resource_group))
       settings_.group = *group;
+    // What came of each of very many nodes is too much to write down with every decision.
+    if (state_.mirror.view().node_count() > most_domains_told)
+      settings_.explained = detail::chosen;
   }
 
   void run() {
@@ -113,7 +118,8 @@ public:
       if (may_be_tried(unit) && !place_plainly(unit))
         left.push_back(std::move(unit));
     launch_batch();
-    for (const auto& unit : left)
+    keep_to_the_front(left);
+    for (auto& unit : left)
       preempt_for(unit);
     report_usage();
   }
@@ -194,14 +200,41 @@ private:
     launch(self_, std::exchange(batch_, decision_settings{}));
   }
 
-  void preempt_for(const pending_unit& unit) {
+  /// In a group with sessions only the first that waits may preempt (DESIGN 3.6).
+  void keep_to_the_front(std::vector<pending_unit>& left) const {
+    if (settings_.group.policy != group_policy::sessions)
+      return;
+    std::vector<const preemptor*> waiting;
+    for (const auto& unit : left)
+      waiting.push_back(&unit.who);
+    const auto front = front_of_queue(waiting);
+    for (std::size_t i = 0; i < left.size(); ++i)
+      left[i].who.at_front = i == front;
+  }
+
+  /// Remembers since when the node of a pod that is bound to one is reserved for it (DESIGN 3.5).
+  void keep_reservation(const preemptor& who, const plan& made) {
+    const auto& uid = who.groups.front().pods.front().uid;
+    if (made.reserve)
+      state_.reserved[uid] = made.reserve->since;
+    else
+      state_.reserved.erase(uid);
+    if (made.look_again != no_time)
+      try_again_at(made.look_again);
+  }
+
+  void preempt_for(pending_unit& unit) {
+    if (const auto since = state_.reserved.find(unit.who.groups.front().pods.front().uid);
+        since != state_.reserved.end())
+      unit.who.reserved_since = since->second;
     auto made = decide(state_.mirror.view(), unit.who, settings_);
-    if (made.result == plan::outcome::infeasible) {
+    keep_reservation(unit.who, made);
+    if (made.assignments.empty()) {
       waits(unit, made.why.summary);
       return;
     }
     decision_settings settings;
-    begin(settings, "workload-aware");
+    begin(settings, made.policy.empty() ? "placement" : made.policy);
     settings.what.priority = unit.who.priority;
     settings.what.victims = made.victims;
     settings.what.why = made.why;

@@ -81,8 +81,9 @@ struct coordinator_state {
   group_mirror mirror;
   std::map<std::string, in_flight, std::less<>> decisions;
   std::map<std::string, std::string, std::less<>> waiting_because; ///< by workload
-  std::set<std::string> seen_shards; ///< that have sent what they hold
-  time_point next_retry = no_time;   ///< when a cycle is due for work that backs off
+  std::map<std::string, time_point> reserved; ///< by uid: since when its required node is
+  std::set<std::string> seen_shards;          ///< that have sent what they hold
+  time_point next_retry = no_time;            ///< when a cycle is due for work that backs off
   std::uint64_t last_decision = 0;
   std::uint64_t changes = 0;
   bool cycle_due = false;

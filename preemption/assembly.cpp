@@ -58,10 +58,11 @@ plan plan_of(const problem& given, const explainer& explain, const attempt& chos
   made.why.threshold = chosen.threshold;
   made.why.summary = explain.summary_of(chosen);
   const auto used = nodes_of(chosen.found);
-  for (const auto& one : chosen.victims) {
+  for (std::size_t i = 0; i < chosen.victims.size(); ++i) {
+    const auto& one = chosen.victims[i];
     auto told = victim_of(given.view, one);
     if (given.settings.explained != detail::summary)
-      told.reason = explain.why_victim(used, one);
+      told.reason = chosen.reasons.empty() ? explain.why_victim(used, one) : chosen.reasons[i];
     made.victims.push_back(std::move(told));
   }
   if (!made.victims.empty())

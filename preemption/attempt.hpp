@@ -34,6 +34,8 @@ struct attempt {
   seating found;
   std::set<portion_row> kept_for_budgets;
   std::vector<evicted_portion> victims; ///< most important first
+  std::vector<std::string> reasons;     ///< for each of them, where the policy has words of its own
+  std::string why_not;                  ///< likewise, where it is not feasible
   score scored;
 };
 

@@ -20,9 +20,10 @@ void for_each_up_to(const cluster_view& view, node_row n, std::int64_t level, au
 
 } // namespace
 
-candidate_rules::candidate_rules(const problem& given)
-    : view_(given.view), priority_(given.who.priority), settings_(given.settings),
-      looks_closer_(given.settings.group.limits.minimum_runtime > duration{0}
+candidate_rules::candidate_rules(const problem& given, candidate_terms terms)
+    : view_(given.view), priority_(given.who.priority), terms_(terms), settings_(given.settings),
+      looks_closer_(terms.highest < given.who.priority - 1
+                    || given.settings.group.limits.minimum_runtime > duration{0}
                     || given.settings.group.limits.preemptions_per_workload_per_hour) {}
 
 standing candidate_rules::of(portion_row p) const {
@@ -30,11 +31,13 @@ standing candidate_rules::of(portion_row p) const {
   const auto& limits = settings_.group.limits;
   if (card.priority >= priority_)
     return standing::at_or_above;
+  if (card.priority > terms_.highest)
+    return standing::not_preemptible;
   if (card.daemon)
     return standing::daemon;
   if (!card.evictable)
     return standing::protected_member;
-  if (card.opted_out && limits.opt_out_is_veto)
+  if (card.opted_out && limits.opt_out_is_veto && terms_.opt_out_may_veto)
     return standing::opted_out;
   // Who has not started yet has nothing to lose.
   if (card.earliest_start != no_time

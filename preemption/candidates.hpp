@@ -4,6 +4,7 @@
 #include "preemption/problem.hpp"
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -18,12 +19,19 @@ enum class standing : std::uint8_t {
   too_young,        ///< has not run for the minimum runtime
   opted_out,        ///< and the group takes that as a veto
   too_often,        ///< its workload lost enough in the last hour
+  not_preemptible,  ///< above the priority up to which sessions may go
+};
+
+/// What a policy has of its own in who may be a victim.
+struct candidate_terms {
+  std::int32_t highest = std::numeric_limits<std::int32_t>::max(); ///< priority that may go
+  bool opt_out_may_veto = true; ///< false where the policy has a class for it
 };
 
 /// Who may be a victim (DESIGN 3.1 step 3, with the guards of 3.7).
 class candidate_rules {
 public:
-  explicit candidate_rules(const problem& given);
+  explicit candidate_rules(const problem& given, candidate_terms terms = {});
 
   standing of(portion_row p) const;
 
@@ -55,6 +63,7 @@ private:
 
   const cluster_view& view_;
   std::int32_t priority_;
+  candidate_terms terms_;
   const plan_settings& settings_;
   bool looks_closer_; ///< whether a guard may keep anybody
 };

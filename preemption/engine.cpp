@@ -2,7 +2,9 @@
 
 #include "preemption/assembly.hpp"
 #include "preemption/domain_room.hpp"
+#include "preemption/required_node.hpp"
 #include "preemption/search.hpp"
+#include "preemption/sessions.hpp"
 #include "preemption/workload_aware.hpp"
 
 #include <fmt/format.h>
@@ -104,8 +106,10 @@ std::optional<plan> place_later(const problem& given, const explainer& explain) 
 
 } // namespace
 
-std::string_view policy_name(const preemptor&, const resource_group&) {
-  return "workload-aware";
+std::string_view policy_name(const preemptor& who, const resource_group& group) {
+  if (is_bound_to_a_node(who))
+    return "required-node";
+  return group.policy == group_policy::sessions ? "sessions" : "workload-aware";
 }
 
 plan place(const cluster_view& view, const preemptor& who, const plan_settings& settings) {
@@ -130,6 +134,10 @@ plan decide(const cluster_view& view, const preemptor& who, const plan_settings&
   if (!who.may_preempt)
     return infeasible(explain,
                       "does not fit in what is free, and its priority class never preempts");
+  if (is_bound_to_a_node(who))
+    return preempt_on_required_node(given);
+  if (settings.group.policy == group_policy::sessions)
+    return preempt_sessions(given);
   workload_aware rules{given};
   return search_victims(given, rules);
 }

@@ -13,8 +13,9 @@ plan place(const cluster_view& view, const preemptor& who, const plan_settings& 
 /// The policy that decides for the preemptor in the group, as decisions name it.
 std::string_view policy_name(const preemptor& who, const resource_group& group);
 
-/// Places the preemptor, with victims where it can't be had without (DESIGN 3.1). Pure: the same
-/// view, preemptor and settings give the same plan.
+/// Places the preemptor, with victims where it can't be had without: by the rules for a required
+/// node if it is bound to one (DESIGN 3.5), else by the policy of the resource group (DESIGN 3.1,
+/// 3.6). Pure: the same view, preemptor and settings give the same plan.
 plan decide(const cluster_view& view, const preemptor& who, const plan_settings& settings);
 
 } // namespace reprieve

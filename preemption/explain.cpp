@@ -120,6 +120,8 @@ std::string explainer::why_on_no_node() const {
 }
 
 std::string explainer::why_infeasible(const attempt& tried) const {
+  if (!tried.why_not.empty())
+    return tried.why_not;
   if (tried.too_many_victims)
     return fmt::format("needs {} and a decision may have {}",
                        counted(tried.victims.size(), "victim"),
@@ -175,6 +177,9 @@ std::string explainer::why_passed_over(standing s, const portion_card& card) con
                        settings_.group.limits.preemptions_per_workload_per_hour.value_or(0));
   case standing::opted_out:
     return "has opted out of preemption";
+  case standing::not_preemptible:
+    return fmt::format("its priority {} is above {}, up to which sessions may be preempted",
+                       card.priority, settings_.group.preemptible_priority);
   case standing::candidate:
     break;
   }
@@ -223,7 +228,8 @@ void explainer::tell_who_may_not_go(const candidate_rules& rules, const domain& 
                                     reasoning& why) const {
   for (const auto p : one_of_each_portion(view_, where.nodes)) {
     const auto s = rules.of(view_.portion_of(p));
-    if (s == standing::candidate || (s == standing::at_or_above && where.nodes.size() > 1))
+    const bool too_important = s == standing::at_or_above || s == standing::not_preemptible;
+    if (s == standing::candidate || (too_important && where.nodes.size() > 1))
       continue;
     const auto portion = view_.portion_of(p);
     const auto card = view_.card(portion);

@@ -28,6 +28,8 @@ public:
   /// Why a lone pod finds no node at all, told by bounds, without a look at each.
   std::string why_on_no_node() const;
   std::string why_infeasible(const attempt& tried) const;
+  /// Such as `2 gpu` or `1 place for pods`.
+  std::string amount_lacking(const shortage& lacking) const;
   /// What there is too little of: `gpu`, or `places for pods`.
   std::string_view what_is_lacking(resource_column resource) const;
   std::string why_victim(const std::set<node_row>& used, const evicted_portion& one) const;
@@ -42,8 +44,6 @@ public:
   std::string summary_of(const attempt& chosen) const;
 
 private:
-  /// Such as `2 gpu` or `1 place for pods`.
-  std::string amount_lacking(const shortage& lacking) const;
   std::string why_passed_over(standing s, const portion_card& card) const;
   std::string why_reprieved(const attempt& chosen, const std::set<node_row>& used,
                             portion_row p) const;

@@ -6,10 +6,19 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace reprieve {
+
+/// The node that a pod is bound to, and since when the pod waits for room there (DESIGN 3.5).
+struct reservation {
+  std::string node;
+  time_point since = no_time;
+
+  bool operator==(const reservation&) const = default;
+};
 
 /// What the engine says of one preemptor.
 struct plan {
@@ -17,14 +26,18 @@ struct plan {
     placed,    ///< fits in what is free now; nobody goes
     waits,     ///< fits once those have gone who are leaving anyway; nobody new goes
     preempts,  ///< fits once `victims` have gone
+    reserves,  ///< does not fit, and nobody goes for it before `look_again`
     infeasible ///< does not fit even then; `why` says what fell short
   };
 
   outcome result = outcome::infeasible;
+  std::string policy; ///< by which victims were looked for; empty where none were
   std::vector<assignment> assignments;
   std::vector<victim> victims;
   score scored;
   reasoning why;
+  std::optional<reservation> reserve; ///< to be kept until the pod has its room
+  time_point look_again = no_time;    ///< when time alone changes the outcome
 };
 
 /// Where the preemptor is put, as far as the threshold leaves a choice.

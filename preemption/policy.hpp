@@ -38,7 +38,7 @@ public:
   virtual bool node_by_node() const {
     return false;
   }
-  virtual std::optional<score> bound(const node_block&) const {
+  virtual std::optional<score> bound_on(const node_block&) const {
     return std::nullopt;
   }
 

@@ -26,7 +26,9 @@ struct preemptor {
   std::string workload;
   std::int32_t priority = 0; ///< its scheduling priority
   bool may_preempt = true;
-  bool gang = false; ///< false for a lone pod, which tries node by node
+  bool gang = false;    ///< false for a lone pod, which tries node by node
+  bool at_front = true; ///< of the job queue; without it sessions preempt nobody (DESIGN 3.6)
+  time_point reserved_since = no_time; ///< when its required node was reserved (DESIGN 3.5)
   std::vector<wanted_group> groups;
 };
 

@@ -32,6 +32,7 @@ public:
     else
       try_domains();
     auto made = best_ ? plan_of(given_, explain_, *best_) : no_plan();
+    made.policy = policy_.name();
     made.why.budget_reached = budget_reached_;
     if (budget_reached_)
       made.why.summary += best_ ? " (best found so far, budget reached)" : " (budget reached)";
@@ -79,7 +80,7 @@ private:
     const auto& blocks = given_.view.blocks();
     std::vector<prospect<node_block>> found;
     for (std::size_t b = 0; b < blocks.count(); ++b)
-      if (const auto bound = policy_.bound(blocks.at(b)))
+      if (const auto bound = policy_.bound_on(blocks.at(b)))
         found.push_back({&blocks.at(b), *bound});
     put_in_order(found);
     for (const auto& [block, bound] : found) {

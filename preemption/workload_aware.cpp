@@ -6,6 +6,7 @@
 #include "preemption/thrift.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace reprieve {
@@ -33,7 +34,7 @@ std::optional<score> workload_aware::bound(const domain& where) const {
   return given_.who.gang ? best_score() : bound_on_node(given_, where.nodes.front());
 }
 
-std::optional<score> workload_aware::bound(const node_block& block) const {
+std::optional<score> workload_aware::bound_on(const node_block& block) const {
   return bound_on_block(given_, block);
 }
 
@@ -235,10 +236,15 @@ attempt workload_aware::outcome_of(std::span<const portion_row> victims, seating
   for (const auto p : victims)
     room_.vacate(p);
   room_.claim(made.found);
+  // Where groups compete for nodes, one that had to go while seats were looked for may not be in
+  // the way of those that were found.
+  std::vector<portion_row> in_the_way;
+  std::ranges::copy_if(victims, std::back_inserter(in_the_way),
+                       [&](portion_row p) { return !room_.put_back_beside_claims(p); });
   room_.seat_the_rest(made.found);
-  made.victims = cost_of(given_.view, victims, settings.now);
+  made.victims = cost_of(given_.view, in_the_way, settings.now);
   const auto most = settings.group.limits.victims_per_decision;
-  made.too_many_victims = most && std::ssize(victims) > *most;
+  made.too_many_victims = most && std::ssize(in_the_way) > *most;
   made.feasible = !made.too_many_victims;
   const bool cascades =
     settings.placing == placing_rule::cheapest && cascade_.cascades(made.victims, made.found.seats);

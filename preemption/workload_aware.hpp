@@ -32,7 +32,7 @@ public:
   }
   /// A gang has few domains; a lone pod's are bounded.
   std::optional<score> bound(const domain& where) const override;
-  std::optional<score> bound(const node_block& block) const override;
+  std::optional<score> bound_on(const node_block& block) const override;
 
   const candidate_rules& rules() const override {
     return rules_;

@@ -115,6 +115,12 @@ std::string cluster_view::owner(pod_row p) const {
   return name == no_row ? std::string{} : names_.text(name);
 }
 
+bool cluster_view::is_owner(pod_row p) const {
+  // Series have a NUL in them, so a name like the uid was given by those who refer to it.
+  const auto name = names_.find(pod_uid(p));
+  return name != no_row && names_.references(name) > (kind_of(p).owner == name ? 1U : 0U);
+}
+
 // -- portions ------------------------------------------------------------------------------------
 
 portion_row cluster_view::find_portion(const portion_id& id) const {

@@ -184,6 +184,8 @@ public:
   time_point started(pod_row p) const;
   time_point checkpointed(pod_row p) const;
   std::string owner(pod_row p) const;
+  /// Whether another pod names this one as its owner. Costs no look at the others.
+  bool is_owner(pod_row p) const;
   /// The budgets that count this pod, as positions for `budget_at`.
   std::span<const std::uint32_t> budgets_of(pod_row p) const;
 

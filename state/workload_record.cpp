@@ -1,6 +1,9 @@
 #include "state/workload_record.hpp"
 
+#include "state/resume.hpp"
+
 #include <algorithm>
+#include <optional>
 
 namespace reprieve {
 
@@ -42,59 +45,26 @@ slot_record slot_at(const workload_record& record, const pod_slot& slot) {
            : slot_record{slot, 0, slot_state::wanted, {}};
 }
 
-bool resumes(const workload& w, std::int32_t attempts) {
-  if (attempts > w.resume.limit)
-    return false;
-  switch (w.resume.policy) {
-  case resume_policy::always:
-    return true;
-  case resume_policy::never:
-    return false;
-  case resume_policy::by_kind:
-    break;
-  }
-  switch (w.kind) {
-  case workload_kind::batch:
-    return w.checkpoint.supported;
-  case workload_kind::inference:
-    return w.autoscaled;
-  case workload_kind::interactive:
-    return false;
-  case workload_kind::daemon:
-  case workload_kind::deployment:
-    return true;
-  }
-  return false;
-}
-
-duration resume_delay(const resume_settings& settings, std::int32_t attempts) {
-  constexpr duration longest = std::chrono::hours{1};
-  auto delay = settings.backoff;
-  for (std::int32_t i = 1; i < attempts && delay < longest; ++i)
-    delay *= 2;
-  return std::min(delay, std::max(longest, settings.backoff));
-}
-
 void evict(workload_record& record, std::span<const portion_id> portions, std::string_view decision,
            time_point now) {
-  bool counted = false;
+  std::optional<resumption> then; // decided with the first slot that goes
   for (const auto& portion : portions)
     for_slots(record, portion, [&](const pod_slot& at) {
       auto& slot = slot_in(record, at);
       if (slot.decision == decision || slot.state != slot_state::wanted)
         return;
-      if (!counted) {
+      if (!then) {
         ++record.status.attempts;
-        counted = true;
+        then = resume(record.spec, record.status, now);
       }
       slot.decision = decision;
-      if (resumes(record.spec, record.status.attempts))
+      if (then->comes_back)
         ++slot.incarnation;
       else
         slot.state = slot_state::stopped;
     });
-  if (counted)
-    record.status.resume_after = now + resume_delay(record.spec.resume, record.status.attempts);
+  if (then && then->comes_back)
+    record.status.resume_after = then->not_before;
 }
 
 void reprieve_portions(workload_record& record, std::span<const portion_id> portions,

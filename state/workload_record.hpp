@@ -42,14 +42,8 @@ struct workload_record {
 /// The slot's record, or what it stands for where there is none.
 slot_record slot_at(const workload_record& record, const pod_slot& slot);
 
-/// Whether preempted pods of the workload come back by its policy (DESIGN 3.6).
-bool resumes(const workload& w, std::int32_t attempts);
-
-/// How long a workload that was preempted `attempts` times waits before it is tried again.
-duration resume_delay(const resume_settings& settings, std::int32_t attempts);
-
 /// Records that the decision takes these portions of the workload: their pods come back in new
-/// incarnations, or not at all. Doing it again changes nothing.
+/// incarnations, or not at all, as `resume` says. Doing it again changes nothing.
 void evict(workload_record& record, std::span<const portion_id> portions, std::string_view decision,
            time_point now);
 

@@ -22,6 +22,8 @@ std::string_view word_for(plan::outcome result) {
     return "waits";
   case plan::outcome::preempts:
     return "preempts";
+  case plan::outcome::reserves:
+    return "reserves";
   case plan::outcome::infeasible:
     break;
   }
@@ -106,6 +108,10 @@ json json_of(const told_plan& one) {
       {{"pod", a.placed.name}, {"uid", a.placed.uid}, {"node", a.placed.node}});
   for (const auto& d : made.why.domains)
     told["domains"].push_back(json_of(d));
+  if (made.reserve)
+    told["reservation"] = {{"node", made.reserve->node}, {"since", format_time(made.reserve->since)}};
+  if (made.look_again != no_time)
+    told["lookAgain"] = format_time(made.look_again);
   if (made.why.threshold)
     told["threshold"] = *made.why.threshold;
   if (!made.victims.empty()) {

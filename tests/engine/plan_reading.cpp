@@ -13,6 +13,12 @@ plan_settings open_settings() {
   return settings;
 }
 
+plan_settings session_settings() {
+  auto settings = open_settings();
+  settings.group.policy = group_policy::sessions;
+  return settings;
+}
+
 std::multiset<std::string> victims_of(const plan& made) {
   std::multiset<std::string> workloads;
   for (const auto& one : made.victims)

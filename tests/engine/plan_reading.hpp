@@ -14,6 +14,9 @@ namespace reprieve::tests {
 /// Settings with which nothing is limited; `now` is an hour after what runs was started.
 plan_settings open_settings();
 
+/// Likewise, in a resource group of sessions.
+plan_settings session_settings();
+
 /// The workloads that victims belong to, each as often as it has victims.
 std::multiset<std::string> victims_of(const plan& made);
 

@@ -30,56 +30,6 @@ workload_record gang() {
 
 const std::array whole{portion_id{"train", "workers", 0, -1}};
 
-struct resume_case {
-  workload_kind kind;
-  bool autoscaled;
-  bool checkpoints;
-  resume_policy policy;
-  bool comes_back;
-};
-
-class resuming : public testing::TestWithParam<resume_case> {};
-
-TEST_P(resuming, goes_by_kind_unless_asked) {
-  const auto& with = GetParam();
-  workload w;
-  w.kind = with.kind;
-  w.autoscaled = with.autoscaled;
-  w.checkpoint.supported = with.checkpoints;
-  w.resume.policy = with.policy;
-  EXPECT_EQ(resumes(w, 1), with.comes_back);
-}
-
-INSTANTIATE_TEST_SUITE_P(
-  kinds, resuming,
-  testing::Values(
-    resume_case{workload_kind::batch, false, true, resume_policy::by_kind, true},
-    resume_case{workload_kind::batch, false, false, resume_policy::by_kind, false},
-    resume_case{workload_kind::batch, false, false, resume_policy::always, true},
-    resume_case{workload_kind::batch, false, true, resume_policy::never, false},
-    resume_case{workload_kind::interactive, false, true, resume_policy::by_kind, false},
-    resume_case{workload_kind::interactive, false, false, resume_policy::always, true},
-    resume_case{workload_kind::inference, false, false, resume_policy::by_kind, false},
-    resume_case{workload_kind::inference, true, false, resume_policy::by_kind, true},
-    resume_case{workload_kind::deployment, false, false, resume_policy::by_kind, true},
-    resume_case{workload_kind::daemon, false, false, resume_policy::by_kind, true}));
-
-TEST(workload_record, stops_coming_back_past_its_limit) {
-  workload w;
-  w.resume.policy = resume_policy::always;
-  w.resume.limit = 2;
-  EXPECT_TRUE(resumes(w, 2));
-  EXPECT_FALSE(resumes(w, 3));
-}
-
-TEST(workload_record, waits_longer_after_each_preemption_up_to_an_hour) {
-  resume_settings settings;
-  settings.backoff = std::chrono::seconds{10};
-  EXPECT_EQ(resume_delay(settings, 1), std::chrono::seconds{10});
-  EXPECT_EQ(resume_delay(settings, 3), std::chrono::seconds{40});
-  EXPECT_EQ(resume_delay(settings, 30), std::chrono::hours{1});
-}
-
 TEST(workload_record, evicted_pods_come_back_in_a_new_incarnation) {
   auto record = gang();
   evict(record, whole, "d1", now);

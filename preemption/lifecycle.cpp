@@ -1,0 +1,282 @@
+#include "preemption/lifecycle.hpp"
+
+#include "preemption/lifecycle_explain.hpp"
+#include "preemption/lifecycle_match.hpp"
+#include "preemption/node_filter.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <tuple>
+#include <utility>
+
+namespace reprieve {
+
+namespace {
+
+/// Highest priority first, then the one that has waited longest.
+bool goes_first(const lifecycle_deployment& a, const lifecycle_deployment& b) {
+  const auto rank = [](const lifecycle_deployment& d) {
+    const auto submitted = d.submitted == no_time ? time_point::max() : d.submitted;
+    return std::tuple(-std::int64_t{d.priority}, submitted, std::string_view(d.name));
+  };
+  return rank(a) < rank(b);
+}
+
+/// One of its pods, as the part of the engine that knows nodes asks for it.
+preemptor one_pod_of(const lifecycle_deployment& who) {
+  pod wanted;
+  wanted.requests = who.pods.requests;
+  preemptor made;
+  made.workload = who.name;
+  made.priority = who.priority;
+  made.groups.push_back({.name = "",
+                         .pods = {std::move(wanted)},
+                         .needed = 1,
+                         .node_selector = who.pods.node_selector,
+                         .tolerations = who.pods.tolerations,
+                         .topology_keys = {},
+                         .required_node = ""});
+  return made;
+}
+
+class lifecycle_phase {
+public:
+  lifecycle_phase(const cluster_view& view, const lifecycle_input& given)
+      : view_(view), given_(given), stock_(view, given), explain_(stock_, given),
+        preempted_before_(given.before.preempted.begin(), given.before.preempted.end()) {
+    for (const auto& one : given.before.nominations)
+      nominations_[one.deployment].push_back(&one);
+  }
+
+  lifecycle_plan run() && {
+    std::vector<const lifecycle_deployment*> turns;
+    for (const auto& one : given_.deployments)
+      turns.push_back(&one);
+    std::ranges::sort(turns, [](const auto* a, const auto* b) { return goes_first(*a, *b); });
+    for (const auto* who : turns) {
+      turns_over_.insert(who->name);
+      if (who->lacking > 0)
+        take_turn(*who);
+    }
+    finish();
+    return std::move(plan_);
+  }
+
+private:
+  void take_turn(const lifecycle_deployment& who) {
+    if (auto reason = why_no_turn(who); !reason.empty()) {
+      plan_.unmatched.push_back({who.name, who.lacking, std::move(reason)});
+      return;
+    }
+    const auto wanted = one_pod_of(who);
+    const auto asked = demand_of(view_, wanted);
+    if (!asked.unknown_resource.empty()) {
+      plan_.unmatched.push_back(
+        {who.name, who.lacking, fmt::format("no node has any {}", asked.unknown_resource)});
+      return;
+    }
+    const auto nodes = nodes_for(who, node_filter{view_, asked});
+    find_matches({who, asked.groups.front().request}, nodes);
+  }
+
+  /// Whoever was preempted gets nothing: its pods have to go first, or nothing would change in its
+  /// clusters and it might find what was taken from it elsewhere (seed 000, decision 3).
+  std::string why_no_turn(const lifecycle_deployment& who) const {
+    if (!who.may_preempt)
+      return "its priority class never preempts";
+    if (const auto taken = preempted_.find(who.name); taken != preempted_.end())
+      return "gets nothing until its pod has gone that makes room for " + taken->second;
+    if (preempted_before_.contains(who.name) && stock_.victims().is_going(who.name))
+      return "gets nothing while pods of it go that it lost to others before";
+    return {};
+  }
+
+  std::vector<node_row> nodes_for(const lifecycle_deployment& who,
+                                  const node_filter& filter) const {
+    std::vector<node_row> nodes;
+    for (node_row n = 0; n < view_.node_rows(); ++n)
+      if (view_.present(n) && who.scores.contains(view_.node_at(n).resource_group)
+          && filter.suits(0, n))
+        nodes.push_back(n);
+    return nodes;
+  }
+
+  /// First where it was matched before, as long as nobody new has to go for that (DESIGN 3.2).
+  void find_matches(const lifecycle_demand& asked, const std::vector<node_row>& nodes) {
+    const auto& who = asked.who;
+    std::set<node_row> used;
+    std::int32_t found = 0;
+    const auto keep = [&](const node_match& match) {
+      record(match, asked, found++);
+      used.insert(match.node);
+    };
+    for (const auto* one : nominations_[who.name])
+      if (found < who.lacking)
+        if (const auto again = match_as_before(*one, asked, nodes))
+          keep(*again);
+    if (found < who.lacking) {
+      node_search search{stock_, asked, nodes};
+      while (found < who.lacking) {
+        const auto best = search.next();
+        if (!best)
+          break;
+        keep(*best);
+      }
+    }
+
+    if (found < who.lacking)
+      plan_.unmatched.push_back({who.name, who.lacking - found, why_unmatched(asked, nodes)});
+    if (given_.explain)
+      tell_who_stays(who, nodes, used, found < who.lacking);
+  }
+
+  std::optional<node_match> match_as_before(const lifecycle_nomination& one,
+                                            const lifecycle_demand& asked,
+                                            const std::vector<node_row>& nodes) const {
+    const auto n = view_.find_node(one.node);
+    if (!std::ranges::binary_search(nodes, n))
+      return std::nullopt;
+    std::vector<pod_row> victims;
+    for (const auto& uid : one.victims)
+      victims.push_back(view_.find_pod(uid));
+    return match_again(stock_, asked, n, victims);
+  }
+
+  void record(const node_match& best, const lifecycle_demand& asked, std::int32_t replica) {
+    stock_.settle(best, asked);
+    const auto& who = asked.who;
+    auto& match = plan_.matches.emplace_back();
+    match.deployment = who.name;
+    match.replica = replica;
+    match.cluster = view_.node_at(best.node).resource_group;
+    match.node = view_.node_name(best.node);
+    for (const auto& one : best.victims) {
+      const auto& owner = stock_.victims().owner(stock_.victims().share_of(one.entry).owner);
+      match.victims.push_back({view_.pod_uid(one.pod), owner.name, one.stage, one.priority,
+                               given_.explain ? explain_.why_victim(one, who) : ""});
+      act_on(one);
+      if (loses(owner))
+        preempted_.try_emplace(owner.name, who.name);
+    }
+    auto& nominated = plan_.memory.nominations.emplace_back();
+    nominated.deployment = who.name;
+    nominated.node = match.node;
+    for (const auto& one : match.victims)
+      nominated.victims.push_back(one.uid);
+  }
+
+  /// A deployment that had its turn, such as the preemptor itself, does not lose what leaves it
+  /// anyway: it must not have to wait because a less important one waits for its pods. If it lost
+  /// some before, it stays so, even where its priority rose by the loss.
+  bool loses(const lifecycle_owner& owner) const {
+    if (owner.given == nullptr && !owner.placed)
+      return false; // not a deployment
+    return !turns_over_.contains(owner.name) || preempted_before_.contains(owner.name);
+  }
+
+  /// What is done now about a matched pod; scale-downs are counted by placement.
+  void act_on(const lifecycle_candidate& one) {
+    if (one.stage == victim_stage::committed)
+      return;
+    const auto over =
+      one.stage == victim_stage::terminating ? stock_.victims().grace_over(one.pod) : no_time;
+    if (over != no_time && over <= given_.now) {
+      plan_.force_deletes.push_back(view_.pod_uid(one.pod));
+      return;
+    }
+    plan_.awaited.push_back({view_.pod_uid(one.pod),
+                             std::string(view_.node_name(view_.node_of(one.pod))), one.stage,
+                             over});
+    if (over != no_time && (plan_.look_again == no_time || over < plan_.look_again))
+      plan_.look_again = over;
+  }
+
+  std::string why_unmatched(const lifecycle_demand& asked,
+                            const std::vector<node_row>& nodes) const {
+    if (nodes.empty())
+      return "no node in its clusters suits it";
+    return given_.explain ? explain_.why_no_room(asked, nodes)
+                          : "no node has room even once all have gone who may";
+  }
+
+  void tell_who_stays(const lifecycle_deployment& who, const std::vector<node_row>& nodes,
+                      const std::set<node_row>& used, bool all) {
+    std::vector<node_row> matched{used.begin(), used.end()};
+    std::vector<node_row> others;
+    if (all)
+      std::ranges::set_difference(nodes, matched, std::back_inserter(others));
+    auto told = explain_.who_stays(who, matched);
+    auto refused = explain_.who_may_not_go(who, others);
+    std::ranges::move(refused, std::back_inserter(told));
+    std::ranges::sort(told, {}, &passed_over_pod::uid);
+    std::ranges::move(told, std::back_inserter(plan_.passed_over));
+  }
+
+  void finish() {
+    for (const auto& share : stock_.victims().shares())
+      if (share.scaled_down > 0)
+        plan_.scale_downs.push_back({share.given->name, share.given->deployment,
+                                     share.given->cluster, share.given->committed,
+                                     share.left.committed});
+    std::ranges::sort(plan_.scale_downs, {},
+                      [](const scale_down& s) { return std::tie(s.deployment, s.cluster); });
+    std::ranges::sort(plan_.force_deletes);
+    std::ranges::sort(plan_.awaited, {}, &awaited_pod::uid);
+    for (const auto& [name, by] : preempted_)
+      plan_.memory.preempted.push_back(name);
+  }
+
+  const cluster_view& view_;
+  const lifecycle_input& given_;
+  lifecycle_stock stock_;
+  lifecycle_explainer explain_;
+  std::map<std::string_view, std::vector<const lifecycle_nomination*>>
+    nominations_; ///< of the cycle before
+  std::set<std::string, std::less<>> preempted_before_;
+  std::set<std::string, std::less<>> turns_over_;
+  std::map<std::string, std::string, std::less<>> preempted_; ///< to whom
+  lifecycle_plan plan_;
+};
+
+} // namespace
+
+std::string_view to_string(victim_stage stage) {
+  switch (stage) {
+  case victim_stage::force_deleting:
+    return "force-deleting";
+  case victim_stage::terminating:
+    return "terminating";
+  case victim_stage::surplus:
+    return "surplus";
+  case victim_stage::committed:
+    break;
+  }
+  return "committed";
+}
+
+lifecycle_pod lifecycle_pod_of(const pod& p) {
+  lifecycle_pod made{p.uid, p.name, no_time};
+  if (p.stop_told == no_time)
+    return made;
+  // Whatever does not fit a time point lasts for ever.
+  const wide_int over = wide_int{p.stop_told.time_since_epoch().count()} + p.checkpoint_time.count()
+                        + p.grace_period.count();
+  made.grace_over = over > time_point::max().time_since_epoch().count()
+                      ? time_point::max()
+                      : time_point{duration{static_cast<duration::rep>(over)}};
+  return made;
+}
+
+lifecycle_plan preempt_by_lifecycle(const cluster_view& view, const lifecycle_input& given) {
+  const bool anybody_lacks = std::ranges::any_of(
+    given.deployments, [](const lifecycle_deployment& one) { return one.lacking > 0; });
+  return anybody_lacks ? lifecycle_phase{view, given}.run() : lifecycle_plan{};
+}
+
+} // namespace reprieve

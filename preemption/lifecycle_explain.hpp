@@ -1,0 +1,39 @@
+#pragma once
+
+#include "preemption/lifecycle_match.hpp"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace reprieve {
+
+/// Turns what the lifecycle phase found into sentences for users.
+class lifecycle_explainer {
+public:
+  lifecycle_explainer(const lifecycle_stock& stock, const lifecycle_input& given)
+      : stock_(stock), victims_(stock.victims()), view_(stock.view()), now_(given.now) {}
+
+  std::string why_victim(const lifecycle_candidate& one, const lifecycle_deployment& who) const;
+
+  /// Why a pod finds no room on any of these nodes, which suit it.
+  std::string why_no_room(const lifecycle_demand& asked, std::span<const node_row> nodes) const;
+
+  /// Who stays on the nodes that the preemptor was matched to, but for its own victims.
+  std::vector<passed_over_pod> who_stays(const lifecycle_deployment& who,
+                                         std::span<const node_row> nodes) const;
+  /// Who may not go on any of these nodes, but for those who are too important: they are too many
+  /// to name.
+  std::vector<passed_over_pod> who_may_not_go(const lifecycle_deployment& who,
+                                              std::span<const node_row> nodes) const;
+
+private:
+  std::string why_passed_over(const lifecycle_passed& one, const lifecycle_deployment& who) const;
+
+  const lifecycle_stock& stock_;
+  const lifecycle_victims& victims_;
+  const cluster_view& view_;
+  time_point now_;
+};
+
+} // namespace reprieve

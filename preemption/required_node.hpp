@@ -1,0 +1,76 @@
+#pragma once
+
+#include "preemption/bounds.hpp"
+#include "preemption/cascade.hpp"
+#include "preemption/explain.hpp"
+#include "preemption/policy.hpp"
+#include "preemption/seating.hpp"
+#include "preemption/victim_strategies.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace reprieve {
+
+/// Whether the preemptor is one pod that only one node will do for, such as that of a DaemonSet.
+/// A gang that names a node is not: whom to take for it is not told by the size of one pod.
+bool is_bound_to_a_node(const preemptor& who);
+
+/// Reserves the node of a pod that is bound to it and does not fit, and looks for victims there
+/// once the reservation is old enough (DESIGN 3.5).
+plan preempt_on_required_node(const problem& given);
+
+/// The required-node policy (seed 003): on one node, class by class, by the strategies that the
+/// resource group names.
+class required_node final : public policy {
+public:
+  explicit required_node(const problem& given);
+
+  std::string_view name() const override {
+    return "required-node";
+  }
+
+  domain_set domains() const override;
+  attempt try_domain(const domain& where) override;
+
+  /// There is one domain, and it is always looked at.
+  std::optional<score> bound(const domain&) const override {
+    return best_score();
+  }
+
+  const candidate_rules& rules() const override {
+    return rules_;
+  }
+
+private:
+  /// Who may go, and for what.
+  struct choice {
+    wanted_room wanted;
+    std::vector<possible_victim> victims;
+  };
+
+  selection select(victim_strategy by, const choice& from) const;
+  /// `max_victims`, and less where a guard says so.
+  std::int64_t most_victims() const;
+  void evict(const domain& where, const choice& from, victim_strategy by, const selection& chosen,
+             attempt& made);
+  /// What the node lacks with everybody gone who may go.
+  shortage shortage_on(const domain& where);
+
+  std::string why_picked(victim_strategy by, const possible_victim& one,
+                         const wanted_room& wanted) const;
+  std::string why_failed(victim_strategy by, const selection& failed, const choice& from,
+                         const std::optional<shortage>& lacking) const;
+
+  const problem& given_;
+  const required_node_settings& settings_;
+  explainer explain_;
+  candidate_rules rules_;
+  cascade_check cascade_;
+  domain_room room_;
+};
+
+} // namespace reprieve

@@ -1,0 +1,185 @@
+#include "preemption/sessions.hpp"
+
+#include "preemption/required_node.hpp"
+#include "preemption/search.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace reprieve {
+
+namespace {
+
+std::vector<wide_int> needed_in_all(const problem& given) {
+  std::vector<wide_int> total(given.view.width());
+  for (const auto& group : given.asked.groups)
+    for (std::size_t c = 0; c < total.size(); ++c)
+      total[c] += static_cast<wide_int>(group.request[c]) * static_cast<wide_int>(group.needed);
+  return total;
+}
+
+} // namespace
+
+std::optional<std::size_t> front_of_queue(std::span<const preemptor* const> waiting) {
+  const auto front = std::ranges::find_if_not(
+    waiting, [](const preemptor* who) { return is_bound_to_a_node(*who); });
+  if (front == waiting.end())
+    return std::nullopt;
+  return static_cast<std::size_t>(front - waiting.begin());
+}
+
+plan preempt_sessions(const problem& given) {
+  sessions rules{given};
+  if (given.who.at_front)
+    return search_victims(given, rules);
+  plan none;
+  none.policy = rules.name();
+  none.why.summary = fmt::format("{} does not fit in what is free, and is not at the front of the "
+                                 "job queue, from where alone sessions preempt",
+                                 explainer{given}.preemptor_name());
+  return none;
+}
+
+sessions::sessions(const problem& given)
+    : given_(given), rules_(given, {.highest = given.settings.group.preemptible_priority}),
+      cascade_(given), room_(given), asked_in_all_(needed_in_all(given)) {}
+
+domain_set sessions::domains() const {
+  return domain_set::for_gang(given_);
+}
+
+attempt sessions::try_domain(const domain& where) {
+  attempt made{given_.asked};
+  room_.start(where.nodes, domain_room::basis::promised);
+  rules_.keep_who_may_not_go(room_, where.nodes);
+  room_.open(std::int64_t{given_.who.priority} - 1);
+  const bool fits = room_.fits();
+  const auto line = line_of(where);
+  if (!fits) {
+    made.lacking = shortage_of(given_, room_);
+    return made;
+  }
+  const auto gone = std::span{line}.first(enough_of(line));
+  room_.open(nobody_goes);
+  for (const auto& one : gone)
+    room_.vacate(one.portion);
+  room_.seat(made.found);
+  room_.claim(made.found);
+  room_.seat_the_rest(made.found);
+  evict(gone, made);
+  return made;
+}
+
+/// Where seats are counted, one by one; else by binary search: of several templates that compete it
+/// is a number that is enough while one session less is not, as far as seating them can tell.
+std::size_t sessions::enough_of(std::span<const session> line) {
+  const auto fits_without = [&](std::size_t count) {
+    room_.open(nobody_goes);
+    for (const auto& one : line.first(count))
+      room_.vacate(one.portion);
+    return room_.fits();
+  };
+  if (room_.counts_seats()) {
+    room_.open(nobody_goes);
+    std::size_t count = 0;
+    while (count < line.size() && !room_.fits())
+      room_.vacate(line[count++].portion);
+    return count;
+  }
+  std::size_t too_few = 0;
+  std::size_t enough = line.size();
+  while (enough - too_few > 1) {
+    const auto middle = too_few + (enough - too_few) / 2;
+    (fits_without(middle) ? enough : too_few) = middle;
+  }
+  return enough;
+}
+
+std::vector<sessions::session> sessions::line_of(const domain& where) {
+  const auto& view = given_.view;
+  std::vector<session> line;
+  for (const auto portion : of_use_in(where)) {
+    const auto card = view.card(portion);
+    const auto start = card.earliest_start == no_time ? time_point::max() : card.earliest_start;
+    line.push_back({portion, card.priority, start, view.id_of(portion)});
+  }
+  const bool oldest = given_.settings.group.order == preemption_order::oldest;
+  std::ranges::sort(line, [&](const session& a, const session& b) {
+    if (a.priority != b.priority)
+      return a.priority < b.priority;
+    if (a.start != b.start)
+      return oldest ? a.start < b.start : a.start > b.start;
+    return a.id < b.id;
+  });
+  return line;
+}
+
+std::vector<portion_row> sessions::of_use_in(const domain& where) {
+  const auto& view = given_.view;
+  std::vector<portion_row> found;
+  for (std::size_t i = 0; i < where.nodes.size(); ++i)
+    if (takes_a_pod(i))
+      for (const auto p : view.pods_on(where.nodes[i]))
+        if (frees_what_is_short(p) && rules_.may_go(view.portion_of(p)))
+          found.push_back(view.portion_of(p));
+  // Once each; the order is made later.
+  std::ranges::sort(found);
+  found.erase(std::ranges::unique(found).begin(), found.end());
+  return found;
+}
+
+bool sessions::takes_a_pod(std::size_t position) const {
+  const auto& groups = given_.asked.groups;
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    if (given_.filter.suits(g, room_.node(position))
+        && covers(room_.room(position), groups[g].request))
+      return true;
+  return false;
+}
+
+bool sessions::frees_what_is_short(pod_row p) const {
+  const auto room = given_.view.promised(given_.view.node_of(p));
+  const auto held = given_.view.requests(p);
+  for (std::size_t c = 0; c < held.size(); ++c)
+    if (held[c] > 0 && asked_in_all_[c] > room[c])
+      return true;
+  return false;
+}
+
+void sessions::evict(std::span<const session> gone, attempt& made) {
+  const auto& view = given_.view;
+  const auto& settings = given_.settings;
+  std::vector<std::pair<portion_row, std::size_t>> turns;
+  for (const auto& one : gone)
+    turns.emplace_back(one.portion, turns.size() + 1);
+  std::ranges::sort(
+    turns, [&](const auto& a, const auto& b) { return view.more_important(a.first, b.first); });
+  std::vector<portion_row> victims;
+  for (const auto& [portion, turn] : turns)
+    victims.push_back(portion);
+
+  made.victims = cost_of(view, victims, settings.now);
+  for (std::size_t i = 0; i < turns.size(); ++i)
+    made.reasons.push_back(why_goes(made.victims[i], turns[i].second, turns.size()));
+  if (!gone.empty())
+    made.threshold = gone.back().priority;
+  const auto most = settings.group.limits.victims_per_decision;
+  made.too_many_victims = most && std::ssize(gone) > *most;
+  made.feasible = !made.too_many_victims;
+  made.scored =
+    score_of(view, made.victims, cascade_.cascades(made.victims, made.found.seats), settings.now);
+}
+
+std::string sessions::why_goes(const evicted_portion& one, std::size_t turn, std::size_t of) const {
+  const auto& group = given_.settings.group;
+  return fmt::format("number {} of {} that go, lowest priority first, then {}; its priority {} is "
+                     "below {} and not above {}, up to which sessions may be preempted{}",
+                     turn, of, group.order == preemption_order::oldest ? "oldest" : "newest",
+                     given_.view.card(one.portion).priority, given_.who.priority,
+                     group.preemptible_priority,
+                     one.pods_over_budget > 0 ? "; this exceeds a disruption budget" : "");
+}
+
+} // namespace reprieve

@@ -1,0 +1,79 @@
+#pragma once
+
+#include "preemption/bounds.hpp"
+#include "preemption/cascade.hpp"
+#include "preemption/explain.hpp"
+#include "preemption/policy.hpp"
+#include "preemption/seating.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace reprieve {
+
+/// The one that may trigger preemption among those that wait, given in the order they are served
+/// (`served_before`): the first that is a session (DESIGN 3.6). Pods bound to a node have a policy
+/// of their own and stand in nobody's way; one that must not preempt keeps its place at the front.
+std::optional<std::size_t> front_of_queue(std::span<const preemptor* const> waiting);
+
+/// Looks for sessions to preempt if the preemptor is at the front of the job queue.
+plan preempt_sessions(const problem& given);
+
+/// The sessions policy (seed 004): running sessions up to a priority go one by one, in a fixed
+/// order, until there is a place for the pending one.
+class sessions final : public policy {
+public:
+  explicit sessions(const problem& given);
+
+  std::string_view name() const override {
+    return "sessions";
+  }
+
+  /// The whole resource group, or the domains of the preemptor's topology keys.
+  domain_set domains() const override;
+  attempt try_domain(const domain& where) override;
+
+  /// Domains are few, so each is looked at.
+  std::optional<score> bound(const domain&) const override {
+    return best_score();
+  }
+
+  const candidate_rules& rules() const override {
+    return rules_;
+  }
+
+private:
+  /// A running session, in the line of those that go.
+  struct session {
+    portion_row portion = no_row;
+    std::int32_t priority = 0;
+    time_point start = no_time; ///< in the end of time where it has not started yet
+    portion_id id;
+  };
+
+  /// Who may go from the domain, the first to go first.
+  std::vector<session> line_of(const domain& where);
+  /// Those among them whose going is of any use: on some node that would take a pod of the
+  /// preemptor with all of them gone, they hold something that can be short there. `room_` has them
+  /// gone.
+  std::vector<portion_row> of_use_in(const domain& where);
+  bool takes_a_pod(std::size_t position) const;
+  bool frees_what_is_short(pod_row p) const;
+  /// How many of the line have to go, from its front; with all of them gone there is room.
+  std::size_t enough_of(std::span<const session> line);
+  void evict(std::span<const session> gone, attempt& made);
+  std::string why_goes(const evicted_portion& one, std::size_t turn, std::size_t of) const;
+
+  const problem& given_;
+  candidate_rules rules_;
+  cascade_check cascade_;
+  domain_room room_;
+  std::vector<wide_int> asked_in_all_; ///< by all pods that are needed, by column
+};
+
+} // namespace reprieve
