@@ -107,7 +107,7 @@ public:
       settings_.group = *group;
     // What came of each of very many nodes is too much to write down with every decision.
     if (state_.mirror.view().node_count() > most_domains_told)
-      settings_.explained = detail::chosen;
+      settings_.explained = depth::chosen;
   }
 
   void run() {

@@ -61,7 +61,7 @@ plan plan_of(const problem& given, const explainer& explain, const attempt& chos
   for (std::size_t i = 0; i < chosen.victims.size(); ++i) {
     const auto& one = chosen.victims[i];
     auto told = victim_of(given.view, one);
-    if (given.settings.explained != detail::summary)
+    if (given.settings.explained != depth::summary)
       told.reason = chosen.reasons.empty() ? explain.why_victim(used, one) : chosen.reasons[i];
     made.victims.push_back(std::move(told));
   }

@@ -47,7 +47,7 @@ enum class placing_rule {
 };
 
 /// How much of the reasoning a plan carries.
-enum class detail {
+enum class depth {
   summary, ///< a sentence
   chosen,  ///< why each victim goes and others on the same nodes stay; domains where they are few
   all      ///< and what came of every domain
@@ -60,7 +60,7 @@ struct plan_settings {
   /// How many preemptions each workload had in the last hour, where there were any.
   std::map<std::string, std::int32_t, std::less<>> preempted_lately;
   placing_rule placing = placing_rule::cheapest;
-  detail explained = detail::all;
+  depth explained = depth::all;
 };
 
 } // namespace reprieve

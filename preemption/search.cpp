@@ -42,7 +42,7 @@ public:
 
 private:
   bool tells_all() const {
-    return given_.settings.explained == detail::all;
+    return given_.settings.explained == depth::all;
   }
 
   /// The most promising first; by name where they are equal.
@@ -72,7 +72,7 @@ private:
     for (const auto& [where, bound] : found)
       if (can_win(bound, where->name))
         consider(*where);
-      else if (given_.settings.explained != detail::summary)
+      else if (given_.settings.explained != depth::summary)
         pass_by(where->name, bound);
   }
 
@@ -149,7 +149,7 @@ private:
       ++short_of_[made.lacking->resource];
     if (!made.feasible)
       last_failure_ = explain_.why_infeasible(made);
-    if (tells_all() || (!policy_.node_by_node() && given_.settings.explained == detail::chosen))
+    if (tells_all() || (!policy_.node_by_node() && given_.settings.explained == depth::chosen))
       record(where, made);
     if (made.feasible && wins(where.name, made)) {
       best_ = std::move(made);
@@ -200,7 +200,7 @@ private:
   }
 
   void tell(reasoning& why) {
-    if (given_.settings.explained == detail::summary)
+    if (given_.settings.explained == depth::summary)
       return;
     if (best_)
       explain_.tell_who_stays(policy_.rules(), *best_, why);

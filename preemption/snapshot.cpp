@@ -144,15 +144,23 @@ resources snapshot::capacity_of(std::string_view group) const {
 }
 
 cluster_view snapshot::view_of(std::string_view group) const {
+  return view_where([&](const std::string& name) { return name == group; });
+}
+
+cluster_view snapshot::whole_view() const {
+  return view_where([](const std::string&) { return true; });
+}
+
+cluster_view snapshot::view_where(const std::function<bool(const std::string&)>& takes) const {
   cluster_view view;
   for (const auto& [name, n] : nodes_)
-    if (n.resource_group == group)
+    if (takes(n.resource_group))
       view.put_node(n);
   for (const auto& p : pods_)
     if (takes_room(p.phase))
       view.put_pod(p);
   for (const auto& budget : budgets_)
-    if (budget.resource_group == group)
+    if (takes(budget.resource_group))
       view.put_budget(budget);
   view.settle();
   return view;

@@ -8,6 +8,7 @@
 
 #include <absl/status/statusor.h>
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,8 @@ public:
   resource_group settings_of(std::string_view group) const;
   resources capacity_of(std::string_view group) const;
   cluster_view view_of(std::string_view group) const;
+  /// All groups together.
+  cluster_view whole_view() const;
 
   /// What waits for a place in the group, in the order it is served: higher priority, earlier
   /// submission, name.
@@ -50,6 +53,7 @@ public:
 
 private:
   absl::Status add(pod p);
+  cluster_view view_where(const std::function<bool(const std::string&)>& takes) const;
   std::string workload_named(std::string_view workload_or_pod) const;
   std::vector<preemptor> units_of(const workload_record& record) const;
   std::vector<preemptor> units_of_pods(std::string_view workload) const;

@@ -41,7 +41,7 @@ int bench_decide(const bench_request& wanted, output as) {
   plan_settings settings;
   settings.group.name = "default";
   settings.now = synthetic_cluster::now;
-  settings.explained = detail::chosen;
+  settings.explained = depth::chosen;
 
   std::vector<double> times;
   std::size_t preempting = 0;

@@ -97,6 +97,38 @@ queue_stage_result run_queues(const snapshot& taken, const decide_request& wante
   return run_queue_stage(in);
 }
 
+/// The lifecycle phase for every deployment that lacks replicas (DESIGN 3.3).
+lifecycle_plan run_lifecycle(const snapshot& taken, const decide_request& wanted, time_point now) {
+  lifecycle_input in;
+  in.now = now;
+  in.placements = taken.placements();
+  for (const auto& p : taken.pods())
+    in.pods.push_back(lifecycle_pod_of(p));
+  for (const auto& group : taken.groups()) {
+    in.clusters.push_back(taken.settings_of(group));
+    in.clusters.back().name = group;
+  }
+  for (const auto& [name, record] : taken.workloads()) {
+    if (record.spec.kind != workload_kind::deployment
+        || (!wanted.preemptor.empty() && name != wanted.preemptor))
+      continue;
+    lifecycle_deployment one;
+    one.name = name;
+    one.priority = record.status.resolved.priority;
+    one.may_preempt = record.status.resolved.may_preempt;
+    one.submitted = record.status.submitted;
+    one.pods = record.spec.groups.front().pods;
+    for (const auto& who : taken.pending_of(name))
+      for (const auto& group : who.groups)
+        one.lacking += static_cast<std::int32_t>(group.pods.size());
+    for (const auto& share : taken.placements())
+      if (share.deployment == name)
+        one.scores[share.cluster] = share.score;
+    in.deployments.push_back(std::move(one));
+  }
+  return preempt_by_lifecycle(taken.whole_view(), in);
+}
+
 } // namespace
 
 int decide(const decide_request& wanted, output as) {
@@ -106,6 +138,15 @@ int decide(const decide_request& wanted, output as) {
   const auto taken = read(wanted.files);
   if (!taken.ok())
     return refuse(std::string(taken.status().message()));
+
+  if (wanted.policy == "lifecycle") {
+    const auto settings = settings_for(wanted, *taken, std::string(default_group));
+    if (!settings.ok())
+      return refuse(std::string(settings.status().message()));
+    const auto made = run_lifecycle(*taken, wanted, settings->now);
+    fmt::print("{}", as == output::json ? lifecycle_json(made) : lifecycle_story(made));
+    return made.unmatched.empty() ? done : infeasible;
+  }
 
   std::vector<told_plan> told;
   if (!wanted.preemptor.empty()) {

@@ -109,7 +109,8 @@ json json_of(const told_plan& one) {
   for (const auto& d : made.why.domains)
     told["domains"].push_back(json_of(d));
   if (made.reserve)
-    told["reservation"] = {{"node", made.reserve->node}, {"since", format_time(made.reserve->since)}};
+    told["reservation"] = {{"node", made.reserve->node},
+                           {"since", format_time(made.reserve->since)}};
   if (made.look_again != no_time)
     told["lookAgain"] = format_time(made.look_again);
   if (made.why.threshold)
@@ -191,6 +192,61 @@ std::string plans_json(const std::vector<told_plan>& plans, const queue_stage_re
       all["queues"].push_back(json_of(q));
     all["unassigned"] = json_of(queues->unassigned);
   }
+  return all.dump(2) + "\n";
+}
+
+std::string lifecycle_story(const lifecycle_plan& made) {
+  std::string text;
+  for (const auto& m : made.matches) {
+    text += fmt::format("{} gets replica {} on {} of {}{}\n", m.deployment, m.replica, m.node,
+                        m.cluster, m.victims.empty() ? ", which is free" : " from:");
+    for (const auto& v : m.victims)
+      text += fmt::format("  {} of {}, {}, priority {}: {}\n", v.uid, v.deployment,
+                          to_string(v.stage), v.priority, v.reason);
+  }
+  for (const auto& s : made.scale_downs)
+    text += fmt::format("scale {} of {} in {} down from {} to {}\n", s.placement, s.deployment,
+                        s.cluster, s.from, s.to);
+  for (const auto& uid : made.force_deletes)
+    text += fmt::format("force-delete {}\n", uid);
+  for (const auto& p : made.awaited)
+    text += fmt::format("wait for {} on {}, {}\n", p.uid, p.node, to_string(p.stage));
+  for (const auto& u : made.unmatched)
+    text += fmt::format("nothing for {} pods of {}: {}\n", u.pods, u.deployment, u.reason);
+  return text.empty() ? "nobody lacks a replica\n" : text;
+}
+
+std::string lifecycle_json(const lifecycle_plan& made) {
+  json all{{"matches", json::array()},           {"scaleDowns", json::array()},
+           {"forceDeletes", made.force_deletes}, {"awaited", json::array()},
+           {"unmatched", json::array()},         {"passedOver", json::array()}};
+  for (const auto& m : made.matches) {
+    json told{{"deployment", m.deployment},
+              {"replica", m.replica},
+              {"cluster", m.cluster},
+              {"node", m.node},
+              {"victims", json::array()}};
+    for (const auto& v : m.victims)
+      told["victims"].push_back({{"uid", v.uid},
+                                 {"deployment", v.deployment},
+                                 {"stage", to_string(v.stage)},
+                                 {"priority", v.priority},
+                                 {"reason", v.reason}});
+    all["matches"].push_back(std::move(told));
+  }
+  for (const auto& s : made.scale_downs)
+    all["scaleDowns"].push_back({{"placement", s.placement},
+                                 {"deployment", s.deployment},
+                                 {"cluster", s.cluster},
+                                 {"from", s.from},
+                                 {"to", s.to}});
+  for (const auto& p : made.awaited)
+    all["awaited"].push_back({{"uid", p.uid}, {"node", p.node}, {"stage", to_string(p.stage)}});
+  for (const auto& u : made.unmatched)
+    all["unmatched"].push_back(
+      {{"deployment", u.deployment}, {"pods", u.pods}, {"reason", u.reason}});
+  for (const auto& p : made.passed_over)
+    all["passedOver"].push_back({{"preemptor", p.preemptor}, {"uid", p.uid}, {"reason", p.reason}});
   return all.dump(2) + "\n";
 }
 

@@ -88,7 +88,7 @@ TEST(explain, only_the_summary_is_told_where_no_explanation_is_asked_for) {
   auto told = decide(view, lone("new", prio(10), gpu(4)), settings);
   for (auto& one : told.victims)
     one.reason.clear();
-  settings.explained = detail::summary;
+  settings.explained = depth::summary;
 
   const auto made = decide(view, lone("new", prio(10), gpu(4)), settings);
 

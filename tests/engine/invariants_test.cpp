@@ -303,7 +303,7 @@ TEST(invariants, a_gang_with_a_topology_key_sits_in_one_domain) {
 TEST(invariants, asking_for_no_explanation_changes_no_decision) {
   for_random_cases({}, draw_anyone, [](const cluster& in, const preemptor& who) {
     auto silent = open_settings();
-    silent.explained = detail::summary;
+    silent.explained = depth::summary;
 
     auto made = decide(in.view(), who, open_settings());
     const auto again = decide(in.view(), who, silent);

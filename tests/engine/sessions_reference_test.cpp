@@ -159,7 +159,7 @@ TEST(sessions_reference, neither_the_order_things_became_known_in_nor_explaining
     auto made = decide(in.view(), who, settings);
     RC_ASSERT(same(made, decide(view_of(nodes, pods, in.all_budgets()), who, settings)));
 
-    settings.explained = detail::summary;
+    settings.explained = depth::summary;
     const auto silent = decide(in.view(), who, settings);
     RC_ASSERT(made.why.summary == silent.why.summary);
     made.why = silent.why;
