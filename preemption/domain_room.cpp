@@ -1,11 +1,21 @@
 #include "preemption/domain_room.hpp"
 
+#include "preemption/seat_search.hpp"
+
 #include <algorithm>
 #include <limits>
 #include <numeric>
 #include <utility>
 
 namespace reprieve {
+
+namespace {
+
+/// Where groups compete for so few nodes, seats are searched for, this far.
+constexpr std::size_t most_nodes_for_search = 64;
+constexpr std::size_t search_steps = 500;
+
+} // namespace
 
 domain_room::domain_room(const problem& given)
     : given_(given), view_(given.view), width_(given.view.width()),
@@ -183,9 +193,13 @@ bool domain_room::seat(seating& found) const {
     return true;
   if (!competing_)
     return false;
-  return try_order(listed_, node_order::tightest_first)
-         || try_order(hardest_first_, node_order::tightest_first)
-         || try_order(hardest_first_, node_order::by_name);
+  if (try_order(listed_, node_order::tightest_first)
+      || try_order(hardest_first_, node_order::tightest_first)
+      || try_order(hardest_first_, node_order::by_name))
+    return true;
+  if (nodes_.size() > most_nodes_for_search)
+    return false;
+  return seat_search{given_, nodes_, hardest_first_, rooms_, search_steps}.run(found);
 }
 
 bool domain_room::seat_as_listed(seating& found) const {

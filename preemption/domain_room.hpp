@@ -16,7 +16,7 @@ namespace reprieve {
 ///
 /// Where no node suits two of the preemptor's groups, the seats of every node are counted as its
 /// room changes, so that `fits` is a comparison. Groups that compete for nodes are seated anew each
-/// time, in several orders.
+/// time, in several orders, and on few nodes by a search.
 class domain_room {
 public:
   enum class basis {

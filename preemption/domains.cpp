@@ -47,26 +47,38 @@ domain_set domain_set::single_nodes(const problem& given) {
 
 domain_set domain_set::for_gang(const problem& given) {
   const auto& view = given.view;
+  const bool budgets = view.budget_rows() > 0;
   std::vector<node_row> suitable;
+  std::vector<node_row> others;
   for (std::size_t b = 0; b < view.blocks().count(); ++b)
     for (const auto n : view.blocks().at(b).nodes)
       if (given.filter.suits_any_group(n))
         suitable.push_back(n);
-  return among(given, suitable);
+      else if (budgets)
+        others.push_back(n);
+  return among(given, suitable, others);
 }
 
-domain_set domain_set::among(const problem& given, std::span<const node_row> nodes) {
-  const auto keys = topology_keys_of(given.who);
+domain_set domain_set::among(const problem& given, std::span<const node_row> nodes,
+                             std::span<const node_row> others) {
   domain_set set;
-  if (keys.empty() && !nodes.empty())
-    set.named_[given.settings.group.name].assign(nodes.begin(), nodes.end());
-  if (!keys.empty())
+  set.add(given, nodes, &members::nodes);
+  set.add(given, others, &members::others);
+  for (const auto& [name, found] : set.named_)
+    if (!found.nodes.empty())
+      set.domains_.push_back({name, found.nodes, found.others});
+  return set;
+}
+
+void domain_set::add(const problem& given, std::span<const node_row> nodes,
+                     std::vector<node_row> members::*as) {
+  const auto keys = topology_keys_of(given.who);
+  if (keys.empty())
+    (named_[given.settings.group.name].*as).assign(nodes.begin(), nodes.end());
+  else
     for (const auto n : nodes)
       if (auto name = domain_of(given.view.node_at(n), keys))
-        set.named_[*std::move(name)].push_back(n);
-  for (const auto& [name, members] : set.named_)
-    set.domains_.push_back({name, members});
-  return set;
+        (named_[*std::move(name)].*as).push_back(n);
 }
 
 } // namespace reprieve

@@ -14,6 +14,8 @@ namespace reprieve {
 struct domain {
   std::string_view name;
   std::span<const node_row> nodes; ///< that suit one of its groups, in order of name
+  /// That suit none, where budgets count on pods there (DESIGN 3.1 step 6); a gang's only.
+  std::span<const node_row> others = {};
 };
 
 /// The domains a preemptor tries (DESIGN 3.1 step 2), disjoint.
@@ -26,8 +28,9 @@ public:
   /// in order of name. A node without one of the keys is in no domain.
   static domain_set for_gang(const problem& given);
 
-  /// Likewise of these nodes, which are suitable and in order of name.
-  static domain_set among(const problem& given, std::span<const node_row> nodes);
+  /// Likewise of these nodes, which are suitable and in order of name, and others, which are not.
+  static domain_set among(const problem& given, std::span<const node_row> nodes,
+                          std::span<const node_row> others = {});
 
   domain_set(const domain_set&) = delete;
   domain_set(domain_set&&) = default;
@@ -39,11 +42,19 @@ public:
   }
 
 private:
+  struct members {
+    std::vector<node_row> nodes;
+    std::vector<node_row> others;
+  };
+
   domain_set() = default;
+  /// Puts the nodes into the domains that they belong to.
+  void add(const problem& given, std::span<const node_row> nodes,
+           std::vector<node_row> members::*as);
 
   std::vector<domain> domains_;
   std::vector<node_row> single_nodes_;
-  std::map<std::string, std::vector<node_row>> named_;
+  std::map<std::string, members> named_;
 };
 
 /// Every topology key of the preemptor's groups, outermost first.

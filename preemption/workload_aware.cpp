@@ -51,9 +51,9 @@ attempt workload_aware::try_domain(const domain& where) {
     return none;
   }
   threshold_.reset();
-  auto best = try_plainly(spent);
+  auto best = try_plainly(where, spent);
   if (given_.settings.placing == placing_rule::cheapest)
-    try_thriftily(best, spent);
+    try_thriftily(where, best, spent);
   if (!best) {
     best.emplace(given_.asked);
     best->feasible = false;
@@ -62,14 +62,16 @@ attempt workload_aware::try_domain(const domain& where) {
   return *std::move(best);
 }
 
-std::optional<attempt> workload_aware::try_plainly(effort& spent) {
+std::optional<attempt> workload_aware::try_plainly(const domain& where, effort& spent) {
   seating found{given_.asked};
   room_.open(highest_level());
   if (!room_.seat_as_listed(found))
     return std::nullopt;
   const auto kept_before = room_.kept();
   room_.claim(found);
-  const auto kept = respect_budgets([&](portion_row p) { return room_.put_back_beside_claims(p); });
+  const auto counted = counted_by_budgets(where);
+  const auto kept =
+    respect_budgets(counted, [&](portion_row p) { return room_.put_back_beside_claims(p); });
   const auto seats_at = [&](std::int64_t level) {
     room_.open(level);
     return room_.seat_as_listed(found);
@@ -93,6 +95,8 @@ std::optional<attempt> workload_aware::try_plainly(effort& spent) {
   room_.forget_kept(kept_before);
   auto made = outcome_of(victims, std::move(found));
   made.kept_for_budgets = kept;
+  if (given_.settings.placing == placing_rule::plain)
+    count_as_if_all_went(made, counted);
   if (!victims.empty())
     made.threshold = made.scored.highest_victim_priority;
   std::optional<attempt> best;
@@ -100,18 +104,38 @@ std::optional<attempt> workload_aware::try_plainly(effort& spent) {
   return best;
 }
 
-void workload_aware::try_thriftily(std::optional<attempt>& best, effort& spent) {
+void workload_aware::try_thriftily(const domain& where, std::optional<attempt>& best,
+                                   effort& spent) {
   const bool budgets = given_.view.budget_rows() > 0;
   const bool one_node = room_.size() == 1;
   room_.open(highest_level());
   const auto kept_before = room_.kept();
-  const auto kept = respect_budgets([&](portion_row p) {
-    room_.occupy(p);
-    if (room_.fits())
-      return true;
-    room_.vacate(p);
-    return false;
-  });
+  const auto kept =
+    respect_budgets(counted_by_budgets({where.name, where.nodes}), [&](portion_row p) {
+      room_.occupy(p);
+      if (room_.fits())
+        return true;
+      room_.vacate(p);
+      return false;
+    });
+  const auto threshold = try_keeping(kept, best, spent);
+  room_.forget_kept(kept_before);
+  // In the end few of the candidates go, and budgets may hold although nobody was kept for them.
+  if (!kept.empty() && !one_node && !spent.exhausted())
+    try_keeping({}, best, spent);
+
+  // Sparing a budget may be worth a more important victim, so then everybody is a candidate.
+  const auto level = budgets ? highest_level() : threshold;
+  if (one_node || pods_up_to(level) <= 8 * most_for_exact)
+    if (const auto candidates = rules_.candidates_on(room_.nodes(), level);
+        one_node || candidates.size() <= most_for_exact)
+      try_everything(candidates, level, one_node ? exact_steps_on_a_node : exact_steps, best,
+                     spent);
+}
+
+std::int64_t workload_aware::try_keeping(const std::set<portion_row>& kept,
+                                         std::optional<attempt>& best, effort& spent) {
+  const bool one_node = room_.size() == 1;
   const auto threshold = lowest_level([&] { return room_.fits(); });
   const auto add = [&](std::span<const portion_row> victims) {
     auto made = outcome_of(victims);
@@ -128,15 +152,7 @@ void workload_aware::try_thriftily(std::optional<attempt>& best, effort& spent) 
   }
   if (room_.counts_seats() && !one_node && !spent.exhausted())
     add(buy_cheapest_seats(given_, rules_, kept, room_, threshold, spent));
-  room_.forget_kept(kept_before);
-
-  // Sparing a budget may be worth a more important victim, so then everybody is a candidate.
-  const auto level = budgets ? highest_level() : threshold;
-  if (one_node || pods_up_to(level) <= 8 * most_for_exact)
-    if (const auto candidates = rules_.candidates_on(room_.nodes(), level);
-        one_node || candidates.size() <= most_for_exact)
-      try_everything(candidates, level, one_node ? exact_steps_on_a_node : exact_steps, best,
-                     spent);
+  return threshold;
 }
 
 void workload_aware::try_everything(std::span<const portion_row> candidates, std::int64_t level,
@@ -160,12 +176,29 @@ void workload_aware::try_everything(std::span<const portion_row> candidates, std
   });
 }
 
-template <class Stays>
-std::set<portion_row> workload_aware::respect_budgets(Stays stays) {
-  std::set<portion_row> kept;
+std::vector<portion_row> workload_aware::counted_by_budgets(const domain& where) const {
   if (given_.view.budget_rows() == 0)
-    return kept;
-  const auto candidates = rules_.candidates_with_budgets_on(room_.nodes());
+    return {};
+  std::vector<node_row> nodes{where.nodes.begin(), where.nodes.end()};
+  nodes.insert(nodes.end(), where.others.begin(), where.others.end());
+  return rules_.candidates_with_budgets_on(nodes);
+}
+
+void workload_aware::count_as_if_all_went(attempt& made,
+                                          std::span<const portion_row> candidates) const {
+  const auto over_budget = pods_over_budget(given_.view, candidates);
+  for (auto& one : made.victims) {
+    const auto at = std::ranges::find(candidates, one.portion) - candidates.begin();
+    one.pods_over_budget =
+      at == std::ssize(candidates) ? 0 : over_budget[static_cast<std::size_t>(at)];
+  }
+  made.scored = score_of(given_.view, made.victims, made.scored.cascades, given_.settings.now);
+}
+
+template <class Stays>
+std::set<portion_row> workload_aware::respect_budgets(std::span<const portion_row> candidates,
+                                                      Stays stays) {
+  std::set<portion_row> kept;
   const auto over_budget = pods_over_budget(given_.view, candidates);
   for (std::size_t i = 0; i < candidates.size(); ++i)
     if (over_budget[i] > 0 && stays(candidates[i]))

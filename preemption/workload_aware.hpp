@@ -42,15 +42,22 @@ private:
   std::int64_t highest_level() const {
     return std::int64_t{given_.who.priority} - 1;
   }
-  std::optional<attempt> try_plainly(effort& spent);
-  void try_thriftily(std::optional<attempt>& best, effort& spent);
+  std::optional<attempt> try_plainly(const domain& where, effort& spent);
+  void try_thriftily(const domain& where, std::optional<attempt>& best, effort& spent);
+  /// With these kept, by a rule of thumb or two. Returns the threshold.
+  std::int64_t try_keeping(const std::set<portion_row>& kept, std::optional<attempt>& best,
+                           effort& spent);
   void try_everything(std::span<const portion_row> candidates, std::int64_t level,
                       std::size_t most_steps, std::optional<attempt>& best, effort& spent);
 
-  /// Portions whose going breaks a budget stay where `stays` says that the preemptor fits anyway
-  /// (DESIGN 3.1 step 6). They are kept in the room.
+  /// The candidates of the domain that budgets may count on, most important first.
+  std::vector<portion_row> counted_by_budgets(const domain& where) const;
+  /// Candidates whose going breaks a budget, when all of them go, stay where `stays` says that the
+  /// preemptor fits anyway (DESIGN 3.1 step 6). They are kept in the room.
   template <class Stays>
-  std::set<portion_row> respect_budgets(Stays stays);
+  std::set<portion_row> respect_budgets(std::span<const portion_row> candidates, Stays stays);
+  /// The plain way to count what goes beyond budgets: as if all candidates went.
+  void count_as_if_all_went(attempt& made, std::span<const portion_row> candidates) const;
   /// The priorities in the domain that may go, lowest first.
   std::vector<std::int64_t> levels() const;
   /// The lowest level for which `fits` holds once the room is opened to it (DESIGN 3.1 step 7).

@@ -136,4 +136,25 @@ TEST(budgets, keep_a_gang_off_nodes_it_does_not_need) {
   EXPECT_THAT(victims_of(made), UnorderedElementsAre("a", "b"));
 }
 
+TEST(budgets, in_the_plain_setting_are_counted_as_if_all_candidates_went) {
+  // `big`, on a node that is too small for the gang, comes first and would use up the budget.
+  const auto view = cluster()
+                      .node("n1", gpu(4))
+                      .running("big", prio(5), gpu(4), label{"app", "x"})
+                      .node("n2", gpu(8))
+                      .running("low", prio(1), gpu(8), label{"app", "x"})
+                      .budget("x", {"app", "x"}, 1)
+                      .view();
+  const auto who = gang("new", prio(10), members(1, gpu(8)));
+  auto plainly = open_settings();
+  plainly.placing = placing_rule::plain;
+
+  const auto made = decide(view, who, open_settings());
+  const auto plain = decide(view, who, plainly);
+
+  EXPECT_EQ(victims_of(made), victims_of(plain));
+  EXPECT_EQ(made.scored.budget_violations, 0);
+  EXPECT_EQ(plain.scored.budget_violations, 1);
+}
+
 } // namespace reprieve::tests

@@ -99,6 +99,19 @@ TEST(gang, templates_that_fit_only_when_packed_tightly_fit) {
   EXPECT_EQ(preempting.why.threshold, 2);
 }
 
+TEST(gang, templates_that_fit_only_when_each_node_is_shared_fit) {
+  // In any order of turns those first take a node as far as they can, and the others lack a seat.
+  auto built = cluster().node("n1", gpu(7)).node("n2", gpu(7));
+  built.pods("low", {"n1", "n2"}, prio(1), gpu(1));
+
+  const auto made = decide(
+    built.view(), gang("new", prio(10), members(2, gpu(3)), members(4, gpu(2))), open_settings());
+
+  EXPECT_EQ(made.result, outcome::preempts);
+  EXPECT_THAT(victims_of(made), UnorderedElementsAre("low", "low"));
+  EXPECT_THAT(pods_by_node(made), ElementsAre(Pair("n1", 3), Pair("n2", 3)));
+}
+
 TEST(gang, several_pods_share_a_node_where_they_fit) {
   const auto view = cluster()
                       .node("n1", gpu(8))

@@ -181,17 +181,6 @@ bool same(const plan& a, const plan& b) {
          && a.scored == b.scored && a.why == b.why;
 }
 
-preemptor draw_anyone() {
-  switch (*rc::gen::inRange(0, 3)) {
-  case 0:
-    return draw_lone_pod();
-  case 1:
-    return draw_gang_of_one_template();
-  default:
-    return draw_gang_of_several_templates();
-  }
-}
-
 } // namespace
 
 TEST(invariants, hold_for_every_plan) {

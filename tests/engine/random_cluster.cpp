@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <map>
 
 namespace reprieve::tests {
@@ -52,7 +53,7 @@ cluster draw_cluster(const cluster_traits& with) {
   cluster drawn;
   std::vector<std::string> names;
   std::map<std::string, resources> room;
-  const auto nodes = between(1, 6);
+  const auto nodes = between(1, with.most_nodes);
   for (std::int64_t i = 0; i < nodes; ++i) {
     names.push_back(fmt::format("n{}", i));
     drawn.node(names.back(), gpu(between(2, 8)), cpu(between(4, 16)),
@@ -60,13 +61,14 @@ cluster draw_cluster(const cluster_traits& with) {
     room[names.back()] = room_of(drawn.all_nodes().back());
   }
   const auto workloads = between(2 * nodes, 8 * nodes);
-  for (std::int64_t i = 0; i < workloads; ++i) {
+  for (std::int64_t i = 0; i < workloads && std::ssize(drawn.all_pods()) < with.most_pods; ++i) {
     const auto name = fmt::format("w{}", i);
     const auto gpus = gpu(between(0, 4));
     const auto cpus = cpu(between(0, 6));
     const bool whole = with.groups && one_in(3);
     std::vector<std::string> on;
-    for (auto pods = whole ? between(1, 4) : 1; pods > 0; --pods) {
+    const auto left = with.most_pods - std::ssize(drawn.all_pods());
+    for (auto pods = whole ? std::min(between(1, 4), left) : 1; pods > 0; --pods) {
       const auto& node = names[static_cast<std::size_t>(between(0, nodes - 1))];
       if (take(room[node], {{gpus.resource, gpus.value}, {cpus.resource, cpus.value}}))
         on.push_back(node);
@@ -121,6 +123,28 @@ void for_random_cases(const cluster_traits& with, const std::function<preemptor(
     for (int i = 0; i < preemptors_for_each_cluster; ++i)
       check(in, draw());
   }));
+}
+
+random_case case_of_seed(std::uint64_t seed, const cluster_traits& with,
+                         const std::function<preemptor()>& draw) {
+  const auto both = rc::gen::exec([&] { return random_case{draw_cluster(with), draw()}; });
+  return both(rc::Random{seed}, rc::kNominalSize).value();
+}
+
+preemptor draw_anyone() {
+  auto who = [] {
+    switch (between(0, 2)) {
+    case 0:
+      return draw_lone_pod();
+    case 1:
+      return draw_gang_of_one_template();
+    default:
+      return draw_gang_of_several_templates();
+    }
+  }();
+  if (who.gang && one_in(3))
+    describe(who, within{{"zone"}});
+  return who;
 }
 
 } // namespace reprieve::tests

@@ -2,6 +2,7 @@
 
 #include "tests/support/cluster_builder.hpp"
 
+#include <cstdint>
 #include <functional>
 
 /// Clusters and preemptors drawn by rapidcheck; only while a property runs.
@@ -12,6 +13,8 @@ struct cluster_traits {
   bool immovable = true; ///< daemons, protected members and such
   bool groups = true;
   bool leaving = true;
+  std::int64_t most_nodes = 6;
+  std::int64_t most_pods = 1000;
 };
 
 /// A few nodes, well filled and never overfull.
@@ -26,5 +29,17 @@ preemptor draw_gang_of_several_templates();
 /// Fails where one check does.
 void for_random_cases(const cluster_traits& with, const std::function<preemptor()>& draw,
                       const std::function<void(const cluster&, const preemptor&)>& check);
+
+struct random_case {
+  cluster in;
+  preemptor who;
+};
+
+/// The cluster and the preemptor that are drawn with this seed, here and anywhere.
+random_case case_of_seed(std::uint64_t seed, const cluster_traits& with,
+                         const std::function<preemptor()>& draw);
+
+/// A lone pod, or a gang of one or of several templates that may be bound to a zone.
+preemptor draw_anyone();
 
 } // namespace reprieve::tests
