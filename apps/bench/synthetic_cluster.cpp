@@ -46,41 +46,46 @@ preemptor preemptor_of(std::size_t number, std::size_t pods, std::int64_t times)
 
 } // namespace
 
+node synthetic_cluster::node_at(std::size_t number) const {
+  node one;
+  one.name = node_name(number);
+  one.labels = {{"zone", fmt::format("zone-{}", number % 3)},
+                {"rack", fmt::format("rack-{}", number / 32)}};
+  const auto per_node = static_cast<std::int64_t>(pods_per_node);
+  one.capacity = {{"cpu", 1000 * per_node},
+                  {"memory", memory_per_pod * per_node},
+                  {"gpu", 1000 * gpus_per_node},
+                  {"pods", 2 * per_node}};
+  return one;
+}
+
+pod synthetic_cluster::pod_at(std::size_t number, std::size_t k) const {
+  const auto in_all = k * nodes + number;
+  const auto owner = in_all / group_size;
+  const auto drawn = mix(seed, owner);
+  pod one;
+  one.workload = fmt::format("job-{:07}", owner);
+  one.group = "workers";
+  one.index = static_cast<std::int32_t>(in_all % group_size);
+  one.uid = fmt::format("{}-{}", one.workload, one.index);
+  one.name = one.uid;
+  one.node = node_name(number);
+  one.phase = pod_phase::running;
+  one.disruption = group_size > 1 ? disruption_mode::pod_group : disruption_mode::pod;
+  one.priority = 100 * static_cast<std::int32_t>(drawn % priorities);
+  one.started = now - std::chrono::seconds{60 + (drawn >> 8U) % 86'400};
+  one.created = one.started;
+  one.requests = size_of(k < gpus_per_node, 1);
+  return one;
+}
+
 cluster_view synthetic_cluster::view() const {
   cluster_view made;
-  for (std::size_t n = 0; n < nodes; ++n) {
-    node one;
-    one.name = node_name(n);
-    one.labels = {{"zone", fmt::format("zone-{}", n % 3)},
-                  {"rack", fmt::format("rack-{}", n / 32)}};
-    const auto per_node = static_cast<std::int64_t>(pods_per_node);
-    one.capacity = {{"cpu", 1000 * per_node},
-                    {"memory", memory_per_pod * per_node},
-                    {"gpu", 1000 * gpus_per_node},
-                    {"pods", 2 * per_node}};
-    made.put_node(one);
-  }
-  // Pod number k of every node together, row by row, so that a workload spans neighbouring nodes.
+  for (std::size_t n = 0; n < nodes; ++n)
+    made.put_node(node_at(n));
   for (std::size_t k = 0; k < pods_per_node; ++k)
-    for (std::size_t n = 0; n < nodes; ++n) {
-      const auto number = k * nodes + n;
-      const auto owner = number / group_size;
-      const auto drawn = mix(seed, owner);
-      pod one;
-      one.workload = fmt::format("job-{:07}", owner);
-      one.group = "workers";
-      one.index = static_cast<std::int32_t>(number % group_size);
-      one.uid = fmt::format("{}-{}", one.workload, one.index);
-      one.name = one.uid;
-      one.node = node_name(n);
-      one.phase = pod_phase::running;
-      one.disruption = group_size > 1 ? disruption_mode::pod_group : disruption_mode::pod;
-      one.priority = 100 * static_cast<std::int32_t>(drawn % priorities);
-      one.started = now - std::chrono::seconds{60 + (drawn >> 8U) % 86'400};
-      one.created = one.started;
-      one.requests = size_of(k < gpus_per_node, 1);
-      made.put_pod(one);
-    }
+    for (std::size_t n = 0; n < nodes; ++n)
+      made.put_pod(pod_at(n, k));
   made.settle();
   return made;
 }

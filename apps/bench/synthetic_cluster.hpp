@@ -18,6 +18,10 @@ struct synthetic_cluster {
 
   static constexpr time_point now{std::chrono::hours{24 * 365 * 56}};
 
+  node node_at(std::size_t number) const;
+  /// Pod `k` of the node of this number. Those of one `k` are of neighbouring workloads, so that a
+  /// workload spans neighbouring nodes.
+  pod pod_at(std::size_t number, std::size_t k) const;
   cluster_view view() const;
   /// Pods of the size of those that run, more important than most of them. Different numbers ask
   /// for different multiples of what they run on, the same each time.
