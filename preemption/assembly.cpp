@@ -56,12 +56,13 @@ plan plan_of(const problem& given, const explainer& explain, const attempt& chos
   made.assignments = assignments_of(given, chosen.found);
   made.scored = chosen.scored;
   made.why.threshold = chosen.threshold;
-  made.why.summary = explain.summary_of(chosen);
+  if (given.settings.explained != depth::nothing)
+    made.why.summary = explain.summary_of(chosen);
   const auto used = nodes_of(chosen.found);
   for (std::size_t i = 0; i < chosen.victims.size(); ++i) {
     const auto& one = chosen.victims[i];
     auto told = victim_of(given.view, one);
-    if (given.settings.explained != depth::summary)
+    if (given.settings.explained >= depth::chosen)
       told.reason = chosen.reasons.empty() ? explain.why_victim(used, one) : chosen.reasons[i];
     made.victims.push_back(std::move(told));
   }

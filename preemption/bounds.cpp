@@ -110,6 +110,61 @@ score bound_at_step(const problem& given, node_row n, std::size_t s) {
 
 } // namespace
 
+score floor_on_node(const problem& given, node_row n, const score& found) {
+  const auto& view = given.view;
+  const auto& request = given.asked.groups.front().request;
+  const auto room = view.promised(n);
+  const auto now = given.settings.now;
+  struct holder {
+    portion_card card;
+    std::int64_t work = 0;
+    std::vector<std::int64_t> holds;
+  };
+  std::vector<holder> holders;
+  const auto pods = view.pods_on(n);
+  for (std::size_t at = 0; at < pods.size();) {
+    const auto portion = view.portion_of(pods[at]);
+    holder one{view.card(portion), 0, std::vector<std::int64_t>(view.width())};
+    for (; at < pods.size() && view.portion_of(pods[at]) == portion; ++at)
+      for (std::size_t c = 0; c < one.holds.size(); ++c)
+        one.holds[c] += view.requests(pods[at])[c];
+    if (one.card.priority > found.highest_victim_priority)
+      continue;
+    one.work = work_lost(view, portion, now);
+    holders.push_back(std::move(one));
+  }
+  // Of each resource that is short, so many of those who hold any have to go.
+  score least = found;
+  least.cascades = false;
+  least.budget_violations = 0;
+  least.priority_sum = least.pods = least.work_lost = 0;
+  for (std::size_t c = 0; c < request.size(); ++c) {
+    if (request[c] == 0 || request[c] <= room[c])
+      continue;
+    std::int64_t largest = 0;
+    std::vector<std::int64_t> works;
+    std::vector<std::int64_t> weights;
+    std::vector<std::int64_t> counts;
+    for (const auto& one : holders)
+      if (one.holds[c] > 0) {
+        largest = std::max(largest, one.holds[c]);
+        works.push_back(one.work);
+        weights.push_back(priority_weight(one.card));
+        counts.push_back(one.card.pods);
+      }
+    const auto going =
+      std::min<std::int64_t>(fewest(request[c] - room[c], largest), std::ssize(works));
+    const auto least_of = [&](std::vector<std::int64_t>& some) {
+      std::ranges::nth_element(some, some.begin() + going);
+      return std::accumulate(some.begin(), some.begin() + going, std::int64_t{0});
+    };
+    least.work_lost = std::max(least.work_lost, least_of(works));
+    least.priority_sum = std::max(least.priority_sum, least_of(weights));
+    least.pods = std::max(least.pods, least_of(counts));
+  }
+  return least;
+}
+
 score best_score() {
   auto best = score_of_nobody(time_point::max());
   return best;

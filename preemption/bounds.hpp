@@ -14,7 +14,11 @@ score best_score();
 /// node's own pods. Nothing where no victims are enough.
 std::optional<score> bound_on_node(const problem& given, node_row n);
 
-/// Likewise for all nodes of a block, without a look at any of them.
+/// A score that no victims of a lone pod on the node cost less than whose highest priority is that
+/// of `found`: closer than a bound, since what each of them loses is looked up.
+score floor_on_node(const problem& given, node_row n, const score& found);
+
+/// A bound for all nodes of a block, without a look at any of them.
 std::optional<score> bound_on_block(const problem& given, const node_block& block);
 
 } // namespace reprieve

@@ -47,9 +47,9 @@ private:
   };
 
   bool may_take(const node_block& block, amounts request) const {
-    if (covers(block.amounts_at(node_block::most_promised, view_.width()), request))
-      return true;
-    return std::ranges::any_of(block.nodes, [&](node_row n) { return changed_.contains(n); });
+    return covers(block.amounts_at(node_block::most_promised, view_.width()), request)
+           || std::ranges::any_of(
+             changed_, [&](const auto& one) { return view_.blocks().of(one.first) == &block; });
   }
 
   amounts room(node_row n) const {

@@ -48,6 +48,7 @@ enum class placing_rule {
 
 /// How much of the reasoning a plan carries.
 enum class depth {
+  nothing, ///< for whoever wants the bare plan
   summary, ///< a sentence
   chosen,  ///< why each victim goes and others on the same nodes stay; domains where they are few
   all      ///< and what came of every domain

@@ -13,6 +13,10 @@ namespace reprieve {
 
 namespace {
 
+/// Where a plan tells of every node and there are no more than this, each is tried, even if it
+/// can't be the best: then what it would cost is known, and not only bounded.
+constexpr std::size_t most_tried_to_tell = 256;
+
 /// A domain, or a block of nodes that are domains, and the score that nothing in it is better than.
 template <class Where>
 struct prospect {
@@ -34,7 +38,7 @@ public:
     auto made = best_ ? plan_of(given_, explain_, *best_) : no_plan();
     made.policy = policy_.name();
     made.why.budget_reached = budget_reached_;
-    if (budget_reached_)
+    if (budget_reached_ && given_.settings.explained != depth::nothing)
       made.why.summary += best_ ? " (best found so far, budget reached)" : " (budget reached)";
     tell(made.why);
     return made;
@@ -72,7 +76,7 @@ private:
     for (const auto& [where, bound] : found)
       if (can_win(bound, where->name))
         consider(*where);
-      else if (given_.settings.explained != depth::summary)
+      else if (given_.settings.explained >= depth::chosen)
         pass_by(where->name, bound);
   }
 
@@ -98,26 +102,32 @@ private:
   }
 
   void try_nodes_of(const node_block& block) {
+    std::vector<prospect<node_row>> found;
     for (const auto& n : block.nodes) {
-      const auto where = domain_of(given_.view, n);
       if (!given_.view.usable(n))
         continue;
-      if (const auto bound = policy_.bound(where);
-          bound && can_win(*bound, where.name) && given_.filter.suits_any_group(n)) {
-        consider(where);
-        tried_.insert(n);
-      }
+      if (const auto bound = policy_.bound(domain_of(given_.view, n));
+          bound && can_win(*bound, given_.view.node_name(n)))
+        found.push_back({&n, *bound});
     }
+    put_in_order(found);
+    for (const auto& [n, bound] : found)
+      if (const auto where = domain_of(given_.view, *n);
+          can_win(bound, where.name) && given_.filter.suits_any_group(*n)) {
+        consider(where);
+        tried_.insert(*n);
+      }
   }
 
-  /// Those that bounds have ruled out, and those that do not suit at all.
+  /// Those that were not tried, and those that do not suit at all.
   void tell_of_other_nodes() {
     const auto all = domain_set::single_nodes(given_);
     count_ = all.all().size();
     for (const auto& where : all.all()) {
       if (tried_.contains(where.nodes.front()))
         continue;
-      if (const auto bound = policy_.bound(where); bound && best_)
+      const auto bound = policy_.bound(where);
+      if (bound && best_ && count_ > most_tried_to_tell)
         pass_by(where.name, *bound);
       else
         consider(where);
@@ -200,7 +210,7 @@ private:
   }
 
   void tell(reasoning& why) {
-    if (given_.settings.explained == depth::summary)
+    if (given_.settings.explained < depth::chosen)
       return;
     if (best_)
       explain_.tell_who_stays(policy_.rules(), *best_, why);

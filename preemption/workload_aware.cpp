@@ -126,6 +126,10 @@ void workload_aware::try_thriftily(const domain& where, std::optional<attempt>& 
 
   // Sparing a budget may be worth a more important victim, so then everybody is a candidate.
   const auto level = budgets ? highest_level() : threshold;
+  if (one_node && !budgets && best && best->feasible
+      && !cheaper(floor_on_node(given_, room_.node(0), best->scored), best->scored,
+                  given_.settings.group.minimised))
+    return;
   if (one_node || pods_up_to(level) <= 8 * most_for_exact)
     if (const auto candidates = rules_.candidates_on(room_.nodes(), level);
         one_node || candidates.size() <= most_for_exact)
@@ -145,14 +149,49 @@ std::int64_t workload_aware::try_keeping(const std::set<portion_row>& kept,
     consider(std::move(made), best);
   };
   const auto pods = pods_up_to(threshold);
-  if (pods <= most_for_sparing && !one_node) {
+  if (pods <= most_for_sparing) {
     auto candidates = rules_.candidates_on(room_.nodes(), threshold);
     std::erase_if(candidates, [&](portion_row p) { return kept.contains(p); });
-    add(spare_the_important(room_, candidates, threshold, spent));
+    if (one_node)
+      put_those_first_who_hold_little(candidates);
+    auto victims = spare_the_important(room_, candidates, threshold, spent);
+    std::ranges::sort(
+      victims, [&](portion_row a, portion_row b) { return given_.view.more_important(a, b); });
+    add(victims);
   }
   if (room_.counts_seats() && !one_node && !spent.exhausted())
     add(buy_cheapest_seats(given_, rules_, kept, room_, threshold, spent));
   return threshold;
+}
+
+/// On one node somebody has to make up for what is scarcest there; who holds none of it need not
+/// go.
+void workload_aware::put_those_first_who_hold_little(std::vector<portion_row>& candidates) const {
+  const auto& view = given_.view;
+  const auto n = room_.node(0);
+  const auto& request = given_.asked.groups.front().request;
+  const auto promised = view.promised(n);
+  const auto held_by = [&](portion_row portion, std::size_t column) {
+    std::int64_t held = 0;
+    for (const auto p : view.pods_of(portion))
+      held += view.node_of(p) == n ? view.requests(p)[column] : 0;
+    return held;
+  };
+  // The scarcest is what the fewest hold among those resources that are short.
+  std::size_t fewest = candidates.size() + 1;
+  std::size_t scarcest = 0;
+  for (std::size_t c = 0; c < request.size(); ++c) {
+    if (request[c] == 0 || request[c] <= promised[c])
+      continue;
+    const auto holders = static_cast<std::size_t>(
+      std::ranges::count_if(candidates, [&](portion_row p) { return held_by(p, c) > 0; }));
+    if (holders < fewest) {
+      fewest = holders;
+      scarcest = c;
+    }
+  }
+  std::ranges::stable_partition(candidates,
+                                [&](portion_row p) { return held_by(p, scarcest) == 0; });
 }
 
 void workload_aware::try_everything(std::span<const portion_row> candidates, std::int64_t level,

@@ -64,6 +64,7 @@ private:
   template <class Fits>
   std::int64_t lowest_level(Fits fits);
   std::size_t pods_up_to(std::int64_t level) const;
+  void put_those_first_who_hold_little(std::vector<portion_row>& candidates) const;
 
   /// The outcome of these victims, most important first, and these seats. The room has the victims
   /// gone and the seats not yet taken.

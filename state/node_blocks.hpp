@@ -66,6 +66,11 @@ public:
     return slots_[order_[position]].block;
   }
 
+  /// The block that the node is in, or null.
+  const node_block* of(std::uint32_t node) const {
+    return contains(node) ? &slots_[block_of_[node]].block : nullptr;
+  }
+
   bool contains(std::uint32_t node) const {
     return node < block_of_.size() && block_of_[node] != no_row;
   }

@@ -62,7 +62,7 @@ TEST(explain, every_victim_has_a_reason) {
             "its priority 1 is below 10 and new does not fit on n1 beside it");
 }
 
-TEST(explain, a_domain_that_running_sums_rule_out_says_so) {
+TEST(explain, a_node_that_lost_says_what_it_would_have_cost) {
   const auto view = cluster()
                       .node("n1", gpu(4))
                       .running("low", prio(1), gpu(4))
@@ -72,10 +72,24 @@ TEST(explain, a_domain_that_running_sums_rule_out_says_so) {
 
   const auto made = decide(view, lone("new", prio(10), gpu(4)), open_settings());
 
-  const auto& passed = outcome_of(made, "n2");
-  EXPECT_TRUE(passed.feasible);
-  EXPECT_EQ(passed.threshold, 5);
-  EXPECT_EQ(passed.reason, "costs a victim of priority 5 or above; n1 costs none above 1");
+  const auto& lost = outcome_of(made, "n2");
+  EXPECT_TRUE(lost.feasible);
+  EXPECT_EQ(lost.threshold, 5);
+  EXPECT_EQ(lost.victims, 1);
+  EXPECT_EQ(lost.reason, "costs a victim of priority 5, not 1");
+}
+
+TEST(explain, among_very_many_nodes_one_that_bounds_rule_out_says_so) {
+  auto built = cluster();
+  for (int i = 100; i < 400; ++i)
+    built.node("n" + std::to_string(i), gpu(4)).running("w" + std::to_string(i), prio(5), gpu(4));
+  built.node("n999", gpu(4)).running("low", prio(1), gpu(4));
+
+  const auto made = decide(built.view(), lone("new", prio(10), gpu(4)), open_settings());
+
+  EXPECT_TRUE(outcome_of(made, "n999").chosen);
+  EXPECT_EQ(outcome_of(made, "n100").reason,
+            "costs a victim of priority 5 or above; n999 costs none above 1");
 }
 
 TEST(explain, only_the_summary_is_told_where_no_explanation_is_asked_for) {
