@@ -53,10 +53,11 @@ std::string domain_line(const domain_outcome& d) {
 
 } // namespace
 
-std::string plan_lines(const decision& d) {
+std::string plan_lines(const decision& d, std::string_view what_became_of_it) {
   auto text = fmt::format("  {}\n", d.why.summary);
   text += fmt::format("  for         {}, in resource group {}, policy {}\n", joined(d.workloads),
                       d.resource_group, d.policy);
+  text += what_became_of_it;
   if (d.why.threshold)
     text += fmt::format("  threshold   N = {}: nothing above it was touched\n", *d.why.threshold);
   if (!d.victims.empty())
@@ -82,8 +83,7 @@ std::string plan_lines(const decision& d) {
 }
 
 std::string decision_story(const decision& d) {
-  auto text = fmt::format("Decision {}  [{}]\n", d.id, to_string(d.phase));
-  text += fmt::format("  decided     {}", format_time(d.decided));
+  auto text = fmt::format("  decided     {}", format_time(d.decided));
   if (d.committed != no_time)
     text += fmt::format(", committed {}", format_time(d.committed));
   if (d.ended != no_time)
@@ -93,7 +93,7 @@ std::string decision_story(const decision& d) {
     text += fmt::format("  aborted     {}\n", d.abort_reason);
   if (const auto& parent = d.trace.traceparent; parent.size() > 35)
     text += fmt::format("  trace       {}\n", parent.substr(3, 32));
-  return text + plan_lines(d);
+  return fmt::format("Decision {}  [{}]\n{}", d.id, to_string(d.phase), plan_lines(d, text));
 }
 
 std::string explanation_story(const explanation& e) {

@@ -1,0 +1,80 @@
+#include "tests/support/child_process.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace reprieve {
+
+namespace {
+
+constexpr const char* snapshot = REPRIEVE_SOURCE "/tests/integration/snapshots/two-nodes.yaml";
+
+run_result decide(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {REPRIEVE_BINARIES "/reprieve", "decide", "-f", snapshot});
+  return run_program(arguments);
+}
+
+TEST(decide, prints_the_plan_for_a_preemptor_and_ends_with_0) {
+  const auto told = decide({"--preemptor", "new", "-o", "json"});
+  ASSERT_EQ(told.code, 0) << told.output;
+
+  const auto plans = nlohmann::json::parse(told.output).at("plans");
+
+  ASSERT_EQ(plans.size(), 1U);
+  EXPECT_EQ(plans[0]["outcome"], "preempts");
+  EXPECT_EQ(plans[0]["threshold"], 3);
+  EXPECT_EQ(plans[0]["assignments"][0]["node"], "n1");
+  EXPECT_EQ(plans[0]["victims"][0]["pods"].size(), 2U) << "the gang goes whole";
+  EXPECT_EQ(plans[0]["budgetViolations"], 0);
+}
+
+TEST(decide, prints_why_it_is_infeasible_and_ends_with_3) {
+  const auto told = decide({"--preemptor", "huge"});
+
+  EXPECT_EQ(told.code, 3);
+  EXPECT_NE(told.output.find("too small even when empty"), std::string::npos) << told.output;
+}
+
+TEST(decide, ends_with_2_for_a_preemptor_that_is_not_there) {
+  const auto told = decide({"--preemptor", "nobody"});
+
+  EXPECT_EQ(told.code, 2);
+  EXPECT_NE(told.output.find("its workloads are huge, new, old"), std::string::npos) << told.output;
+}
+
+TEST(decide, runs_the_whole_cycle_with_its_queues) {
+  const auto told = decide({"--all", "-o", "json"});
+  ASSERT_EQ(told.code, 3) << told.output;
+
+  const auto all = nlohmann::json::parse(told.output);
+
+  ASSERT_EQ(all["plans"].size(), 2U);
+  EXPECT_EQ(all["plans"][0]["preemptor"], "huge") << "higher priority first";
+  EXPECT_EQ(all["plans"][1]["outcome"], "preempts");
+  EXPECT_EQ(all["queues"][0]["queue"], "default");
+  EXPECT_EQ(all["queues"][0]["deserved"]["gpu"], "16");
+}
+
+TEST(decide, says_the_same_each_time) {
+  const std::vector<std::string> asked{"--all", "--now", "2026-01-01T00:00:00Z", "-o", "json"};
+  EXPECT_EQ(decide(asked).output, decide(asked).output);
+}
+
+TEST(bench_decide, prints_its_figures_as_json) {
+  const auto told =
+    run_program({REPRIEVE_BINARIES "/reprieve", "bench", "decide", "--nodes", "100", "--gang", "4",
+                 "--groups", "2", "--preemptors", "5", "-o", "json"});
+  ASSERT_EQ(told.code, 0) << told.output;
+
+  const auto figures = nlohmann::json::parse(told.output);
+
+  EXPECT_EQ(figures["preempting"], 5);
+  EXPECT_GT(figures["p50_us"], 0);
+  EXPECT_GE(figures["p99_us"], figures["p50_us"]);
+  EXPECT_GT(figures["decisions_per_s"], 0);
+  EXPECT_GT(figures["peak_rss_bytes"], 1'000'000);
+}
+
+} // namespace
+
+} // namespace reprieve
