@@ -66,7 +66,7 @@ score bound_of(const offered& some, std::int64_t portions, std::int64_t work, ti
 score bound_at_step(const problem& given, node_row n, std::size_t s) {
   const auto& view = given.view;
   const auto& request = given.asked.groups.front().request;
-  const auto gpu = view.column_of(resource::gpu);
+  const auto gpu = view.gpu_column();
   const auto room = view.promised(n);
   const auto pods = view.pods_on(n);
   offered some{view.steps(n)[s].priority, view.steps(n).back().priority,
@@ -195,7 +195,7 @@ std::optional<score> bound_on_block(const problem& given, const node_block& bloc
   const auto width = given.view.width();
   const auto& request = given.asked.groups.front().request;
   const auto now = given.settings.now;
-  const auto gpu = given.view.column_of(resource::gpu);
+  const auto gpu = given.view.gpu_column();
   for (auto s = block.steps.size(); s-- > 0 && block.steps[s].lowest < given.who.priority;) {
     if (!covers(block.amounts_at(node_block::most_room(s), width), request))
       continue;

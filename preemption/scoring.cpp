@@ -81,7 +81,7 @@ const criterion* deciding(const score& a, const score& b, minimise minimised) {
 } // namespace
 
 std::int64_t work_lost(const cluster_view& view, portion_row p, time_point now) {
-  const auto gpu = view.column_of(resource::gpu);
+  const auto gpu = view.gpu_column();
   if (!gpu)
     return 0;
   wide_int thousandths = 0; // of a GPU, times seconds

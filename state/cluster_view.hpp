@@ -123,6 +123,10 @@ public:
   std::string_view resource_name(resource_column column) const;
   /// Columns are in order of name, so that numbers change when a resource appears.
   std::optional<resource_column> column_of(std::string_view resource) const;
+  /// The column of GPUs, which is asked for most; nothing where no node ever had any.
+  std::optional<resource_column> gpu_column() const {
+    return gpu_column_;
+  }
   /// What a pod with these requests takes, by column, or nothing where it asks for a resource that
   /// no node has.
   std::optional<std::vector<std::int64_t>> columns(const resources& requests) const;
@@ -330,6 +334,7 @@ private:
   void describe(node_block& block) const;
 
   std::vector<std::string> columns_;
+  std::optional<resource_column> gpu_column_;
   std::vector<std::uint32_t> nodes_with_; ///< by column: how many nodes have some of it
 
   row_table<node_record, 64> nodes_;

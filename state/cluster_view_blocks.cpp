@@ -54,7 +54,7 @@ private:
 
 /// Each pod of the block is looked at once; a change of one node costs a look at all in its block.
 void cluster_view::describe(node_block& block) const {
-  const auto gpu = column_of(resource::gpu);
+  const auto gpu = gpu_column();
   std::vector<std::int32_t> priorities;
   for (const auto n : block.nodes)
     if (usable(n))

@@ -88,6 +88,7 @@ void cluster_view::add_columns(const resources& amounts) {
   shapes_.widen(moved_to, wide.size());
   nodes_with_ = std::move(nodes_with);
   columns_ = std::move(wide);
+  gpu_column_ = column_of(resource::gpu);
   for (node_row n = 0; n < nodes_.rows(); ++n)
     mark_node(n);
 }

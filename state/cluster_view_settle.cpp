@@ -104,7 +104,7 @@ portion_card cluster_view::card_of(const shared_portion& portion) const {
 }
 
 portion_work cluster_view::work_of(std::span<const pod_row> pods) const {
-  const auto gpu = column_of(resource::gpu);
+  const auto gpu = gpu_column();
   if (!gpu)
     return {};
   wide safe = 0;
