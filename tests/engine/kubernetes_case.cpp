@@ -40,6 +40,8 @@ std::string namespace_of(const json& given) {
 node read_node(const json& given, std::size_t position) {
   node read;
   read.name = name_of_listed(position, given.at("name").get<std::string>());
+  // A pod that is asked about on one node is no daemon, so it selects the node.
+  read.labels["listed-as"] = read.name;
   read.capacity = amounts_in(given);
   if (given.contains("pods"))
     read.capacity[std::string{resource::pods}] = given.at("pods").get<std::int64_t>();
@@ -121,7 +123,8 @@ preemptor preemptor_of(const wanted_pods& wanted, std::span<const pod> pods,
     if (who.groups.empty() || who.groups.back().pods.front().requests != one.requests) {
       auto& group = who.groups.emplace_back();
       group.name = fmt::format("g{}", who.groups.size());
-      group.required_node = required_node;
+      if (!required_node.empty())
+        group.node_selector = {{"listed-as", required_node}};
     }
     who.groups.back().pods.push_back(one);
     ++who.groups.back().needed;
