@@ -1,5 +1,7 @@
 #pragma once
 
+#include "state/resources.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -8,9 +10,6 @@ namespace reprieve {
 
 /// Amounts by resource column of a view.
 using amounts = std::span<const std::int64_t>;
-
-/// Products of two 64-bit amounts.
-__extension__ using wide_int = __int128;
 
 /// Whether `room` has all that `request` asks for. A resource that is not asked for never stands in
 /// the way, even where the room is below zero.

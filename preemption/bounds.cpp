@@ -165,11 +165,6 @@ score floor_on_node(const problem& given, node_row n, const score& found) {
   return least;
 }
 
-score best_score() {
-  auto best = score_of_nobody(time_point::max());
-  return best;
-}
-
 std::optional<score> bound_on_node(const problem& given, node_row n) {
   const auto& view = given.view;
   const auto& request = given.asked.groups.front().request;

@@ -7,9 +7,6 @@
 
 namespace reprieve {
 
-/// A score that nothing is better than.
-score best_score();
-
 /// A score that no placement of a lone pod on the node is better than, by running sums and the
 /// node's own pods. Nothing where no victims are enough.
 std::optional<score> bound_on_node(const problem& given, node_row n);

@@ -106,12 +106,6 @@ std::optional<plan> place_later(const problem& given, const explainer& explain) 
 
 } // namespace
 
-std::string_view policy_name(const preemptor& who, const resource_group& group) {
-  if (is_bound_to_a_node(who))
-    return "required-node";
-  return group.policy == group_policy::sessions ? "sessions" : "workload-aware";
-}
-
 plan place(const cluster_view& view, const preemptor& who, const plan_settings& settings) {
   const problem given{view, who, settings};
   const explainer explain{given};

@@ -3,15 +3,10 @@
 #include "preemption/plan.hpp"
 #include "preemption/preemptor.hpp"
 
-#include <string_view>
-
 namespace reprieve {
 
 /// Places the preemptor in what is free now, without victims: the allocation stage.
 plan place(const cluster_view& view, const preemptor& who, const plan_settings& settings);
-
-/// The policy that decides for the preemptor in the group, as decisions name it.
-std::string_view policy_name(const preemptor& who, const resource_group& group);
 
 /// Places the preemptor, with victims where it can't be had without: by the rules for a required
 /// node if it is bound to one (DESIGN 3.5), else by the policy of the resource group (DESIGN 3.1,

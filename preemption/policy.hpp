@@ -30,8 +30,10 @@ public:
   virtual attempt try_domain(const domain& where) = 0;
 
   /// A score that no outcome of the domain is better than, as far as can be told at once; nothing
-  /// where it is sure to be infeasible.
-  virtual std::optional<score> bound(const domain& where) const = 0;
+  /// where it is sure to be infeasible. Where domains are few, each is looked at.
+  virtual std::optional<score> bound(const domain&) const {
+    return best_score();
+  }
 
   /// Whether every node is a domain of its own. Then blocks of nodes are bounded as well, and only
   /// the nodes of promising ones are looked at.

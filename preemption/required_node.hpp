@@ -1,6 +1,5 @@
 #pragma once
 
-#include "preemption/bounds.hpp"
 #include "preemption/cascade.hpp"
 #include "preemption/explain.hpp"
 #include "preemption/policy.hpp"
@@ -35,11 +34,6 @@ public:
 
   domain_set domains() const override;
   attempt try_domain(const domain& where) override;
-
-  /// There is one domain, and it is always looked at.
-  std::optional<score> bound(const domain&) const override {
-    return best_score();
-  }
 
   const candidate_rules& rules() const override {
     return rules_;

@@ -33,6 +33,8 @@ std::vector<evicted_portion> cost_of(const cluster_view& view, std::span<const p
                                      time_point now);
 
 score score_of_nobody(time_point now);
+/// That nothing is better than.
+score best_score();
 /// Adds a victim that is not more important than those before it.
 void add_to(score& total, const portion_card& card, std::int64_t pods_over_budget,
             std::int64_t work_lost, time_point now);

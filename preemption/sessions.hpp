@@ -1,6 +1,5 @@
 #pragma once
 
-#include "preemption/bounds.hpp"
 #include "preemption/cascade.hpp"
 #include "preemption/explain.hpp"
 #include "preemption/policy.hpp"
@@ -37,11 +36,6 @@ public:
   /// The whole resource group, or the domains of the preemptor's topology keys.
   domain_set domains() const override;
   attempt try_domain(const domain& where) override;
-
-  /// Domains are few, so each is looked at.
-  std::optional<score> bound(const domain&) const override {
-    return best_score();
-  }
 
   const candidate_rules& rules() const override {
     return rules_;

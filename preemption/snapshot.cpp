@@ -15,23 +15,6 @@ namespace reprieve {
 
 namespace {
 
-/// Nothing was there before.
-class no_facts : public admission_facts {
-public:
-  std::optional<std::string> group_of_node(std::string_view) const override {
-    return std::nullopt;
-  }
-  const workload* find_workload(std::string_view) const override {
-    return nullptr;
-  }
-  const workload_status* find_status(std::string_view) const override {
-    return nullptr;
-  }
-  std::optional<object_reference> user_of(object_kind, std::string_view) const override {
-    return std::nullopt;
-  }
-};
-
 /// What the pod's template says, with what the pod itself says of where it is and since when.
 pod completed(const pod& p, const workload_record& owner) {
   const auto position = group_position(owner.spec, p.group);
@@ -71,7 +54,7 @@ absl::StatusOr<snapshot> snapshot::of(std::vector<object> objects) {
     return p != nullptr;
   });
   snapshot made;
-  auto admitted = admit(objects, made.known_, no_facts{});
+  auto admitted = admit(objects, made.known_, facts_of_nothing{});
   if (!admitted.ok())
     return admitted.status();
   for (auto& [what, priorities] : *admitted) {

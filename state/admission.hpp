@@ -57,6 +57,23 @@ public:
                                                   std::string_view name) const = 0;
 };
 
+/// Of a cluster with nothing in it beyond what exists from the start.
+class facts_of_nothing : public admission_facts {
+public:
+  std::optional<std::string> group_of_node(std::string_view) const override {
+    return std::nullopt;
+  }
+  const workload* find_workload(std::string_view) const override {
+    return nullptr;
+  }
+  const workload_status* find_status(std::string_view) const override {
+    return nullptr;
+  }
+  std::optional<object_reference> user_of(object_kind, std::string_view) const override {
+    return std::nullopt;
+  }
+};
+
 /// An object that may be applied.
 struct admitted {
   object what;

@@ -8,8 +8,6 @@ namespace reprieve {
 
 namespace {
 
-__extension__ using wide = __int128;
-
 /// Amounts are never negative, so that a sum which would leave 64 bits stops at the highest: too
 /// much for any node either way, and the same in any order.
 void add_to(std::span<std::int64_t> total, std::span<const std::int64_t> amounts) {
@@ -107,7 +105,7 @@ portion_work cluster_view::work_of(std::span<const pod_row> pods) const {
   const auto gpu = gpu_column();
   if (!gpu)
     return {};
-  wide safe = 0;
+  wide_int safe = 0;
   std::int64_t total = 0;
   for (const auto p : pods) {
     const auto holds = std::min(requests(p)[*gpu], std::numeric_limits<std::int64_t>::max() / 8);
@@ -115,7 +113,7 @@ portion_work cluster_view::work_of(std::span<const pod_row> pods) const {
       continue;
     const auto until =
       std::chrono::ceil<std::chrono::seconds>(std::max(checkpointed(p), started(p)));
-    safe += static_cast<wide>(holds) * until.time_since_epoch().count();
+    safe += static_cast<wide_int>(holds) * until.time_since_epoch().count();
     if (__builtin_add_overflow(total, holds, &total))
       total = std::numeric_limits<std::int64_t>::max();
   }

@@ -9,6 +9,9 @@
 
 namespace reprieve {
 
+/// Products of two 64-bit amounts.
+__extension__ using wide_int = __int128;
+
 /// Amounts by resource name. `cpu` and `gpu` count thousandths, every other resource whole units
 /// (bytes for memory). A name that is absent stands for zero.
 using resources = std::map<std::string, std::int64_t, std::less<>>;

@@ -66,7 +66,7 @@ absl::Status decide_in_turn(const decide_request& wanted, const snapshot& taken,
   for (const auto& who : waiting) {
     auto made = reprieve::decide(view, who, *settings);
     carry_out(made, fmt::format("plan-{}", told.size() + 1), taken.pods(), view);
-    told.push_back({group, std::string(policy_name(who, settings->group)), who, std::move(made)});
+    told.push_back({group, who, std::move(made)});
   }
   return absl::OkStatus();
 }

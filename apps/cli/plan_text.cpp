@@ -30,6 +30,11 @@ std::string_view word_for(plan::outcome result) {
   return "infeasible";
 }
 
+/// As decisions name it.
+std::string policy_of(const plan& made) {
+  return made.policy.empty() ? "placement" : made.policy;
+}
+
 json json_of(const portion_id& id) {
   json made{{"workload", id.workload}, {"group", id.group}, {"replica", id.replica}};
   if (id.index >= 0)
@@ -90,11 +95,11 @@ json json_of(const domain_outcome& d) {
 }
 
 json json_of(const told_plan& one) {
-  const auto& [group, policy, who, made] = one;
+  const auto& [group, who, made] = one;
   json told{{"preemptor", who.workload},
             {"priority", who.priority},
             {"resourceGroup", group},
-            {"policy", policy},
+            {"policy", policy_of(made)},
             {"outcome", word_for(made.result)},
             {"summary", made.why.summary},
             {"assignments", json::array()},
@@ -159,7 +164,7 @@ std::string plan_story(const told_plan& one) {
   decision told;
   told.workloads = {one.who.workload};
   told.resource_group = one.resource_group;
-  told.policy = one.policy;
+  told.policy = policy_of(one.made);
   told.assignments = one.made.assignments;
   told.victims = one.made.victims;
   told.why = one.made.why;

@@ -13,7 +13,6 @@ namespace reprieve::cli {
 /// What the engine said about one preemptor.
 struct told_plan {
   std::string resource_group;
-  std::string policy;
   preemptor who;
   plan made;
 };

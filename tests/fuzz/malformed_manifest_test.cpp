@@ -71,23 +71,6 @@ TEST(malformed_manifest, is_refused_in_one_line_that_says_where) {
   }
 }
 
-/// A cluster with nothing in it beyond what exists from the start.
-class empty_cluster : public admission_facts {
-public:
-  std::optional<std::string> group_of_node(std::string_view) const override {
-    return std::nullopt;
-  }
-  const workload* find_workload(std::string_view) const override {
-    return nullptr;
-  }
-  const workload_status* find_status(std::string_view) const override {
-    return nullptr;
-  }
-  std::optional<object_reference> user_of(object_kind, std::string_view) const override {
-    return std::nullopt;
-  }
-};
-
 TEST(manifest_that_makes_no_sense, is_read_and_refused_by_admission) {
   const auto paths = corpus("admission");
   EXPECT_THAT(paths, SizeIs(testing::Ge(30U)));
@@ -98,7 +81,7 @@ TEST(manifest_that_makes_no_sense, is_read_and_refused_by_admission) {
     std::vector<object> batch;
     for (const auto& [value, where] : *read)
       batch.push_back(value);
-    const auto refusals = check(batch, initial_catalog(), empty_cluster{});
+    const auto refusals = check(batch, initial_catalog(), facts_of_nothing{});
     EXPECT_THAT(refusals, Not(testing::IsEmpty()));
     for (const auto& refused : refusals)
       EXPECT_EQ(to_string(refused).find('\n'), std::string::npos);
