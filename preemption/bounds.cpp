@@ -2,6 +2,7 @@
 
 #include "preemption/amounts.hpp"
 #include "preemption/scoring.hpp"
+#include "state/portions_on.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -68,33 +69,27 @@ score bound_at_step(const problem& given, node_row n, std::size_t s) {
   const auto& request = given.asked.groups.front().request;
   const auto gpu = view.gpu_column();
   const auto room = view.promised(n);
-  const auto pods = view.pods_on(n);
   offered some{view.steps(n)[s].priority, view.steps(n).back().priority,
                std::numeric_limits<std::uint32_t>::max(), std::numeric_limits<std::int64_t>::max(),
                no_time};
   std::vector<std::int64_t> largest(view.width());
-  std::vector<std::int64_t> together(view.width());
   std::vector<std::int64_t> safe_until;
-  for (auto at = std::size_t{view.steps(n)[s].first}; at < pods.size();) {
-    const auto portion = view.portion_of(pods[at]);
-    std::ranges::fill(together, 0);
-    for (; at < pods.size() && view.portion_of(pods[at]) == portion; ++at)
-      for (std::size_t c = 0; c < together.size(); ++c)
-        together[c] += view.requests(pods[at])[c];
-    for (std::size_t c = 0; c < together.size(); ++c)
-      largest[c] = std::max(largest[c], together[c]);
-    const auto card = view.card(portion);
-    some.least_pods = std::min(some.least_pods, std::int64_t{card.pods});
-    if (card.priority == some.highest)
-      some.latest_start =
-        std::max(some.latest_start,
-                 card.earliest_start == no_time ? time_point::max() : card.earliest_start);
-    if (gpu && together[*gpu] > 0) {
-      const auto work = view.work_of(portion);
-      some.least_gpu = std::min(some.least_gpu, work.gpu);
-      safe_until.push_back(work.safe_until);
-    }
-  }
+  each_portion_on(view, view.pods_on(n).subspan(view.steps(n)[s].first),
+                  [&](portion_row portion, amounts holds) {
+                    for (std::size_t c = 0; c < holds.size(); ++c)
+                      largest[c] = std::max(largest[c], holds[c]);
+                    const auto card = view.card(portion);
+                    some.least_pods = std::min(some.least_pods, std::int64_t{card.pods});
+                    if (card.priority == some.highest)
+                      some.latest_start = std::max(some.latest_start, card.earliest_start == no_time
+                                                                        ? time_point::max()
+                                                                        : card.earliest_start);
+                    if (gpu && holds[*gpu] > 0) {
+                      const auto work = view.work_of(portion);
+                      some.least_gpu = std::min(some.least_gpu, work.gpu);
+                      safe_until.push_back(work.safe_until);
+                    }
+                  });
   std::int64_t work = 0;
   if (gpu && request[*gpu] > room[*gpu]) {
     const auto holders = std::min<std::int64_t>(fewest(request[*gpu] - room[*gpu], largest[*gpu]),
@@ -121,18 +116,10 @@ score floor_on_node(const problem& given, node_row n, const score& found) {
     std::vector<std::int64_t> holds;
   };
   std::vector<holder> holders;
-  const auto pods = view.pods_on(n);
-  for (std::size_t at = 0; at < pods.size();) {
-    const auto portion = view.portion_of(pods[at]);
-    holder one{view.card(portion), 0, std::vector<std::int64_t>(view.width())};
-    for (; at < pods.size() && view.portion_of(pods[at]) == portion; ++at)
-      for (std::size_t c = 0; c < one.holds.size(); ++c)
-        one.holds[c] += view.requests(pods[at])[c];
-    if (one.card.priority > found.highest_victim_priority)
-      continue;
-    one.work = work_lost(view, portion, now);
-    holders.push_back(std::move(one));
-  }
+  each_portion_on(view, view.pods_on(n), [&](portion_row portion, amounts holds) {
+    if (const auto card = view.card(portion); card.priority <= found.highest_victim_priority)
+      holders.push_back({card, work_lost(view, portion, now), {holds.begin(), holds.end()}});
+  });
   // Of each resource that is short, so many of those who hold any have to go.
   score least = found;
   least.cascades = false;

@@ -64,6 +64,20 @@ std::string_view why_unsuitable(suitability s) {
 
 } // namespace
 
+void explainer::raise_by_room_without_candidates(node_row n,
+                                                 std::vector<std::int64_t>& most) const {
+  if (!view_.usable(n))
+    return;
+  const auto steps = view_.steps(n);
+  const auto open = std::ranges::find_if(
+    steps, [&](const priority_step& step) { return step.priority < who_.priority; });
+  const auto held = open == steps.end()
+                      ? amounts{}
+                      : view_.held_from(n, static_cast<std::size_t>(open - steps.begin()));
+  for (std::size_t c = 0; c < most.size(); ++c)
+    most[c] = std::max(most[c], view_.promised(n)[c] + (held.empty() ? 0 : held[c]));
+}
+
 std::string explainer::preemptor_name() const {
   return fmt::format("{} (priority {})", who_.workload, who_.priority);
 }
@@ -98,18 +112,19 @@ std::string explainer::why_on_no_node() const {
   const auto& blocks = view_.blocks();
   const auto& request = asked_.groups.front().request;
   std::vector<std::int64_t> most(view_.width(), 0);
-  for (std::size_t b = 0; b < blocks.count(); ++b) {
-    const auto& block = blocks.at(b);
+  const auto may_have_more = [&](const node_block& block) {
     const auto open = std::ranges::find_if(
       block.steps, [&](const block_step& step) { return step.lowest < who_.priority; });
     const auto row =
       open == block.steps.end()
         ? std::size_t{node_block::most_promised}
         : node_block::most_room(static_cast<std::size_t>(open - block.steps.begin()));
-    const auto here = block.amounts_at(row, view_.width());
-    for (std::size_t c = 0; c < most.size(); ++c)
-      most[c] = std::max(most[c], here[c]);
-  }
+    return !std::ranges::equal(block.amounts_at(row, view_.width()), most, std::less_equal{});
+  };
+  for (std::size_t b = 0; b < blocks.count(); ++b)
+    if (may_have_more(blocks.at(b)))
+      for (const auto n : blocks.at(b).nodes)
+        raise_by_room_without_candidates(n, most);
   for (resource_column c = 0; c < most.size(); ++c)
     if (request[c] > most[c])
       return fmt::format(": no node has more than {} {} even with all candidates gone, and it asks "

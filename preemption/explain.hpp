@@ -25,7 +25,7 @@ public:
   void tell_unsuitable_nodes(std::vector<domain_outcome>& domains) const;
   /// Why nothing suits a group: how many nodes there are, and what keeps the pods off them.
   std::string why_no_node() const;
-  /// Why a lone pod finds no node at all, told by bounds, without a look at each.
+  /// Why a lone pod finds no node at all, with a look only at nodes whose block may have the most.
   std::string why_on_no_node() const;
   std::string why_infeasible(const attempt& tried) const;
   /// Such as `2 gpu` or `1 place for pods`.
@@ -44,6 +44,7 @@ public:
   std::string summary_of(const attempt& chosen) const;
 
 private:
+  void raise_by_room_without_candidates(node_row n, std::vector<std::int64_t>& most) const;
   std::string why_passed_over(standing s, const portion_card& card) const;
   std::string why_reprieved(const attempt& chosen, const std::set<node_row>& used,
                             portion_row p) const;

@@ -331,7 +331,10 @@ private:
   void settle_node(node_row n, std::vector<ranked_pod>& scratch);
   void sum_up(node_row n);
   void count_priorities(const node_record& record, std::int64_t by);
+  /// Looks at each pod of the block once.
   void describe(node_block& block) const;
+  /// Makes the bounds hold for the node too; false where they have no step for one of its pods.
+  bool raise_bounds(node_block& block, node_row n) const;
 
   std::vector<std::string> columns_;
   std::optional<resource_column> gpu_column_;

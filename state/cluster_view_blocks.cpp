@@ -1,4 +1,5 @@
 #include "state/cluster_view.hpp"
+#include "state/portions_on.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -52,9 +53,7 @@ private:
 
 } // namespace
 
-/// Each pod of the block is looked at once; a change of one node costs a look at all in its block.
 void cluster_view::describe(node_block& block) const {
-  const auto gpu = gpu_column();
   std::vector<std::int32_t> priorities;
   for (const auto n : block.nodes)
     if (usable(n))
@@ -66,56 +65,66 @@ void cluster_view::describe(node_block& block) const {
   block.steps = steps_for(priorities);
   block.amounts.assign((node_block::rows_before_steps + 2 * block.steps.size()) * width(),
                        std::numeric_limits<std::int64_t>::min());
+  for (const auto n : block.nodes)
+    raise_bounds(block, n);
+}
+
+/// A step's bounds hold for all steps below it as well, whose pods go before its own.
+bool cluster_view::raise_bounds(node_block& block, node_row n) const {
+  if (block.amounts.size() != (node_block::rows_before_steps + 2 * block.steps.size()) * width())
+    return false; // a resource is new
+  if (!usable(n))
+    return true;
+  const auto& record = nodes_[n];
+  for (const auto& mine : record.steps) {
+    const auto at = std::ranges::partition_point(
+      block.steps, [&](const block_step& step) { return step.lowest > mine.priority; });
+    if (at == block.steps.end() || at->highest < mine.priority)
+      return false;
+  }
+
+  const auto gpu = gpu_column();
   const auto row = [&](std::size_t at) { return block.amounts_at(at, width()); };
+  raise_to(row(node_block::most_free), free(n));
+  raise_to(row(node_block::most_promised), promised(n));
   std::vector<std::int64_t> room(width());
-  std::vector<std::int64_t> together(width()); // what a portion holds on one node
-  for (const auto n : block.nodes) {
-    if (!usable(n))
-      continue;
-    raise_to(row(node_block::most_free), free(n));
-    raise_to(row(node_block::most_promised), promised(n));
-    const auto& record = nodes_[n];
-    latest_few safe;
-    auto at = record.evictable; // the first pod that the steps so far have taken
-    for (auto s = block.steps.size(); s-- > 0;) {
-      auto& step = block.steps[s];
-      const auto opened = std::ranges::partition_point(
-        record.steps, [&](const priority_step& mine) { return mine.priority > step.highest; });
-      std::ranges::copy(promised(n), room.begin());
-      if (opened != record.steps.end()) {
-        const auto held = held_from(n, static_cast<std::size_t>(opened - record.steps.begin()));
-        for (std::size_t column = 0; column < width(); ++column)
-          room[column] += held[column];
-        while (at > opened->first) {
-          // Pods of one portion are neighbours.
-          const auto portion = portion_of(record.pods[at - 1]);
-          std::ranges::fill(together, 0);
-          for (; at > opened->first && portion_of(record.pods[at - 1]) == portion; --at)
-            for (std::size_t column = 0; column < width(); ++column)
-              together[column] += requests(record.pods[at - 1])[column];
-          const auto described = card(portion);
-          step.latest_start = std::max(step.latest_start, described.earliest_start == no_time
-                                                            ? time_point::max()
-                                                            : described.earliest_start);
-          step.least_pods = std::min(step.least_pods, described.pods);
-          raise_to(row(node_block::largest_portion(s)), together);
-          if (gpu && together[*gpu] > 0) {
-            const auto work = work_of(portion);
-            step.least_gpu = std::min(step.least_gpu, work.gpu);
-            safe.add(work.safe_until);
-          }
+  std::vector<std::int64_t> largest(width());
+  auto least_pods = std::numeric_limits<std::uint32_t>::max();
+  auto least_gpu = std::numeric_limits<std::int64_t>::max();
+  latest_few safe;
+  auto taken = std::size_t{record.evictable}; // the first pod that the steps so far have taken
+  for (auto s = block.steps.size(); s-- > 0;) {
+    auto& step = block.steps[s];
+    const auto opened = std::ranges::partition_point(
+      record.steps, [&](const priority_step& mine) { return mine.priority > step.highest; });
+    std::ranges::copy(promised(n), room.begin());
+    if (opened != record.steps.end()) {
+      const auto held = held_from(n, static_cast<std::size_t>(opened - record.steps.begin()));
+      for (std::size_t column = 0; column < width(); ++column)
+        room[column] += held[column];
+      const auto going = pods_on(n).subspan(opened->first, taken - opened->first);
+      taken = opened->first;
+      each_portion_on(*this, going, [&](portion_row portion, std::span<const std::int64_t> holds) {
+        const auto described = card(portion);
+        step.latest_start = std::max(step.latest_start, described.earliest_start == no_time
+                                                          ? time_point::max()
+                                                          : described.earliest_start);
+        least_pods = std::min(least_pods, described.pods);
+        raise_to(largest, holds);
+        if (gpu && holds[*gpu] > 0) {
+          const auto work = work_of(portion);
+          least_gpu = std::min(least_gpu, work.gpu);
+          safe.add(work.safe_until);
         }
-      }
-      raise_to(row(node_block::most_room(s)), room);
-      safe.raise(step.safe_until);
+      });
     }
+    raise_to(row(node_block::most_room(s)), room);
+    raise_to(row(node_block::largest_portion(s)), largest);
+    step.least_pods = std::min(step.least_pods, least_pods);
+    step.least_gpu = std::min(step.least_gpu, least_gpu);
+    safe.raise(step.safe_until);
   }
-  for (auto s = block.steps.size(); s-- > 1;) {
-    raise_to(row(node_block::largest_portion(s - 1)), row(node_block::largest_portion(s)));
-    block.steps[s - 1].least_gpu = std::min(block.steps[s - 1].least_gpu, block.steps[s].least_gpu);
-    block.steps[s - 1].least_pods =
-      std::min(block.steps[s - 1].least_pods, block.steps[s].least_pods);
-  }
+  return true;
 }
 
 } // namespace reprieve

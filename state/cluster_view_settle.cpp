@@ -41,7 +41,8 @@ void cluster_view::settle() {
     else
       blocks_.touch(n);
   stale_nodes_.clear();
-  blocks_.settle([this](node_block& block) { describe(block); });
+  blocks_.settle([this](node_block& block) { describe(block); },
+                 [this](node_block& block, node_row n) { return raise_bounds(block, n); });
 
   for (const auto p : removed_pods_)
     pods_.give_back(p);

@@ -32,6 +32,7 @@ void node_blocks::insert(std::uint32_t node, const name_of& names) {
       block_of_[moved] = fresh;
     order_.insert(after, fresh);
     mark(id);
+    mark(fresh);
     if (at_the_end || !(name < names(rest.front())))
       id = fresh;
   }
@@ -54,15 +55,30 @@ void node_blocks::erase(std::uint32_t node) {
 }
 
 void node_blocks::touch(std::uint32_t node) {
-  if (contains(node))
-    mark(block_of_[node]);
+  if (!contains(node))
+    return;
+  const auto id = block_of_[node];
+  auto& [block, stale, rises, touched] = slots_[id];
+  if (rises < most_rises) {
+    ++rises;
+    touched.push_back(node);
+  }
+  list_as_stale(id);
 }
 
-void node_blocks::settle(const std::function<void(node_block&)>& describe) {
+void node_blocks::settle(const std::function<void(node_block&)>& describe,
+                         const std::function<bool(node_block&, std::uint32_t)>& raise) {
   for (const auto id : stale_) {
-    slots_[id].stale = false;
-    if (!slots_[id].block.nodes.empty())
-      describe(slots_[id].block);
+    auto& [block, stale, rises, touched] = slots_[id];
+    stale = false;
+    const bool can_rise = rises < most_rises && std::ranges::all_of(touched, [&](auto node) {
+                            return raise(block, node);
+                          });
+    touched.clear();
+    if (can_rise || block.nodes.empty())
+      continue;
+    describe(block);
+    rises = 0;
   }
   stale_.clear();
 }
@@ -78,6 +94,11 @@ std::uint32_t node_blocks::make_block() {
 }
 
 void node_blocks::mark(std::uint32_t id) {
+  slots_[id].rises = most_rises;
+  list_as_stale(id);
+}
+
+void node_blocks::list_as_stale(std::uint32_t id) {
   if (!std::exchange(slots_[id].stale, true))
     stale_.push_back(id);
 }
@@ -85,8 +106,9 @@ void node_blocks::mark(std::uint32_t id) {
 std::size_t node_blocks::memory() const {
   auto bytes = heap_size(slots_) + heap_size(spare_) + heap_size(order_) + heap_size(block_of_)
                + heap_size(stale_);
-  for (const auto& [block, stale] : slots_)
-    bytes += heap_size(block.nodes) + heap_size(block.steps) + heap_size(block.amounts);
+  for (const auto& [block, stale, rises, touched] : slots_)
+    bytes += heap_size(block.nodes) + heap_size(block.steps) + heap_size(block.amounts)
+             + heap_size(touched);
   return bytes;
 }
 

@@ -27,7 +27,8 @@ struct block_step {
 };
 
 /// Some dozen nodes that are neighbours by name, and for each amount the most that one of them has.
-/// Bounds, to rule out all of them with one look: no node is better than this in any respect.
+/// Bounds, to rule out all of them with one look: no node is better than this in any respect. While
+/// nodes change, bounds only rise with them; now and then they are made anew.
 struct node_block {
   std::vector<std::uint32_t> nodes;  ///< in order of name
   std::vector<block_step> steps;     ///< highest priority first
@@ -57,6 +58,8 @@ public:
 
   static constexpr std::size_t most_nodes = 64;
   static constexpr std::size_t most_steps = 32;
+  /// So often may bounds rise before they are made anew, to be close again.
+  static constexpr std::size_t most_rises = 24;
 
   std::size_t count() const {
     return order_.size();
@@ -76,11 +79,13 @@ public:
   }
   void insert(std::uint32_t node, const name_of& names);
   void erase(std::uint32_t node);
-  /// The bounds of its block are to be made anew.
+  /// The bounds of its block have to hold for the node as it is now.
   void touch(std::uint32_t node);
 
-  /// Calls `describe` for each block that was touched.
-  void settle(const std::function<void(node_block&)>& describe);
+  /// Makes bounds hold for the nodes that were touched: `raise` for one of them where that does,
+  /// which returns false where it can't, or else `describe` for all of the block.
+  void settle(const std::function<void(node_block&)>& describe,
+              const std::function<bool(node_block&, std::uint32_t)>& raise);
 
   std::size_t memory() const;
 
@@ -88,10 +93,14 @@ private:
   struct slot {
     node_block block;
     bool stale = false;
+    std::size_t rises = most_rises; ///< since the bounds were made, with those to come
+    std::vector<std::uint32_t> touched;
   };
 
   std::uint32_t make_block();
+  /// All of the block is to be described.
   void mark(std::uint32_t id);
+  void list_as_stale(std::uint32_t id);
 
   std::vector<slot> slots_;
   std::vector<std::uint32_t> spare_;

@@ -272,6 +272,21 @@ TEST(invariants, the_order_in_which_things_became_known_does_not_matter) {
   });
 }
 
+TEST(invariants, what_came_and_went_does_not_matter) {
+  for_random_cases({}, draw_anyone, [&](const cluster& in, const preemptor& who) {
+    auto worn = view_of(in.all_nodes(), in.all_pods(), in.all_budgets());
+    for (const auto& p : in.all_pods()) {
+      worn.remove_pod(p.uid);
+      if (*rc::gen::arbitrary<bool>())
+        worn.settle();
+      worn.put_pod(p);
+      worn.settle();
+    }
+
+    RC_ASSERT(same(decide(in.view(), who, open_settings()), decide(worn, who, open_settings())));
+  });
+}
+
 TEST(invariants, a_gang_with_a_topology_key_sits_in_one_domain) {
   for_random_cases({}, draw_anyone, [](const cluster& in, const preemptor& drawn) {
     auto who = drawn;

@@ -43,6 +43,29 @@ pod pod_on(const std::string& on, int number, std::int32_t priority, std::int64_
   return p;
 }
 
+void check_bounds(const cluster_view& view, const node_block& block, node_row n) {
+  const auto at_least = [&](std::size_t row, std::span<const std::int64_t> amounts) {
+    RC_ASSERT(
+      std::ranges::equal(block.amounts_at(row, view.width()), amounts, std::greater_equal{}));
+  };
+  at_least(node_block::most_free, view.free(n));
+  at_least(node_block::most_promised, view.promised(n));
+  for (std::size_t mine = 0; mine < view.steps(n).size(); ++mine) {
+    const auto priority = view.steps(n)[mine].priority;
+    const auto step = std::ranges::find_if(block.steps, [&](const block_step& one) {
+      return one.lowest <= priority && priority <= one.highest;
+    });
+    RC_ASSERT(step != block.steps.end());
+    const auto s = static_cast<std::size_t>(step - block.steps.begin());
+    std::vector<std::int64_t> room(view.promised(n).begin(), view.promised(n).end());
+    for (std::size_t c = 0; c < room.size(); ++c)
+      room[c] += view.held_from(n, mine)[c];
+    at_least(node_block::most_room(s), room);
+    for (const auto p : view.pods_on(n).subspan(view.steps(n)[mine].first))
+      at_least(node_block::largest_portion(s), view.requests(p));
+  }
+}
+
 } // namespace
 
 TEST(node_blocks, hold_all_nodes_in_order_of_name_however_they_came_and_went) {
@@ -97,6 +120,46 @@ TEST(node_blocks, know_the_most_room_that_one_of_their_nodes_has_at_each_priorit
   view.remove_pod("p1");
   view.settle();
   EXPECT_EQ(block.amounts_at(node_block::most_free, view.width())[gpu], 8);
+}
+
+TEST(node_blocks, never_promise_less_than_a_node_has_however_often_nodes_change) {
+  EXPECT_TRUE(rc::check([] {
+    cluster_view view;
+    const auto nodes = *rc::gen::inRange(1, 90);
+    // Not in order of name, so that blocks are split in the middle too.
+    for (int i = 0; i < nodes; ++i)
+      view.put_node(node_named(fmt::format("n{}", i * 37 % nodes), 8));
+    const auto changes = *rc::gen::inRange(0, 120);
+    for (int i = 0; i < changes; ++i) {
+      const auto number = *rc::gen::inRange(0, 40);
+      if (*rc::gen::inRange(0, 3) == 0)
+        view.remove_pod(fmt::format("p{}", number));
+      else
+        view.put_pod(pod_on(fmt::format("n{}", *rc::gen::inRange(0, nodes)), number,
+                            *rc::gen::inRange(0, 40), *rc::gen::inRange(1, 5)));
+      view.settle();
+      for (std::size_t b = 0; b < view.blocks().count(); ++b)
+        for (const auto n : view.blocks().at(b).nodes)
+          check_bounds(view, view.blocks().at(b), n);
+    }
+  }));
+}
+
+TEST(node_blocks, are_close_again_after_some_changes) {
+  cluster_view view;
+  view.put_node(node_named("a", 8));
+  view.settle();
+  const auto most_free = [&] {
+    return view.blocks().at(0).amounts_at(node_block::most_free,
+                                          view.width())[*view.column_of("gpu")];
+  };
+  view.put_pod(pod_on("a", 1, 1, 6));
+  for (std::size_t i = 0; i <= node_blocks::most_rises; ++i) {
+    view.put_pod(pod_on("a", 2, 1, 1 + i % 2));
+    view.settle();
+  }
+
+  EXPECT_LE(most_free(), 1);
 }
 
 TEST(node_blocks, do_not_count_nodes_that_take_no_pods) {
