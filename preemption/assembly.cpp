@@ -59,12 +59,15 @@ plan plan_of(const problem& given, const explainer& explain, const attempt& chos
   if (given.settings.explained != depth::nothing)
     made.why.summary = explain.summary_of(chosen);
   const auto used = nodes_of(chosen.found);
+  made.followed.nodes.assign(used.begin(), used.end());
+  made.followed.kept_for_budgets = chosen.kept_for_budgets;
   for (std::size_t i = 0; i < chosen.victims.size(); ++i) {
     const auto& one = chosen.victims[i];
     auto told = victim_of(given.view, one);
-    if (given.settings.explained >= depth::chosen)
-      told.reason = chosen.reasons.empty() ? explain.why_victim(used, one) : chosen.reasons[i];
+    if (!chosen.reasons.empty())
+      told.reason = chosen.reasons[i];
     made.victims.push_back(std::move(told));
+    made.followed.victims.push_back(one.portion);
   }
   if (!made.victims.empty())
     made.result = plan::outcome::preempts;

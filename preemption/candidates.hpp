@@ -1,10 +1,10 @@
 #pragma once
 
+#include "preemption/candidate_terms.hpp"
 #include "preemption/domain_room.hpp"
 #include "preemption/problem.hpp"
 
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <vector>
 
@@ -22,12 +22,6 @@ enum class standing : std::uint8_t {
   not_preemptible,  ///< above the priority up to which sessions may go
 };
 
-/// What a policy has of its own in who may be a victim.
-struct candidate_terms {
-  std::int32_t highest = std::numeric_limits<std::int32_t>::max(); ///< priority that may go
-  bool opt_out_may_veto = true; ///< false where the policy has a class for it
-};
-
 /// Who may be a victim (DESIGN 3.1 step 3, with the guards of 3.7).
 class candidate_rules {
 public:
@@ -37,6 +31,10 @@ public:
 
   bool may_go(portion_row p) const {
     return of(p) == standing::candidate;
+  }
+
+  const candidate_terms& terms() const {
+    return terms_;
   }
 
   std::int32_t preemptor_priority() const {

@@ -136,4 +136,10 @@ plan decide(const cluster_view& view, const preemptor& who, const plan_settings&
   return search_victims(given, rules);
 }
 
+void explain(const cluster_view& view, const preemptor& who, const plan_settings& settings,
+             plan& made) {
+  const problem given{view, who, settings};
+  explainer{given}.tell(candidate_rules{given, made.followed.terms}, made);
+}
+
 } // namespace reprieve

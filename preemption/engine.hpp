@@ -13,4 +13,9 @@ plan place(const cluster_view& view, const preemptor& who, const plan_settings& 
 /// 3.6). Pure: the same view, preemptor and settings give the same plan.
 plan decide(const cluster_view& view, const preemptor& who, const plan_settings& settings);
 
+/// Tells of a plan with victims, from the trail that it carries, why each goes and who else on the
+/// preemptor's nodes stays and why. The view, the preemptor and the settings are as they were.
+void explain(const cluster_view& view, const preemptor& who, const plan_settings& settings,
+             plan& made);
+
 } // namespace reprieve

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <vector>
 
@@ -29,15 +30,16 @@ std::string listed(const std::set<std::string_view>& names) {
   return text;
 }
 
-/// One pod of every portion with pods on the nodes, most important portion first.
-std::vector<pod_row> one_of_each_portion(const cluster_view& view, auto&& nodes) {
-  std::vector<pod_row> found;
+/// Every portion with pods on the nodes, most important first.
+std::vector<portion_row> portions_on(const cluster_view& view, std::span<const node_row> nodes) {
+  std::vector<portion_row> found;
   for (const auto n : nodes)
-    found.insert(found.end(), view.pods_on(n).begin(), view.pods_on(n).end());
-  const auto portion = [&](pod_row p) { return view.portion_of(p); };
-  std::ranges::sort(
-    found, [&](portion_row a, portion_row b) { return view.more_important(a, b); }, portion);
-  found.erase(std::ranges::unique(found, {}, portion).begin(), found.end());
+    for (const auto p : view.pods_on(n))
+      found.push_back(view.portion_of(p));
+  // Once each, in any order; then in theirs.
+  std::ranges::sort(found);
+  found.erase(std::ranges::unique(found).begin(), found.end());
+  std::ranges::sort(found, [&](portion_row a, portion_row b) { return view.more_important(a, b); });
   return found;
 }
 
@@ -165,12 +167,11 @@ std::string_view explainer::what_is_lacking(resource_column resource) const {
   return name == resource::pods ? "places for pods" : name;
 }
 
-std::string explainer::why_victim(const std::set<node_row>& used,
-                                  const evicted_portion& one) const {
+std::string explainer::why_victim(std::span<const node_row> used, portion_row p,
+                                  bool over_budget) const {
   return fmt::format("its priority {} is below {} and {} does not fit on {} beside it{}",
-                     view_.card(one.portion).priority, who_.priority, who_.workload,
-                     shared_nodes(used, one.portion),
-                     one.pods_over_budget > 0 ? "; this exceeds a disruption budget" : "");
+                     view_.card(p).priority, who_.priority, who_.workload, shared_nodes(used, p),
+                     over_budget ? "; this exceeds a disruption budget" : "");
 }
 
 std::string explainer::why_passed_over(standing s, const portion_card& card) const {
@@ -201,72 +202,79 @@ std::string explainer::why_passed_over(standing s, const portion_card& card) con
   return "may go";
 }
 
-std::string explainer::why_reprieved(const attempt& chosen, const std::set<node_row>& used,
-                                     portion_row p) const {
-  const auto fits = fmt::format("still fits on {} beside {}", shared_nodes(used, p), who_.workload);
-  if (chosen.kept_for_budgets.contains(p))
+std::string explainer::why_reprieved(const plan& made, portion_row p) const {
+  const auto& followed = made.followed;
+  const auto fits =
+    fmt::format("still fits on {} beside {}", shared_nodes(followed.nodes, p), who_.workload);
+  if (followed.kept_for_budgets.contains(p))
     return "a disruption budget counts on it, and it " + fits;
   const auto priority = view_.card(p).priority;
-  if (chosen.threshold && priority > *chosen.threshold)
-    return fmt::format("its priority {} is above the threshold {}", priority, *chosen.threshold);
+  const auto threshold = made.why.threshold;
+  if (threshold && priority > *threshold)
+    return fmt::format("its priority {} is above the threshold {}", priority, *threshold);
   return fits;
 }
 
-std::string explainer::shared_nodes(const std::set<node_row>& used, portion_row p) const {
+std::string explainer::shared_nodes(std::span<const node_row> used, portion_row p) const {
   std::set<std::string_view> names;
   for (const auto one : view_.pods_of(p))
-    if (used.contains(view_.node_of(one)))
+    if (std::ranges::binary_search(used, view_.node_of(one)))
       names.insert(view_.node_name(view_.node_of(one)));
   return listed(names);
 }
 
-void explainer::tell_who_stays(const candidate_rules& rules, const attempt& chosen,
-                               reasoning& why) const {
-  const auto used = nodes_of(chosen.found);
-  std::set<portion_row> victims;
-  for (const auto& one : chosen.victims)
-    victims.insert(one.portion);
-  for (const auto p : one_of_each_portion(view_, used)) {
-    const auto portion = view_.portion_of(p);
+void explainer::tell(const candidate_rules& rules, plan& made) const {
+  const auto& followed = made.followed;
+  for (std::size_t i = 0; i < made.victims.size(); ++i)
+    if (auto& one = made.victims[i]; one.reason.empty())
+      one.reason = why_victim(followed.nodes, followed.victims[i], one.violates_budget);
+  const std::set<portion_row> victims(followed.victims.begin(), followed.victims.end());
+  for (const auto portion : portions_on(view_, followed.nodes)) {
     if (victims.contains(portion))
       continue;
     const auto card = view_.card(portion);
-    if (const auto s = rules.of(view_.portion_of(p)); s == standing::candidate)
-      why.reprieved.push_back(
-        {view_.id_of(portion), card.priority, why_reprieved(chosen, used, portion)});
+    if (const auto s = rules.of(portion); s == standing::candidate)
+      made.why.reprieved.push_back(
+        {view_.id_of(portion), card.priority, why_reprieved(made, portion)});
     else
-      why.passed_over.push_back({view_.id_of(portion), card.priority, why_passed_over(s, card)});
+      made.why.passed_over.push_back(
+        {view_.id_of(portion), card.priority, why_passed_over(s, card)});
   }
 }
 
 void explainer::tell_who_may_not_go(const candidate_rules& rules, const domain& where,
                                     reasoning& why) const {
-  for (const auto p : one_of_each_portion(view_, where.nodes)) {
-    const auto s = rules.of(view_.portion_of(p));
+  for (const auto portion : portions_on(view_, where.nodes)) {
+    const auto s = rules.of(portion);
     const bool too_important = s == standing::at_or_above || s == standing::not_preemptible;
     if (s == standing::candidate || (too_important && where.nodes.size() > 1))
       continue;
-    const auto portion = view_.portion_of(p);
     const auto card = view_.card(portion);
     why.passed_over.push_back({view_.id_of(portion), card.priority, why_passed_over(s, card)});
   }
 }
 
 std::string explainer::summary_of_seats(const seating& found) const {
-  return fmt::format("{} gets {} on {}", preemptor_name(), counted(found.seats.size(), "pod"),
-                     counted(nodes_of(found).size(), "node"));
+  const auto pods = found.seats.size();
+  const auto nodes = nodes_of(found).size();
+  return fmt::format("{} (priority {}) gets {} pod{} on {} node{}", who_.workload, who_.priority,
+                     pods, pods == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s");
 }
 
 std::string explainer::summary_of(const attempt& chosen) const {
-  if (chosen.victims.empty())
-    return summary_of_seats(chosen.found) + "; nobody goes";
+  auto text = summary_of_seats(chosen.found);
+  const auto count = chosen.victims.size();
+  if (count == 0)
+    return text += "; nobody goes";
   const auto highest = view_.card(chosen.victims.front().portion).priority;
   const auto lowest = view_.card(chosen.victims.back().portion).priority;
-  const auto range =
-    lowest == highest ? fmt::format("{}", highest) : fmt::format("{} to {}", lowest, highest);
-  return fmt::format("{}; {} of priority {} {}; nothing above priority {} was touched",
-                     summary_of_seats(chosen.found), counted(chosen.victims.size(), "portion"),
-                     range, chosen.victims.size() == 1 ? "goes" : "go", highest);
+  auto end = std::back_inserter(text);
+  fmt::format_to(end, "; {} portion{} of priority {}", count, count == 1 ? "" : "s", lowest);
+  if (lowest != highest)
+    fmt::format_to(end, " to {}", highest);
+  fmt::format_to(end, " {}; nothing above priority {} was touched", count == 1 ? "goes" : "go",
+                 highest);
+  return text;
 }
 
 } // namespace reprieve

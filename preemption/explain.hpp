@@ -4,7 +4,7 @@
 #include "preemption/candidates.hpp"
 #include "preemption/domains.hpp"
 
-#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -32,10 +32,12 @@ public:
   std::string amount_lacking(const shortage& lacking) const;
   /// What there is too little of: `gpu`, or `places for pods`.
   std::string_view what_is_lacking(resource_column resource) const;
-  std::string why_victim(const std::set<node_row>& used, const evicted_portion& one) const;
+  /// Why a portion goes for a preemptor that gets these nodes.
+  std::string why_victim(std::span<const node_row> used, portion_row p, bool over_budget) const;
 
-  /// Who stays on the preemptor's nodes although it could have gone, and who never could.
-  void tell_who_stays(const candidate_rules& rules, const attempt& chosen, reasoning& why) const;
+  /// Why each victim goes, as far as its policy has not said so, who stays on the preemptor's nodes
+  /// although it could have gone, and who never could.
+  void tell(const candidate_rules& rules, plan& made) const;
   /// Who may not go in a domain that has too little room without; on a single node also those who
   /// are too important, which are too many to name otherwise.
   void tell_who_may_not_go(const candidate_rules& rules, const domain& where, reasoning& why) const;
@@ -46,10 +48,9 @@ public:
 private:
   void raise_by_room_without_candidates(node_row n, std::vector<std::int64_t>& most) const;
   std::string why_passed_over(standing s, const portion_card& card) const;
-  std::string why_reprieved(const attempt& chosen, const std::set<node_row>& used,
-                            portion_row p) const;
+  std::string why_reprieved(const plan& made, portion_row p) const;
   /// The nodes among those used by the preemptor that the portion is on.
-  std::string shared_nodes(const std::set<node_row>& used, portion_row p) const;
+  std::string shared_nodes(std::span<const node_row> used, portion_row p) const;
 
   const cluster_view& view_;
   const preemptor& who_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "preemption/candidate_terms.hpp"
 #include "state/cluster_view.hpp"
 #include "state/decision.hpp"
 #include "state/resource_group.hpp"
@@ -7,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,15 @@ struct reservation {
   time_point since = no_time;
 
   bool operator==(const reservation&) const = default;
+};
+
+/// What the reasons of a plan are told from, in rows of the view that it was made on: good for as
+/// long as that does not change. To keep it costs next to nothing; to tell it costs words.
+struct trail {
+  std::vector<node_row> nodes;            ///< that the preemptor gets, each once, in order
+  std::vector<portion_row> victims;       ///< in the plan's order
+  std::set<portion_row> kept_for_budgets; ///< put back first
+  candidate_terms terms;                  ///< by which others were candidates or not
 };
 
 /// What the engine says of one preemptor.
@@ -36,6 +47,7 @@ struct plan {
   std::vector<victim> victims;
   score scored;
   reasoning why;
+  trail followed;
   std::optional<reservation> reserve; ///< to be kept until the pod has its room
   time_point look_again = no_time;    ///< when time alone changes the outcome
 };
@@ -49,7 +61,7 @@ enum class placing_rule {
 /// How much of the reasoning a plan carries.
 enum class depth {
   nothing, ///< for whoever wants the bare plan
-  summary, ///< a sentence
+  summary, ///< a sentence; `explain` tells the rest
   chosen,  ///< why each victim goes and others on the same nodes stay; domains where they are few
   all      ///< and what came of every domain
 };

@@ -135,11 +135,11 @@ void required_node::evict(const domain& where, const choice& from, victim_strate
   made.scored = score_of(view, made.victims, cascade_.cascades(made.victims, made.found.seats),
                          given_.settings.now);
 
-  const auto used = nodes_of(made.found);
   for (const auto& one : made.victims) {
     const auto& picked = *std::ranges::find(from.victims, one.portion, &possible_victim::portion);
     made.reasons.push_back(
-      fmt::format("{}; {}", explain_.why_victim(used, one), why_picked(by, picked, from.wanted)));
+      fmt::format("{}; {}", explain_.why_victim(where.nodes, one.portion, one.pods_over_budget > 0),
+                  why_picked(by, picked, from.wanted)));
   }
 }
 

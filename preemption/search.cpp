@@ -40,7 +40,9 @@ public:
     made.why.budget_reached = budget_reached_;
     if (budget_reached_ && given_.settings.explained != depth::nothing)
       made.why.summary += best_ ? " (best found so far, budget reached)" : " (budget reached)";
-    tell(made.why);
+    made.followed.terms = policy_.rules().terms();
+    if (given_.settings.explained >= depth::chosen)
+      tell(made);
     return made;
   }
 
@@ -209,18 +211,16 @@ private:
                        most->second, count_, explain_.what_is_lacking(most->first));
   }
 
-  void tell(reasoning& why) {
-    if (given_.settings.explained < depth::chosen)
-      return;
+  void tell(plan& made) {
     if (best_)
-      explain_.tell_who_stays(policy_.rules(), *best_, why);
+      explain_.tell(policy_.rules(), made);
     else if (count_ == 1)
-      tell_of_only_domain(why);
+      tell_of_only_domain(made.why);
     std::ranges::sort(outcomes_, {}, &domain_outcome::domain);
     for (auto& outcome : outcomes_)
       if (outcome.feasible && outcome.reason.empty())
         tell_why_won_or_lost(outcome);
-    why.domains = std::move(outcomes_);
+    made.why.domains = std::move(outcomes_);
   }
 
   void tell_of_only_domain(reasoning& why) const {

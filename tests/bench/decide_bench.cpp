@@ -64,6 +64,28 @@ times decisions(const synthetic_cluster& on, const made_preemptor& who, std::siz
     count, [&](std::size_t i) { benchmark::DoNotOptimize(decide(view, waiting[i], settings)); });
 }
 
+/// How many times as long decisions take that are explained so far. Explained and bare ones take
+/// turns, so that both find the machine in the same state.
+double cost_of_telling(const synthetic_cluster& on, const made_preemptor& who, std::size_t count,
+                       depth explained) {
+  const auto& view = view_of(on);
+  const auto bare = settings_with(depth::nothing);
+  const auto told = settings_with(explained);
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto waiting = who(i);
+    const auto time = [&](const plan_settings& settings) {
+      const auto twice =
+        measure(2, [&](std::size_t) { benchmark::DoNotOptimize(decide(view, waiting, settings)); });
+      return twice.median;
+    };
+    const auto without = time(bare);
+    ratios.push_back(time(told) / without);
+  }
+  std::ranges::sort(ratios);
+  return ratios[ratios.size() / 2];
+}
+
 plain_scan plain_nodes(const synthetic_cluster& on) {
   std::vector<plain_scan::node_with_pods> nodes;
   for (std::size_t n = 0; n < on.nodes; ++n) {
@@ -79,7 +101,7 @@ bool kept = true;
 
 void promise(std::string_view what, double is, std::string_view unit, bool holds,
              std::string_view promised) {
-  fmt::print("{:<66} {:>10.1f} {:<3} {} {}\n", what, is, unit, promised, holds ? "" : "  NOT KEPT");
+  fmt::print("{:<66} {:>10.2f} {:<3} {} {}\n", what, is, unit, promised, holds ? "" : "  NOT KEPT");
   kept = kept && holds;
 }
 
@@ -118,18 +140,16 @@ void check_promises() {
   const auto few = decisions(groups, gang_of(100), 60);
   promise("a gang of 100 on 5,000 nodes, median", few.median / 1000, "ms", few.median <= 10'000,
           "at most 10");
-  // Nobody asks: a sentence, and the rest when it is wanted.
-  const auto unasked = decisions(five, lone, 200, depth::summary);
-  promise("one pod, unasked, times as long as the bare plan", unasked.median / ours.median, "",
-          unasked.median <= 1.10 * ours.median, "at most 1.1");
-  const auto unasked_gang = decisions(groups, gang_of(100), 60, depth::summary);
-  promise("a gang of 100, unasked, times as long as the bare plan",
-          unasked_gang.median / few.median, "", unasked_gang.median <= 1.10 * few.median,
+  // Nobody asks: a sentence and the trail, from which the rest is told when it is wanted.
+  const auto unasked = cost_of_telling(five, lone, 200, depth::summary);
+  promise("one pod, unasked, times as long as the bare plan", unasked, "", unasked <= 1.10,
           "at most 1.1");
-  const auto told = decisions(five, lone, 200, depth::chosen);
-  const auto told_gang = decisions(groups, gang_of(100), 60, depth::chosen);
+  const auto unasked_gang = cost_of_telling(groups, gang_of(100), 60, depth::summary);
+  promise("a gang of 100, unasked, times as long as the bare plan", unasked_gang, "",
+          unasked_gang <= 1.10, "at most 1.1");
   fmt::print("with the reasons of the chosen nodes: one pod {:.2f}, a gang of 100 {:.2f} times\n",
-             told.median / ours.median, told_gang.median / few.median);
+             cost_of_telling(five, lone, 200, depth::chosen),
+             cost_of_telling(groups, gang_of(100), 60, depth::chosen));
 }
 
 void lone_pod(benchmark::State& state) {

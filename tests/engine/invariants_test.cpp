@@ -323,4 +323,21 @@ TEST(invariants, asking_for_no_explanation_changes_no_decision) {
   });
 }
 
+TEST(invariants, reasons_asked_for_later_are_those_told_at_once) {
+  for_random_cases({}, draw_anyone, [](const cluster& in, const preemptor& who) {
+    auto settings = open_settings();
+    settings.explained = depth::summary;
+    auto later = decide(in.view(), who, settings);
+    explain(in.view(), who, settings, later);
+
+    settings.explained = depth::all;
+    const auto at_once = decide(in.view(), who, settings);
+
+    RC_ASSERT(later.victims == at_once.victims);
+    RC_ASSERT(later.why.reprieved == at_once.why.reprieved);
+    if (at_once.result != plan::outcome::infeasible) // then who may not go is told where it failed
+      RC_ASSERT(later.why.passed_over == at_once.why.passed_over);
+  });
+}
+
 } // namespace reprieve::tests
