@@ -204,12 +204,10 @@ private:
   void keep_to_the_front(std::vector<pending_unit>& left) const {
     if (settings_.group.policy != group_policy::sessions)
       return;
-    std::vector<const preemptor*> waiting;
-    for (const auto& unit : left)
+    std::vector<preemptor*> waiting;
+    for (auto& unit : left)
       waiting.push_back(&unit.who);
-    const auto front = front_of_queue(waiting);
-    for (std::size_t i = 0; i < left.size(); ++i)
-      left[i].who.at_front = i == front;
+    reprieve::keep_to_the_front(waiting);
   }
 
   /// Remembers since when the node of a pod that is bound to one is reserved for it (DESIGN 3.5).

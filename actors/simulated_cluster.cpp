@@ -75,6 +75,8 @@ void enter(self_pointer self, simulated_pod& p, stage next) {
   p.life.at = next;
   p.life.since = self->state.settings.clock.now(self);
   self->state.journal->write(p.life);
+  if (const auto& watched = self->state.settings.watched)
+    watched(p.life);
   plan_step(self, p);
   report(self, p);
 }

@@ -4,6 +4,7 @@
 #include "actors/simulated_journal.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -15,6 +16,8 @@ struct simulated_cluster_settings {
   duration start_takes{std::chrono::milliseconds{200}};
   duration stop_takes{std::chrono::milliseconds{500}};
   wall_clock clock;
+  /// Is told of every step in the life of a pod.
+  std::function<void(const simulated_journal::entry&)> watched;
 };
 
 /// The simulation's reminder to itself that a pod's next change is due.

@@ -20,6 +20,9 @@ namespace reprieve {
 /// of their own and stand in nobody's way; one that must not preempt keeps its place at the front.
 std::optional<std::size_t> front_of_queue(std::span<const preemptor* const> waiting);
 
+/// Marks who is at the front and who is not.
+void keep_to_the_front(std::span<preemptor* const> waiting);
+
 /// Looks for sessions to preempt if the preemptor is at the front of the job queue.
 plan preempt_sessions(const problem& given);
 

@@ -2,6 +2,7 @@
 
 #include "preemption/pending.hpp"
 #include "state/admission.hpp"
+#include "state/quantity.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -46,13 +47,23 @@ pod completed(const pod& p, const workload_record& owner) {
 } // namespace
 
 absl::StatusOr<snapshot> snapshot::of(std::vector<object> objects) {
+  std::vector<entry> entries;
+  for (auto& one : objects)
+    entries.push_back({std::move(one), {}});
+  return of(std::move(entries));
+}
+
+absl::StatusOr<snapshot> snapshot::of(std::vector<entry> entries) {
   std::vector<pod> pods;
-  std::erase_if(objects, [&](object& one) {
-    auto* p = std::get_if<pod>(&one);
-    if (p != nullptr)
+  std::vector<object> objects;
+  std::vector<std::pair<std::string, object_status>> statuses;
+  for (auto& [what, status] : entries)
+    if (auto* p = std::get_if<pod>(&what)) {
       pods.push_back(std::move(*p));
-    return p != nullptr;
-  });
+    } else {
+      statuses.emplace_back(name_of(what), std::move(status));
+      objects.push_back(std::move(what));
+    }
   snapshot made;
   auto admitted = admit(objects, made.known_, facts_of_nothing{});
   if (!admitted.ok())
@@ -75,6 +86,9 @@ absl::StatusOr<snapshot> snapshot::of(std::vector<object> objects) {
       made.workloads_[name] = std::move(record);
     }
   }
+  for (const auto& [name, status] : statuses)
+    if (auto taken = made.take(name, status); !taken.ok())
+      return taken;
   for (auto& p : pods)
     if (auto added = made.add(std::move(p)); !added.ok())
       return added;
@@ -84,6 +98,30 @@ absl::StatusOr<snapshot> snapshot::of(std::vector<object> objects) {
       return absl::InvalidArgumentError(
         fmt::format("Pod '{}': another pod has the uid {} too; give each its own", p.name, p.uid));
   return made;
+}
+
+absl::Status snapshot::take(const std::string& name, const object_status& status) {
+  if (const auto* given = std::get_if<workload_status>(&status)) {
+    auto& kept = workloads_.at(name).status; // what admission resolved stays
+    kept.submitted = given->submitted;
+    kept.attempts = given->attempts;
+    kept.resume_after = given->resume_after;
+  } else if (const auto* of_queue = std::get_if<queue_status>(&status)) {
+    const auto check = [&](std::string_view field, const resources& amounts) {
+      for (const auto& [resource, amount] : amounts)
+        if (amount < 0)
+          return absl::InvalidArgumentError(
+            fmt::format("Queue '{}': status.{}.{} is {}; it must not be negative", name, field,
+                        resource, format_quantity(amount, resource)));
+      return absl::OkStatus();
+    };
+    if (auto checked = check("allocated", of_queue->allocated); !checked.ok())
+      return checked;
+    if (auto checked = check("preempting", of_queue->preempting); !checked.ok())
+      return checked;
+    queues_[name] = *of_queue;
+  }
+  return absl::OkStatus();
 }
 
 absl::Status snapshot::add(pod p) {

@@ -19,8 +19,15 @@ namespace reprieve {
 /// there is no server.
 class snapshot {
 public:
+  /// An object and what has come of it, where that is known.
+  struct entry {
+    object what;
+    object_status status;
+  };
+
   /// Checks the objects as admission does, and that each pod's node is there. A pod of a workload
   /// that is among them takes from it what it does not say itself; others stand for themselves.
+  static absl::StatusOr<snapshot> of(std::vector<entry> entries);
   static absl::StatusOr<snapshot> of(std::vector<object> objects);
 
   const catalog& known() const {
@@ -31,6 +38,10 @@ public:
   }
   const std::vector<pod>& pods() const {
     return pods_;
+  }
+  /// How the queues stood when the stage ran last, where the snapshot says so.
+  const by_name<queue_status>& queues() const {
+    return queues_;
   }
   const std::vector<placement>& placements() const {
     return placements_;
@@ -53,6 +64,7 @@ public:
 
 private:
   absl::Status add(pod p);
+  absl::Status take(const std::string& name, const object_status& status);
   cluster_view view_where(const std::function<bool(const std::string&)>& takes) const;
   std::string workload_named(std::string_view workload_or_pod) const;
   std::vector<preemptor> units_of(const workload_record& record) const;
@@ -64,6 +76,7 @@ private:
   std::vector<pod> pods_;
   std::vector<disruption_budget> budgets_;
   std::vector<placement> placements_;
+  by_name<queue_status> queues_;
 };
 
 /// Puts what the plan would do into the view: its placements are held, its victims leave.

@@ -220,7 +220,7 @@ inline constexpr auto fields_of<pod> = object_fields(
         optional_field("placedBy", &pod::placed_by),
         optional_field("evictedBy", &pod::evicted_by)));
 
-// What the writer puts under `status` and the reader ignores.
+// What the writer puts under `status`, and the reader takes from there in snapshots only.
 
 template <>
 inline constexpr auto fields_of<queue_status> = std::make_tuple(

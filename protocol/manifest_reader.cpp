@@ -98,14 +98,30 @@ public:
     auto made = object_of(*kind);
     if (!made.ok())
       return made.status();
-    const auto status =
-      std::visit([&](auto& alternative) { return read(from, alternative, by_type{}); }, *made);
-    if (status.ok())
-      into.push_back({std::move(*made), {std::string(file_name_), from.line}});
-    return status;
+    if (auto status =
+          std::visit([&](auto& alternative) { return read(from, alternative, by_type{}); }, *made);
+        !status.ok())
+      return status;
+    object_status came_of_it;
+    if (auto status = read_status(from, *made, came_of_it); !status.ok())
+      return status;
+    into.push_back({std::move(*made), {std::string(file_name_), from.line}, std::move(came_of_it)});
+    return absl::OkStatus();
   }
 
 private:
+  absl::Status read_status(const manifest_tree& from, const object& of, object_status& into) {
+    const auto* status = from.find("status");
+    if (!options_.snapshot || status == nullptr)
+      return absl::OkStatus();
+    const path_step step(path_, status->key);
+    if (std::holds_alternative<queue>(of))
+      return read(*status, into.emplace<queue_status>(), by_type{});
+    if (std::holds_alternative<workload>(of))
+      return read(*status, into.emplace<workload_status>(), by_type{});
+    return absl::OkStatus();
+  }
+
   absl::Status wrong(const manifest_tree& at, std::string_view what) const {
     return manifest_error(file_name_, at.line,
                           path_.empty() ? std::string(what) : fmt::format("{}: {}", path_, what));
@@ -121,7 +137,7 @@ private:
     std::vector<std::string_view> names;
     for (std::size_t i = 0; i < std::variant_size_v<object>; ++i)
       if (const auto kind = static_cast<object_kind>(i);
-          kind != object_kind::pod || options_.allow_pods)
+          kind != object_kind::pod || options_.snapshot)
         names.push_back(to_string(kind));
     names.push_back(list_kind);
     return names;

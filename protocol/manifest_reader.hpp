@@ -22,10 +22,11 @@ struct source_position {
 struct manifest_object {
   object value;
   source_position where;
+  object_status status; ///< in snapshots only; elsewhere what is given as status means nothing
 };
 
 struct manifest_options {
-  bool allow_pods = false; ///< pods stand in snapshots only
+  bool snapshot = false; ///< pods and the status of other objects may stand in it
 };
 
 /// The objects in a YAML or JSON text: several documents, or the items of a `List`, in order.

@@ -8,7 +8,10 @@ catalog initial_catalog() {
   catalog start;
   for (const auto* built_in : {&system_node_critical(), &system_cluster_critical()})
     put_in(start, *built_in);
-  start.queues[std::string{default_queue}].name = default_queue;
+  // Nobody asked for this queue, so it takes no share from others beyond what it needs.
+  auto& shared = start.queues[std::string{default_queue}];
+  shared.name = default_queue;
+  shared.cap_by_demand = true;
   start.groups[std::string{default_group}].name = default_group;
   return start;
 }

@@ -32,6 +32,9 @@ enum class object_kind {
 using object = std::variant<node, queue, priority_class, resource_group, workload, placement,
                             disruption_budget, pod>;
 
+/// What has come of an object, for kinds where it matters.
+using object_status = std::variant<std::monostate, queue_status, workload_status>;
+
 object_kind kind_of(const object& o);
 const std::string& name_of(const object& o);
 

@@ -2,6 +2,7 @@
 
 #include "apps/cli/plan_text.hpp"
 #include "preemption/engine.hpp"
+#include "preemption/sessions.hpp"
 #include "preemption/snapshot.hpp"
 #include "protocol/manifest_reader.hpp"
 #include "state/quantity.hpp"
@@ -22,15 +23,15 @@ int refuse(std::string_view why) {
 }
 
 absl::StatusOr<snapshot> read(const std::vector<std::string>& files) {
-  std::vector<object> objects;
+  std::vector<snapshot::entry> entries;
   for (const auto& file : files) {
-    auto found = read_manifest_file(file, {.allow_pods = true});
+    auto found = read_manifest_file(file, {.snapshot = true});
     if (!found.ok())
       return found.status();
     for (auto& one : *found)
-      objects.push_back(std::move(one.value));
+      entries.push_back({std::move(one.value), std::move(one.status)});
   }
-  return snapshot::of(std::move(objects));
+  return snapshot::of(std::move(entries));
 }
 
 absl::StatusOr<plan_settings> settings_for(const decide_request& wanted, const snapshot& taken,
@@ -55,7 +56,8 @@ absl::StatusOr<plan_settings> settings_for(const decide_request& wanted, const s
   return settings;
 }
 
-/// Decides on one after the other, each on what those before it leave.
+/// As the coordinator does: first what fits in free room, then the others, each on what those
+/// before it leave.
 absl::Status decide_in_turn(const decide_request& wanted, const snapshot& taken,
                             const std::string& group, const std::vector<preemptor>& waiting,
                             std::vector<told_plan>& told) {
@@ -63,11 +65,24 @@ absl::Status decide_in_turn(const decide_request& wanted, const snapshot& taken,
   if (!settings.ok())
     return settings.status();
   auto view = taken.view_of(group);
-  for (const auto& who : waiting) {
-    auto made = reprieve::decide(view, who, *settings);
+  const auto keep = [&](const preemptor& who, plan made) {
     carry_out(made, fmt::format("plan-{}", told.size() + 1), taken.pods(), view);
     told.push_back({group, who, std::move(made)});
+  };
+  std::vector<preemptor> left;
+  for (const auto& who : waiting)
+    if (auto made = place(view, who, *settings); made.result == plan::outcome::placed)
+      keep(who, std::move(made));
+    else
+      left.push_back(who);
+  if (settings->group.policy == group_policy::sessions) {
+    std::vector<preemptor*> line;
+    for (auto& who : left)
+      line.push_back(&who);
+    keep_to_the_front(line);
   }
+  for (const auto& who : left)
+    keep(who, reprieve::decide(view, who, *settings));
   return absl::OkStatus();
 }
 
@@ -75,6 +90,7 @@ absl::Status decide_in_turn(const decide_request& wanted, const snapshot& taken,
 queue_stage_result run_queues(const snapshot& taken, const decide_request& wanted) {
   queue_stage_input in;
   in.queues = taken.known().queues;
+  in.previous = taken.queues();
   by_name<std::string> queue_of;
   for (const auto& [name, record] : taken.workloads())
     queue_of[name] = record.spec.queue;

@@ -46,6 +46,33 @@ pod a_pod(const std::string& workload, std::int32_t index, const std::string& on
 
 } // namespace
 
+TEST(snapshot, work_keeps_its_place_in_the_queue) {
+  workload_status later;
+  later.submitted = time_point{} + std::chrono::hours{2};
+  workload_status earlier;
+  earlier.submitted = time_point{} + std::chrono::hours{1};
+  const auto taken = snapshot::of(std::vector<snapshot::entry>{
+    {a_node("n1", 8), {}}, {a_workload("a", 3, 1, 4), later}, {a_workload("b", 3, 1, 4), earlier}});
+  ASSERT_TRUE(taken.ok()) << taken.status();
+
+  const auto waiting = taken->pending("default");
+
+  ASSERT_EQ(waiting.size(), 2U);
+  EXPECT_EQ(waiting.front().workload, "b");
+}
+
+TEST(snapshot, a_queue_can_not_be_allocated_less_than_nothing) {
+  queue q;
+  q.name = "research";
+  queue_status stood;
+  stood.allocated["gpu"] = -1000;
+
+  const auto taken = snapshot::of(std::vector<snapshot::entry>{{q, stood}});
+
+  EXPECT_THAT(std::string(taken.status().message()),
+              HasSubstr("Queue 'research': status.allocated.gpu is -1; it must not be negative"));
+}
+
 TEST(snapshot, pods_take_from_their_workload_what_they_do_not_say) {
   const auto taken = snapshot::of(
     {a_node("n1", 8), a_workload("old", 3, 2, 4), a_pod("old", 0, "n1"), a_pod("old", 1, "n1")});

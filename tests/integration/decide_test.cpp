@@ -7,11 +7,14 @@ namespace reprieve {
 
 namespace {
 
-constexpr const char* snapshot = REPRIEVE_SOURCE "/tests/integration/snapshots/two-nodes.yaml";
+run_result decide_on(const std::string& file, std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {REPRIEVE_BINARIES "/reprieve", "decide", "-f",
+                                       REPRIEVE_SOURCE "/tests/integration/snapshots/" + file});
+  return run_program(arguments);
+}
 
 run_result decide(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), {REPRIEVE_BINARIES "/reprieve", "decide", "-f", snapshot});
-  return run_program(arguments);
+  return decide_on("two-nodes.yaml", std::move(arguments));
 }
 
 TEST(decide, prints_the_plan_for_a_preemptor_and_ends_with_0) {
@@ -53,6 +56,23 @@ TEST(decide, runs_the_whole_cycle_with_its_queues) {
   EXPECT_EQ(all["plans"][1]["outcome"], "preempts");
   EXPECT_EQ(all["queues"][0]["queue"], "default");
   EXPECT_EQ(all["queues"][0]["deserved"]["gpu"], "16");
+}
+
+TEST(decide, goes_on_from_what_the_queues_of_a_snapshot_were_allocated) {
+  const auto told = decide_on(
+    "two-queues.yaml", {"--policy", "queues", "--now", "2026-01-01T01:00:00Z", "-o", "json"});
+  ASSERT_EQ(told.code, 0) << told.output;
+
+  const auto queues = nlohmann::json::parse(told.output).at("queues");
+
+  ASSERT_EQ(queues.size(), 3U);
+  EXPECT_EQ(queues[0]["deserved"]["cpu"], "0") << "nobody is in the default queue";
+  EXPECT_EQ(queues[1]["cases"][0]["case"], "01.2");
+  EXPECT_EQ(queues[1]["allocated"]["cpu"], "4");
+  ASSERT_EQ(queues[1]["victims"].size(), 4U);
+  EXPECT_EQ(queues[1]["victims"][0]["pods"][0]["uid"], "old-7") << "has run for the shortest time";
+  EXPECT_EQ(queues[2]["cases"][0]["case"], "03");
+  EXPECT_EQ(queues[2]["preempting"]["cpu"], "4");
 }
 
 TEST(decide, says_the_same_each_time) {

@@ -1,5 +1,7 @@
 #include "tests/support/actor_world.hpp"
 
+#include <algorithm>
+
 namespace reprieve {
 
 namespace {
@@ -29,6 +31,21 @@ caf::scheduler::test_coordinator& actor_world::scheduler() {
 
 bool actor_world::step() {
   return scheduler().try_run_once();
+}
+
+const std::deque<caf::resumable*>& actor_world::waiting() {
+  return scheduler().jobs;
+}
+
+void actor_world::step_at(std::size_t position) {
+  auto& jobs = scheduler().jobs;
+  const auto chosen = jobs.begin() + static_cast<std::ptrdiff_t>(position);
+  std::rotate(jobs.begin(), chosen, chosen + 1);
+  scheduler().run_once();
+}
+
+void actor_world::pass(duration time) {
+  scheduler().advance_time(time);
 }
 
 bool actor_world::tick() {

@@ -8,6 +8,7 @@
 
 #include <caf/scheduler/test_coordinator.hpp>
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -33,6 +34,15 @@ public:
 
   /// Handles one message; false where none waits.
   bool step();
+
+  /// The actors that have messages here, in the order they came; those of another system are among
+  /// them when they were sent something from this one.
+  const std::deque<caf::resumable*>& waiting();
+  /// Lets one of them handle a message.
+  void step_at(std::size_t position);
+
+  /// Lets time pass at once: what is due by then waits to be handled.
+  void pass(duration time);
 
   /// Lets the shortest time pass; false where nobody waits for any.
   bool tick();

@@ -19,7 +19,7 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr manifest_options snapshot{.allow_pods = true};
+constexpr manifest_options snapshot{.snapshot = true};
 
 /// The only object in `text`.
 template <class T>

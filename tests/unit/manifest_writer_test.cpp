@@ -22,7 +22,7 @@ namespace {
 
 using testing::EndsWith;
 
-constexpr manifest_options snapshot{.allow_pods = true};
+constexpr manifest_options snapshot{.snapshot = true};
 
 template <class T>
 T called(std::string name) {

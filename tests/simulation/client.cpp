@@ -1,0 +1,163 @@
+#include "tests/simulation/client.hpp"
+
+#include <fmt/format.h>
+
+namespace reprieve::simulation {
+
+namespace {
+
+constexpr const char* cluster_name = "cluster";
+
+/// Whether the answer leaves open if anything was done.
+bool tells_nothing(const absl::Status& answer) {
+  return !absl::IsFailedPrecondition(answer) && !absl::IsInvalidArgument(answer)
+         && !absl::IsNotFound(answer) && !absl::IsAlreadyExists(answer);
+}
+
+} // namespace
+
+client::client(dice& luck, truth& facts) : luck_(luck), facts_(facts) {
+  const auto count = static_cast<std::size_t>(luck_.between(2, 6));
+  for (std::size_t i = 0; i < count; ++i)
+    nodes_.push_back(draw_node(i));
+}
+
+node client::draw_node(std::size_t number) {
+  node n;
+  n.name = fmt::format("n{}", number);
+  n.resource_group = "default";
+  n.labels = {{"zone", number % 2 == 0 ? "a" : "b"}};
+  n.capacity = {{"gpu", luck_.between(2, 8) * 1000}};
+  return n;
+}
+
+workload client::draw_workload(const std::string& name) {
+  workload w;
+  w.name = name;
+  w.priority = static_cast<std::int32_t>(luck_.between(0, 9));
+  w.kind = luck_.one_in(3) ? workload_kind::deployment : workload_kind::batch;
+  w.resume.policy = luck_.one_in(2) ? resume_policy::always : resume_policy::by_kind;
+  w.resume.backoff = std::chrono::seconds{1};
+  w.grace_period = std::chrono::seconds{luck_.between(0, 2)};
+  auto& group = w.groups.emplace_back();
+  group.name = "g";
+  group.count = static_cast<std::int32_t>(luck_.between(1, 4));
+  if (luck_.one_in(2)) {
+    group.min_count = static_cast<std::int32_t>(luck_.between(1, group.count));
+    if (luck_.one_in(2))
+      group.disruption = disruption_mode::pod_group;
+    if (luck_.one_in(4))
+      group.topology_keys = {"zone"};
+  }
+  group.pods.requests = {{"gpu", luck_.between(1, 4) * 1000}};
+  group.pods.labels = {{"app", luck_.one_in(2) ? "x" : "y"}};
+  if (luck_.one_in(2))
+    group.pods.annotations["simulation/run-for"] = fmt::format("{}s", luck_.between(1, 20));
+  group.pods.annotations["simulation/stop-takes"] = fmt::format("{}ms", luck_.between(0, 3000));
+  return w;
+}
+
+bool client::is_asked(const std::string& name) const {
+  for (const auto& one : asked_)
+    if (one.name == name)
+      return true;
+  return false;
+}
+
+std::string client::set_up(member& through) {
+  std::vector<object> objects(nodes_.begin(), nodes_.end());
+  if (luck_.one_in(2)) {
+    disruption_budget budget;
+    budget.name = "some";
+    budget.match_labels = {{"app", "x"}};
+    budget.min_available = 1;
+    objects.emplace_back(budget);
+  }
+  return ask(through, cluster_name, std::move(objects), [this] { ready_ = true; });
+}
+
+std::string client::act(member& through) {
+  if (!ready_)
+    return is_asked(cluster_name) ? "" : set_up(through);
+  if (luck_.one_in(12)) {
+    auto& changed = nodes_[luck_.below(nodes_.size())];
+    if (is_asked(changed.name))
+      return {};
+    changed.schedulable = !changed.schedulable;
+    return ask(through, changed.name, {changed}, [] {});
+  }
+  const auto name = fmt::format("w{}", luck_.below(10));
+  if (is_asked(name))
+    return {};
+  const auto known = submitted_.find(name);
+  if (known != submitted_.end() && luck_.one_in(2))
+    return ask_to_delete(through, name);
+  auto wanted = known == submitted_.end() ? draw_workload(name) : known->second;
+  if (known != submitted_.end())
+    wanted.groups[0].count =
+      std::max(wanted.groups[0].needed(), static_cast<std::int32_t>(luck_.between(1, 4)));
+  submitted_[name] = wanted;
+  facts_.asked(name);
+  return ask(through, name, {wanted}, [this, wanted] { facts_.acknowledged(wanted); });
+}
+
+std::string client::ask(member& through, std::string name, std::vector<object> objects,
+                        std::function<void()> acknowledged) {
+  auto answer = std::make_shared<std::optional<absl::Status>>();
+  through.world().system().spawn(
+    [to = through.gateway(), answer,
+     wanted = apply_request{std::move(objects), false}](caf::event_based_actor* self) {
+      self->request(to, caf::infinite, wanted)
+        .then([answer](apply_result& result) { *answer = result.status(); },
+              [answer](caf::error& error) { *answer = to_status(error); });
+    });
+  auto what = fmt::format("apply {} through {}", name, through.generation());
+  asked_.push_back(
+    {through.generation(), std::move(name), std::move(answer), std::move(acknowledged)});
+  return what;
+}
+
+std::string client::ask_to_delete(member& through, const std::string& name) {
+  facts_.asked(name);
+  submitted_.erase(name);
+  auto answer = std::make_shared<std::optional<absl::Status>>();
+  through.world().system().spawn(
+    [to = through.gateway(), answer,
+     wanted = delete_request{object_kind::workload, {name}}](caf::event_based_actor* self) {
+      self->request(to, caf::infinite, wanted)
+        .then([answer](absl::Status& result) { *answer = result; },
+              [answer](caf::error& error) { *answer = to_status(error); });
+    });
+  asked_.push_back({through.generation(), name, std::move(answer),
+                    [this, name] { facts_.acknowledged_deletion(name); }});
+  return fmt::format("delete {} through {}", name, through.generation());
+}
+
+void client::listen() {
+  for (auto one = asked_.begin(); one != asked_.end();) {
+    if (!one->answer->has_value()) {
+      ++one;
+      continue;
+    }
+    const auto& answer = **one->answer;
+    if (answer.ok())
+      one->acknowledged();
+    else if (tells_nothing(answer))
+      facts_.not_told(one->name);
+    else
+      facts_.refused(one->name);
+    one = asked_.erase(one);
+  }
+}
+
+void client::lost(int generation) {
+  for (auto one = asked_.begin(); one != asked_.end();)
+    if (one->generation == generation) {
+      facts_.not_told(one->name);
+      one = asked_.erase(one);
+    } else {
+      ++one;
+    }
+}
+
+} // namespace reprieve::simulation

@@ -1,0 +1,58 @@
+#pragma once
+
+#include "tests/simulation/dice.hpp"
+#include "tests/simulation/member.hpp"
+#include "tests/simulation/truth.hpp"
+
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace reprieve::simulation {
+
+/// People who use the cluster: they submit, scale and delete workloads, and close and open nodes,
+/// one thing at a time for each object, and remember what they were told.
+class client {
+public:
+  client(dice& luck, truth& facts);
+
+  /// Asks for something through this member. Says what.
+  std::string act(member& through);
+
+  /// Takes in the answers that have come.
+  void listen();
+
+  /// The member will not answer any more.
+  void lost(int generation);
+
+  bool waits() const {
+    return !asked_.empty();
+  }
+
+private:
+  struct question {
+    int generation = 0;
+    std::string name;
+    std::shared_ptr<std::optional<absl::Status>> answer;
+    std::function<void()> acknowledged;
+  };
+
+  std::string ask(member& through, std::string name, std::vector<object> objects,
+                  std::function<void()> acknowledged);
+  std::string ask_to_delete(member& through, const std::string& name);
+  std::string set_up(member& through);
+  workload draw_workload(const std::string& name);
+  node draw_node(std::size_t number);
+  bool is_asked(const std::string& name) const;
+
+  dice& luck_;
+  truth& facts_;
+  std::list<question> asked_;
+  std::vector<node> nodes_;
+  bool ready_ = false;
+  std::map<std::string, workload> submitted_;
+};
+
+} // namespace reprieve::simulation

@@ -1,0 +1,49 @@
+// Runs seeds of the simulation; a seed that breaks an invariant is told with the command that runs
+// it again and prints every step.
+
+#include "tests/simulation/simulation.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <chrono>
+
+using reprieve::simulation::simulation;
+using reprieve::simulation::simulation_settings;
+
+int main(int argc, char** argv) {
+  std::uint64_t first = 1;
+  std::uint64_t count = 1;
+  simulation_settings settings;
+  CLI::App app{"Plays a whole cluster in virtual time, with faults, and checks what must hold."};
+  app.add_option("--seed", first, "the first seed");
+  app.add_option("--count", count, "how many seeds, one after the other");
+  app.add_option("--steps", settings.steps, "steps of each before everything heals");
+  app.add_flag("--log", settings.log, "print every step");
+  CLI11_PARSE(app, argc, argv);
+
+  const auto began = std::chrono::steady_clock::now();
+  reprieve::simulation::truth::counters sum;
+  std::uint64_t broken = 0;
+  for (auto seed = first; seed < first + count; ++seed) {
+    settings.seed = seed;
+    simulation run{settings};
+    if (const auto what = run.run(); !what.empty()) {
+      ++broken;
+      fmt::print("seed {}: {}\n  again: {} --seed {} --steps {} --log\n", seed, what, argv[0], seed,
+                 settings.steps);
+    }
+    const auto& counted = run.counted();
+    sum.commits += counted.commits;
+    sum.preemptions += counted.preemptions;
+    sum.aborts += counted.aborts;
+    sum.evictions += counted.evictions;
+    sum.starts += counted.starts;
+  }
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+  fmt::print("{} seeds of {} steps in {:.1f} s: {} broken; {} decisions, {} with victims, {} "
+             "aborted, {} pods evicted, {} started\n",
+             count, settings.steps, took.count(), broken, sum.commits, sum.preemptions, sum.aborts,
+             sum.evictions, sum.starts);
+  return broken == 0 ? 0 : 1;
+}

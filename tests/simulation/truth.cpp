@@ -1,0 +1,362 @@
+#include "tests/simulation/truth.hpp"
+
+#include "state/keys.hpp"
+#include "state/quantity.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace reprieve::simulation {
+
+namespace {
+
+using stage = simulated_journal::stage;
+
+bool is_on_a_machine(stage at) {
+  return at == stage::starting || at == stage::running || at == stage::stopping;
+}
+
+bool is_bound(const pod& p) {
+  return takes_room(p.phase) && p.phase != pod_phase::nominated;
+}
+
+/// Ends of pods that no decision asked for carry a reason instead.
+bool is_decision(const std::string& evicted_by) {
+  return !evicted_by.empty() && evicted_by != "not-wanted";
+}
+
+} // namespace
+
+void truth::complain(std::string what) {
+  if (broken_.empty())
+    broken_ = std::move(what);
+}
+
+void truth::written(const transaction& writes, revision, int generation) {
+  const bool takes_over = std::ranges::any_of(writes.operations, [](const operation& one) {
+    const auto* written = std::get_if<put>(&one);
+    return written != nullptr && written->key.starts_with("own/");
+  });
+  if (takes_over)
+    newest_generation_ = generation;
+  else if (generation != newest_generation_ && newest_generation_ != 0)
+    complain(fmt::format("replica {} wrote although replica {} has taken its place", generation,
+                         newest_generation_));
+  for (const auto& one : writes.operations)
+    if (const auto* written = std::get_if<put>(&one))
+      put_key(written->key, written->value);
+    else
+      erase_range(std::get<erase>(one).range);
+}
+
+void truth::put_key(const std::string& key, const std::string& value) {
+  const std::string name(keys::last_part(key));
+  if (key.starts_with("n/"))
+    node_written(*decode<node_record>(value));
+  else if (key.starts_with("w/"))
+    workload_written(*decode<workload_record>(value));
+  else if (key.starts_with("b/"))
+    budgets_[name] = *decode<disruption_budget>(value);
+  else if (key.starts_with(keys::decision_bodies))
+    bodies_[key] = value;
+  else if (key.starts_with(keys::open_decisions))
+    decision_written(name, value);
+  else if (key.starts_with(keys::done_decisions))
+    decision_done(value);
+}
+
+void truth::erase_range(const key_range& range) {
+  if (range.end.empty()) {
+    erase_key(range.begin);
+    return;
+  }
+  std::erase_if(bodies_, [&](const auto& one) { return contains(range, one.first); });
+}
+
+void truth::erase_key(const std::string& key) {
+  const std::string name(keys::last_part(key));
+  if (key.starts_with("n/")) {
+    if (const auto found = nodes_.find(name); found != nodes_.end() && !found->second.pods.empty())
+      complain(
+        fmt::format("node {} was taken away with {} pods on it", name, found->second.pods.size()));
+    nodes_.erase(name);
+  } else if (key.starts_with("w/")) {
+    if (const auto known = expected_.find(name);
+        known != expected_.end() && known->second.is_sure())
+      complain(fmt::format("workload {} was acknowledged and is lost", name));
+    workloads_.erase(name);
+  } else if (key.starts_with("b/")) {
+    budgets_.erase(name);
+  } else if (key.starts_with(keys::open_decisions)) {
+    open_.erase(name);
+  }
+}
+
+// -- nodes and pods -------------------------------------------------------------------------------
+
+void truth::node_written(node_record record) {
+  const auto name = record.spec.name;
+  check_room(record);
+  const auto before = nodes_.find(name);
+  for (const auto& p : record.pods) {
+    requests_[p.uid] = p.requests;
+    check_told(p, before == nodes_.end() ? nullptr : find_pod(before->second, p.uid));
+  }
+  if (before != nodes_.end())
+    for (const auto& old : before->second.pods)
+      if (is_bound(old) && find_pod(record, old.uid) == nullptr)
+        if (const auto machine = machines_.find(old.uid);
+            machine != machines_.end() && is_on_a_machine(machine->second.at))
+          complain(fmt::format("pod {} was forgotten while it is on node {}", old.uid, name));
+  nodes_[name] = std::move(record);
+}
+
+/// Invariant 1: what is bound fits, and so does what is held once those have gone who make room.
+void truth::check_room(const node_record& record) {
+  std::set<std::string_view> holders;
+  for (const auto& p : record.pods)
+    if (p.phase == pod_phase::nominated)
+      holders.insert(p.placed_by);
+  resources bound;
+  resources promised;
+  for (const auto& p : record.pods) {
+    if (!takes_room(p.phase))
+      continue;
+    for (const auto& [resource, amount] : p.requests) {
+      if (is_bound(p))
+        bound[resource] += amount;
+      // Who was told does go; who was not goes for its own decision's pods only.
+      if (p.stop_told == no_time && (!is_bound(p) || !holders.contains(p.evicted_by)))
+        promised[resource] += amount;
+    }
+  }
+  for (const auto& [resource, amount] : bound)
+    if (amount > amount_of(record.spec.capacity, resource))
+      complain(fmt::format("node {} has {} {} and {} is bound on it", record.spec.name,
+                           amount_of(record.spec.capacity, resource), resource, amount));
+  for (const auto& [resource, amount] : promised)
+    if (amount > amount_of(record.spec.capacity, resource))
+      complain(fmt::format("node {} has {} {} and {} is promised on it", record.spec.name,
+                           amount_of(record.spec.capacity, resource), resource, amount));
+}
+
+/// Invariant 3: told after the commit, by one decision, and never taken back.
+void truth::check_told(const pod& p, const pod* before) {
+  if (before != nullptr && before->stop_told != no_time
+      && (p.stop_told == no_time || p.evicted_by != before->evicted_by))
+    complain(fmt::format("pod {} was told to go by {} and is now told by '{}'", p.uid,
+                         before->evicted_by, p.evicted_by));
+  if (p.stop_told == no_time || !is_decision(p.evicted_by)
+      || (before != nullptr && before->stop_told != no_time))
+    return;
+  ++counted_.evictions;
+  const auto open = open_.find(p.evicted_by);
+  if (open == open_.end() || open->second.phase == decision_phase::preparing)
+    complain(
+      fmt::format("pod {} is told to go by {}, which is not committed", p.uid, p.evicted_by));
+  const auto [told, first] = told_by_.try_emplace(p.uid, p.evicted_by);
+  if (!first && told->second != p.evicted_by)
+    complain(
+      fmt::format("pod {} is told to go by {} and by {}", p.uid, told->second, p.evicted_by));
+}
+
+void truth::lived(const simulated_journal::entry& pod) {
+  const auto before = machines_.find(pod.uid);
+  if (pod.at == stage::starting) {
+    ++counted_.starts;
+    if (before != machines_.end())
+      complain(fmt::format("pod {} was started twice", pod.uid));
+  }
+  if (pod.at == stage::stopping) {
+    if (before != machines_.end() && before->second.at == stage::stopping)
+      complain(fmt::format("pod {} was stopped twice", pod.uid));
+    if (is_decision(pod.decision)) {
+      const auto open = open_.find(pod.decision);
+      const bool committed =
+        (open != open_.end() && open->second.phase != decision_phase::preparing)
+        || ended_.contains(pod.decision);
+      if (!committed)
+        complain(
+          fmt::format("pod {} is stopped for {}, which is not committed", pod.uid, pod.decision));
+    }
+  }
+  machines_[pod.uid] = pod;
+  if (pod.at != stage::starting)
+    return;
+  const auto node = nodes_.find(pod.node);
+  resources used;
+  for (const auto& [uid, one] : machines_)
+    if (one.node == pod.node && is_on_a_machine(one.at))
+      for (const auto& [resource, amount] : requests_[uid])
+        used[resource] += amount;
+  for (const auto& [resource, amount] : used)
+    if (node == nodes_.end() || amount > amount_of(node->second.spec.capacity, resource))
+      complain(fmt::format("the machine {} runs more than it has of {}", pod.node, resource));
+}
+
+bool truth::is_gone(const std::string& uid) const {
+  return std::ranges::none_of(
+    nodes_, [&](const auto& one) { return find_pod(one.second, uid) != nullptr; });
+}
+
+// -- decisions ------------------------------------------------------------------------------------
+
+void truth::decision_written(const std::string& id, const std::string& value) {
+  const auto head = *decode<decision_head>(value);
+  auto& known = open_[id];
+  const auto before = known.phase;
+  known.phase = head.summary.phase;
+  if (before == decision_phase::starting && known.phase != decision_phase::starting)
+    complain(fmt::format("decision {} went back from starting", id));
+  if (before == decision_phase::aborted && known.phase != decision_phase::aborted)
+    complain(fmt::format("decision {} was aborted and goes on", id));
+  if (known.phase == decision_phase::aborted)
+    ++counted_.aborts;
+  if (before != decision_phase::preparing || known.phase != decision_phase::committed)
+    return;
+  known.what = head.summary;
+  for (std::uint32_t k = 0; k < head.chunks; ++k)
+    if (const auto body = bodies_.find(keys::decision_body(id, k)); body == bodies_.end())
+      complain(fmt::format("decision {} is committed and its chunk {} is not there", id, k));
+    else if (const auto added = add_body(known.what, body->second); !added.ok())
+      complain(std::string(added.message()));
+  check_commit(known.what);
+}
+
+void truth::check_commit(const decision& d) {
+  ++counted_.commits;
+  if (!d.victims.empty())
+    ++counted_.preemptions;
+  if (d.assignments.empty())
+    complain(fmt::format("decision {} is committed and places nobody", d.id));
+  for (const auto& one : d.victims) {
+    if (one.priority >= d.priority)
+      complain(fmt::format("{} of priority {} goes for one of priority {}", to_string(one.portion),
+                           one.priority, d.priority));
+    if (one.reason.empty())
+      complain(fmt::format("nothing says why {} goes", to_string(one.portion)));
+  }
+  if (d.why.summary.empty())
+    complain(fmt::format("decision {} is not explained", d.id));
+  check_whole_portions(d);
+  check_gang(d);
+}
+
+/// Invariant 2: of a portion that goes, every pod does.
+void truth::check_whole_portions(const decision& d) {
+  for (const auto& one : d.victims) {
+    std::set<std::string_view> going;
+    for (const auto& p : one.pods)
+      going.insert(p.uid);
+    for (const auto& [name, record] : nodes_)
+      for (const auto& p : record.pods)
+        if (takes_room(p.phase) && p.evicted_by.empty() && portion_of(p) == one.portion
+            && !going.contains(p.uid))
+          complain(fmt::format("{} goes with decision {}, but its pod {} stays",
+                               to_string(one.portion), d.id, p.uid));
+  }
+}
+
+/// Invariant 4: with those it places, enough pods of each gang stand.
+void truth::check_gang(const decision& d) {
+  std::map<std::tuple<std::string, std::string, std::int32_t>, std::int64_t> placed;
+  for (const auto& one : d.assignments)
+    ++placed[{one.placed.workload, one.placed.group, one.placed.replica}];
+  for (const auto& [key, count] : placed) {
+    const auto& [workload, group, replica] = key;
+    const auto record = workloads_.find(workload);
+    if (record == workloads_.end())
+      continue;
+    const auto position = group_position(record->second.spec, group);
+    if (!position)
+      continue;
+    auto standing = count;
+    for (const auto& [name, on] : nodes_)
+      for (const auto& p : on.pods)
+        standing += takes_room(p.phase) && p.evicted_by.empty() && p.workload == workload
+                    && p.group == group && p.replica == replica;
+    for (const auto& slot : record->second.slots)
+      standing += slot.slot.group == group && slot.slot.replica == replica
+                  && slot.state != slot_state::wanted;
+    if (standing < record->second.spec.groups[*position].needed())
+      complain(fmt::format("decision {} leaves {} of {}/{} standing, fewer than it needs", d.id,
+                           standing, workload, group));
+  }
+}
+
+void truth::decision_done(const std::string& value) {
+  const auto head = *decode<decision_head>(value);
+  const auto& id = head.summary.id;
+  const auto open = open_.find(id);
+  decision what = open == open_.end() ? head.summary : open->second.what;
+  what.phase = head.summary.phase;
+  if (head.summary.phase == decision_phase::done)
+    for (const auto& one : what.victims)
+      for (const auto& p : one.pods)
+        if (!told_by_.contains(p.uid) && !is_gone(p.uid))
+          complain(fmt::format("decision {} is done, and its victim {} was not told", id, p.uid));
+  ended_[id] = std::move(what);
+}
+
+// -- workloads ------------------------------------------------------------------------------------
+
+void truth::workload_written(const workload_record& record) {
+  const auto& name = record.spec.name;
+  if (const auto known = expected_.find(name);
+      known != expected_.end() && known->second.is_sure()
+      && (record.deleting || record.spec != *known->second.spec))
+    complain(fmt::format("workload {} is not any more as it was acknowledged", name));
+  workloads_[name] = record;
+}
+
+void truth::asked(const std::string& name) {
+  expected_[name].asked = true;
+}
+
+void truth::refused(const std::string& name) {
+  expected_[name].asked = false;
+}
+
+void truth::not_told(const std::string& name) {
+  expected_[name].asked = false;
+  expected_[name].unknown = true;
+}
+
+void truth::acknowledged(const workload& spec) {
+  expected_[spec.name] = {spec, false, false};
+  const auto found = workloads_.find(spec.name);
+  if (found == workloads_.end())
+    complain(fmt::format("workload {} is acknowledged and not in the store", spec.name));
+  else if (found->second.spec != spec)
+    complain(fmt::format("workload {} is acknowledged and another is in the store", spec.name));
+}
+
+void truth::acknowledged_deletion(const std::string& name) {
+  expected_[name] = {};
+  if (const auto found = workloads_.find(name);
+      found != workloads_.end() && !found->second.deleting)
+    complain(fmt::format("the deletion of {} is acknowledged and not in the store", name));
+}
+
+void truth::check_rest() {
+  for (const auto& [id, one] : open_)
+    complain(fmt::format("decision {} is still open ({})", id, static_cast<int>(one.phase)));
+  for (const auto& [name, record] : nodes_)
+    for (const auto& p : record.pods) {
+      if (p.phase == pod_phase::nominated)
+        complain(fmt::format("pod {} is nominated, and no decision is open", p.uid));
+      const auto machine = machines_.find(p.uid);
+      if (p.phase == pod_phase::running && p.stop_told == no_time
+          && (machine == machines_.end() || machine->second.at != stage::running))
+        complain(fmt::format("pod {} runs by its record and not on the machine", p.uid));
+    }
+  for (const auto& [uid, one] : machines_)
+    if (is_on_a_machine(one.at)) {
+      const auto node = nodes_.find(one.node);
+      if (node == nodes_.end() || find_pod(node->second, uid) == nullptr)
+        complain(fmt::format("pod {} is on machine {} and no record tells of it", uid, one.node));
+    }
+}
+
+} // namespace reprieve::simulation

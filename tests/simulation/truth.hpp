@@ -1,0 +1,114 @@
+#pragma once
+
+#include "actors/simulated_journal.hpp"
+#include "protocol/records.hpp"
+#include "state/store.hpp"
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace reprieve::simulation {
+
+/// What the store and the machines hold, followed change by change, and what must be true of it
+/// after every one (DESIGN 7). It knows nothing of actors.
+class truth {
+public:
+  /// A transaction of the replica that started as the `generation`-th was carried out.
+  void written(const transaction& writes, revision at, int generation);
+
+  /// A pod on the machines is in a new stage of its life.
+  void lived(const simulated_journal::entry& pod);
+
+  /// A user was told that the workload is there, or that it is being deleted.
+  void acknowledged(const workload& spec);
+  void acknowledged_deletion(const std::string& name);
+  /// A user has asked for something: until there is an answer, both may be true.
+  void asked(const std::string& name);
+  /// The answer was that nothing has changed, or there was none that tells.
+  void refused(const std::string& name);
+  void not_told(const std::string& name);
+  /// The first thing that was not as it must be; empty so far.
+  const std::string& broken() const {
+    return broken_;
+  }
+
+  void complain(std::string what);
+
+  /// When nothing is under way any more: no decision is open, and the machines run what the
+  /// records say.
+  void check_rest();
+
+  const std::map<std::string, node_record, std::less<>>& nodes() const {
+    return nodes_;
+  }
+  const std::map<std::string, workload_record, std::less<>>& workloads() const {
+    return workloads_;
+  }
+  const std::map<std::string, disruption_budget, std::less<>>& budgets() const {
+    return budgets_;
+  }
+  std::size_t open_decisions() const {
+    return open_.size();
+  }
+
+  struct counters {
+    std::size_t commits = 0;
+    std::size_t preemptions = 0;
+    std::size_t aborts = 0;
+    std::size_t evictions = 0;
+    std::size_t starts = 0;
+  };
+  const counters& counted() const {
+    return counted_;
+  }
+
+private:
+  struct open_decision {
+    decision_phase phase = decision_phase::preparing;
+    decision what;
+  };
+  struct expectation {
+    std::optional<workload> spec; ///< absent: it goes, or has gone
+    bool asked = false;
+    bool unknown = false;
+
+    bool is_sure() const {
+      return spec && !asked && !unknown;
+    }
+  };
+
+  void put_key(const std::string& key, const std::string& value);
+  void erase_key(const std::string& key);
+  void erase_range(const key_range& range);
+
+  void node_written(node_record record);
+  void check_room(const node_record& record);
+  void check_told(const pod& p, const pod* before);
+  void decision_written(const std::string& id, const std::string& value);
+  void check_commit(const decision& d);
+  void check_whole_portions(const decision& d);
+  void check_gang(const decision& d);
+  void decision_done(const std::string& value);
+  void workload_written(const workload_record& record);
+  bool is_gone(const std::string& uid) const;
+
+  std::string broken_;
+  int newest_generation_ = 0;
+  std::map<std::string, std::string, std::less<>> bodies_; ///< chunks by key
+  std::map<std::string, open_decision, std::less<>> open_;
+  std::map<std::string, decision, std::less<>> ended_;
+  std::map<std::string, node_record, std::less<>> nodes_;
+  std::map<std::string, workload_record, std::less<>> workloads_;
+  std::map<std::string, disruption_budget, std::less<>> budgets_;
+  std::map<std::string, expectation, std::less<>> expected_;
+  std::map<std::string, std::string, std::less<>> told_by_; ///< decision by uid
+  std::map<std::string, simulated_journal::entry, std::less<>> machines_;
+  std::map<std::string, resources, std::less<>> requests_; ///< by uid
+  counters counted_;
+};
+
+} // namespace reprieve::simulation
