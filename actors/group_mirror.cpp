@@ -8,6 +8,16 @@
 
 namespace reprieve {
 
+namespace {
+
+/// Whether `follow` makes the same of pods by either record.
+bool cost_the_same(const workload_record& a, const workload_record& b) {
+  return a.status.by_group == b.status.by_group && a.spec.checkpoint.last == b.spec.checkpoint.last
+         && a.spec.minimum_runtime == b.spec.minimum_runtime;
+}
+
+} // namespace
+
 void group_mirror::put(std::shared_ptr<const node_record> record) {
   const auto& name = record->spec.name;
   stale_nodes_.insert(name);
@@ -22,7 +32,12 @@ void group_mirror::remove_node(const std::string& name) {
 void group_mirror::put(std::shared_ptr<const workload_record> record) {
   const auto& name = record->spec.name;
   stale_workloads_.insert(name);
-  workloads_[name] = std::move(record);
+  auto& known = workloads_[name];
+  if (const auto pods = pods_.find(name);
+      pods != pods_.end() && (!known || !cost_the_same(*known, *record)))
+    for (const auto& [uid, node] : pods->second)
+      stale_nodes_.insert(node);
+  known = std::move(record);
 }
 
 void group_mirror::remove_workload(const std::string& name) {
@@ -76,6 +91,9 @@ void group_mirror::refresh_node(const std::string& name) {
     if (const auto promises = promised_.find(name); promises != promised_.end())
       for (const auto& [id, part] : promises->second)
         apply(wanted, part, id);
+    for (auto& p : wanted.pods)
+      if (const auto owner = workloads_.find(p.workload); owner != workloads_.end())
+        follow(p, owner->second->spec, owner->second->status);
   }
   auto& shown = shown_[name];
   for (const auto& old : shown.pods) {
@@ -116,8 +134,9 @@ void group_mirror::refresh_workload(const std::string& name) {
       now.unwanted.push_back({uid, node});
   }
   if (record) {
-    now.lacking =
-      lacking_units(*record, [&](const pod& p) { return pods.contains(p.uid); });
+    now.lacking = lacking_units(
+      *record, [&](const pod& p) { return pods.contains(p.uid); },
+      [&](const pod& p) { return &shown_.find(pods.at(p.uid))->second.spec; });
     now.ended = record->deleting && pods.empty();
     now.queue = record->spec.queue;
     add_to(usage_[now.queue], now.used);
@@ -154,6 +173,10 @@ std::vector<group_mirror::pending_unit> group_mirror::pending() {
   for (const auto& record : order)
     for (const auto& unit : standing_.find(record->spec.name)->second.lacking)
       found.push_back({record, unit});
+  // A pod group may have another priority than its workload.
+  std::stable_sort(found.begin(), found.end(), [](const pending_unit& a, const pending_unit& b) {
+    return a.who.priority > b.who.priority;
+  });
   return found;
 }
 

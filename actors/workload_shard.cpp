@@ -96,21 +96,6 @@ caf::result<absl::Status> commit(self_pointer self, shard_changes changes) {
   return answer;
 }
 
-/// Shows or hides that pods say another priority than their workload (DESIGN 2).
-void note_own_priorities(workload_record& record, time_point now) {
-  constexpr std::string_view type = "PodsNotMatchingPriority";
-  for (const auto& group : record.spec.groups)
-    if (group.pods.priority && *group.pods.priority != record.status.resolved.priority) {
-      set_condition(record.status,
-                    {std::string(type), true, "TemplateSaysAnother",
-                     fmt::format("pods of group {} say priority {}; the workload's, {}, counts",
-                                 group.name, *group.pods.priority, record.status.resolved.priority),
-                     now});
-      return;
-    }
-  clear_condition(record.status, type);
-}
-
 std::shared_ptr<workload_record> admitted_record(self_pointer self, const workload& spec,
                                                  const resolved_priorities& priorities) {
   auto& state = self->state;

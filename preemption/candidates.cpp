@@ -22,7 +22,7 @@ void for_each_up_to(const cluster_view& view, node_row n, std::int64_t level, au
 
 candidate_rules::candidate_rules(const problem& given, candidate_terms terms)
     : view_(given.view), priority_(given.who.priority), terms_(terms), settings_(given.settings),
-      looks_closer_(terms.highest < given.who.priority - 1
+      looks_closer_(terms.highest < std::int64_t{given.who.priority} - 1
                     || given.settings.group.limits.minimum_runtime > duration{0}
                     || given.settings.group.limits.preemptions_per_workload_per_hour) {}
 

@@ -27,7 +27,7 @@ void exact_search::decide(std::size_t at, const score& so_far) {
     if (!all_are_needed())
       return;
     const auto scored = (*found_)(victims_);
-    if (!best_ || cheaper(scored, *best_, given_.settings.group.minimised))
+    if (scored && (!best_ || cheaper(*scored, *best_, given_.settings.group.minimised)))
       best_ = scored;
     return;
   }

@@ -20,8 +20,9 @@ namespace reprieve {
 class exact_search {
 public:
   /// Judges a set of victims that is better than the best so far but for cascades, which are not
-  /// known before. Returns what it scores in all.
-  using judge = std::function<score(const std::vector<portion_row>& victims)>;
+  /// known before. Returns what it scores in all, or nothing where it can't be had, so that a set
+  /// that costs more may still be the best.
+  using judge = std::function<std::optional<score>(const std::vector<portion_row>& victims)>;
 
   exact_search(const problem& given, domain_room& room, std::span<const portion_row> candidates,
                std::size_t most_steps, effort& spent);

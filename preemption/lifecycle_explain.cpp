@@ -108,9 +108,11 @@ std::string lifecycle_explainer::why_passed_over(const lifecycle_passed& one,
   case pod_standing::opted_out:
     return "has opted out of preemption";
   case pod_standing::too_young:
-    return fmt::format("has run for {}, less than the minimum runtime of {}",
-                       format_duration(now_ - view_.started(p)),
-                       format_duration(victims_.limits_on(view_.node_of(p)).minimum_runtime));
+    return fmt::format(
+      "has run for {}, less than the minimum runtime of {}",
+      format_duration(now_ - view_.started(p)),
+      format_duration(std::max(victims_.limits_on(view_.node_of(p)).minimum_runtime,
+                               view_.card(view_.portion_of(p)).minimum_runtime)));
   case pod_standing::at_or_above:
     return fmt::format("its priority {} is not below {}", victims_.priority_of(one.entry),
                        who.priority);

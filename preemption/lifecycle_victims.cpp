@@ -171,7 +171,7 @@ pod_standing lifecycle_victims::judge(const entry_type& entry, node_row n) const
   if (limits.opt_out_is_veto && view_.opted_out(p))
     return pod_standing::opted_out;
   if (const auto started = view_.started(p);
-      started != no_time && now_ - started < limits.minimum_runtime)
+      started != no_time && now_ - started < std::max(limits.minimum_runtime, card.minimum_runtime))
     return pod_standing::too_young;
   return pod_standing::candidate;
 }

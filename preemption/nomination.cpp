@@ -1,7 +1,7 @@
 #include "preemption/nomination.hpp"
 
-#include "preemption/amounts.hpp"
 #include "preemption/engine.hpp"
+#include "preemption/problem.hpp"
 
 #include <fmt/format.h>
 
@@ -37,14 +37,26 @@ private:
   const nomination& held_;
 };
 
+/// Whether the node may still run the pod, whoever is on it: it may have been tainted meanwhile.
+bool suits(const problem& given, const pod& held, node_row n) {
+  const auto& groups = given.asked.groups;
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    if (groups[g].wanted->name == held.group)
+      return given.filter.suits(g, n);
+  return true;
+}
+
 /// Why one of the held nodes can't be had any more; empty where all can.
-std::string why_lost(const cluster_view& view, const nomination& held) {
+std::string why_lost(const problem& given, const nomination& held) {
+  const auto& view = given.view;
   if (!held.stuck.empty())
     return fmt::format("victim {} did not leave within its limit", held.stuck.front());
   for (const auto& one : held.assignments) {
     const auto n = view.find_node(one.placed.node);
     if (n == no_row || !view.usable(n))
       return fmt::format("node {} takes no pods any more", one.placed.node);
+    if (!suits(given, one.placed, n))
+      return fmt::format("node {} does not suit its pods any more", one.placed.node);
     const auto request = view.columns(one.placed.requests);
     // The hold is in the view, so that less than nothing is left where another took its room.
     for (resource_column c = 0; request && c < request->size(); ++c)
@@ -59,7 +71,7 @@ std::string why_lost(const cluster_view& view, const nomination& held) {
 
 nomination_review review(cluster_view& view, const preemptor& who, const nomination& held,
                          const plan_settings& settings) {
-  auto lost = why_lost(view, held);
+  auto lost = why_lost(problem{view, who, settings}, held);
   const without_holds meanwhile{view, held};
   if (auto elsewhere = place(view, who, settings); elsewhere.result == plan::outcome::placed) {
     auto why = fmt::format("there is room without victims: {}", elsewhere.why.summary);

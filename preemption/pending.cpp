@@ -19,6 +19,13 @@ wanted_group group_of(const pod_group& group, std::vector<pod> pods, std::int32_
   return wanted;
 }
 
+/// Binds the group to the domain of a node.
+void keep_to_domain_of(const node& n, wanted_group& wanted) {
+  for (const auto& key : wanted.topology_keys)
+    if (const auto label = n.labels.find(key); label != n.labels.end())
+      wanted.node_selector[key] = label->second;
+}
+
 preemptor unit_of(const workload_record& record, const resolved_priority& with, bool gang) {
   preemptor unit;
   unit.workload = record.spec.name;
@@ -31,21 +38,26 @@ preemptor unit_of(const workload_record& record, const resolved_priority& with, 
 } // namespace
 
 std::vector<preemptor> lacking_units(const workload_record& record,
-                                     const std::function<bool(const pod&)>& stands) {
+                                     const std::function<bool(const pod&)>& stands,
+                                     const std::function<const node*(const pod&)>& node_of) {
   struct replica_need {
     std::vector<pod> lacking;
     std::int32_t standing = 0;
   };
   const auto& spec = record.spec;
   std::map<std::pair<std::int32_t, std::size_t>, replica_need> needs; // by replica, then group
+  std::map<std::int32_t, const node*> homes;                          // of gangs, by replica
   for (const auto& slot : wanted_slots(record)) {
     auto& need = needs[{slot.replica, slot.group}];
     auto wanted =
       pod_at(spec, record.status, slot.group, slot.replica, slot.index, slot.incarnation);
-    if (stands(wanted))
-      ++need.standing;
-    else
+    if (!stands(wanted)) {
       need.lacking.push_back(std::move(wanted));
+      continue;
+    }
+    ++need.standing;
+    if (node_of && spec.groups[slot.group].is_gang())
+      homes.try_emplace(slot.replica, node_of(wanted));
   }
   std::vector<preemptor> units;
   std::map<std::int32_t, preemptor> gangs; // by replica
@@ -55,18 +67,25 @@ std::vector<preemptor> lacking_units(const workload_record& record,
     const auto& priority = record.status.by_group[position];
     if (need.lacking.empty())
       continue;
+    const auto home = group.is_gang() ? homes.find(replica) : homes.end();
+    const auto ask_for = [&](std::vector<pod> pods, std::int32_t needed) {
+      auto wanted = group_of(group, std::move(pods), needed);
+      if (home != homes.end() && home->second != nullptr)
+        keep_to_domain_of(*home->second, wanted);
+      return wanted;
+    };
     if (group.is_gang() && need.standing < *group.min_count) {
       auto [gang, fresh] = gangs.try_emplace(replica, unit_of(record, priority, true));
       // Groups of one gang go together, so the least of their priorities speaks for all.
       gang->second.priority = std::min(gang->second.priority, priority.priority);
       gang->second.may_preempt = gang->second.may_preempt && priority.may_preempt;
-      gang->second.groups.push_back(
-        group_of(group, std::move(need.lacking), *group.min_count - need.standing));
+      const auto needed = *group.min_count - need.standing;
+      gang->second.groups.push_back(ask_for(std::move(need.lacking), needed));
       continue;
     }
     for (auto& alone : need.lacking) {
       auto unit = unit_of(record, priority, false);
-      unit.groups.push_back(group_of(group, {std::move(alone)}, 1));
+      unit.groups.push_back(ask_for({std::move(alone)}, 1));
       units.push_back(std::move(unit));
     }
   }

@@ -48,4 +48,13 @@ pod pod_at(const workload& w, const workload_status& status, std::size_t group,
   return made;
 }
 
+void follow(pod& p, const workload& w, const workload_status& status) {
+  const auto group = group_position(w, p.group);
+  if (!group)
+    return;
+  p.priority = status.by_group[*group].preemption_priority;
+  p.checkpointed = std::max(p.checkpointed, w.checkpoint.last);
+  p.minimum_runtime = w.minimum_runtime;
+}
+
 } // namespace reprieve

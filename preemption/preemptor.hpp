@@ -36,4 +36,9 @@ struct preemptor {
 pod pod_at(const workload& w, const workload_status& status, std::size_t group,
            std::int32_t replica, std::int32_t index, std::uint32_t incarnation);
 
+/// Brings a pod that has its node up to what its workload says by now of what it costs to preempt
+/// it, which may change while it runs (DESIGN 2): the preemption priority, the last checkpoint and
+/// the minimum runtime.
+void follow(pod& p, const workload& w, const workload_status& status);
+
 } // namespace reprieve

@@ -33,6 +33,7 @@ void add_pod(queue_portion& to, const queue_pod& p, std::span<const std::string>
   to.priority = first ? p.priority : std::max(to.priority, p.priority);
   if (p.started != no_time)
     to.started = to.started == no_time ? p.started : std::min(to.started, p.started);
+  to.minimum_runtime = std::max(to.minimum_runtime, p.minimum_runtime);
   to.resource_group = p.resource_group;
   to.daemon = to.daemon || p.daemon;
   to.opted_out = to.opted_out || p.opted_out;
@@ -61,10 +62,10 @@ std::string why_exempt(const queue_portion& one, const guards& limits, time_poin
     return "it is being placed";
   if (limits.opt_out_is_veto && one.opted_out)
     return "has opted out of preemption";
-  if (one.started != no_time && run_time(one, now) < limits.minimum_runtime)
+  const auto least = std::max(limits.minimum_runtime, one.minimum_runtime);
+  if (one.started != no_time && run_time(one, now) < least)
     return fmt::format("has run for {}, less than the minimum runtime of {}",
-                       format_duration(run_time(one, now)),
-                       format_duration(limits.minimum_runtime));
+                       format_duration(run_time(one, now)), format_duration(least));
   return {};
 }
 
@@ -201,6 +202,7 @@ queue_pod queue_pod_of(const pod& p, std::string queue, std::string resource_gro
   made.priority = p.priority;
   made.phase = p.phase;
   made.started = p.started;
+  made.minimum_runtime = p.minimum_runtime;
   made.chosen = !p.evicted_by.empty();
   made.daemon = p.daemon;
   made.opted_out = p.opted_out;

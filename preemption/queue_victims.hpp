@@ -24,7 +24,8 @@ struct queue_pod {
   std::int32_t priority = 0; ///< as a victim: the preemption priority
   pod_phase phase = pod_phase::running;
   time_point started = no_time;
-  bool chosen = false; ///< by an earlier decision: it leaves, whatever its phase says
+  duration minimum_runtime{0}; ///< that its workload asks for
+  bool chosen = false;         ///< by an earlier decision: it leaves, whatever its phase says
   bool daemon = false;
   bool opted_out = false;
   bool protected_member = false;
@@ -46,6 +47,7 @@ struct queue_portion {
   std::string resource_group;
   std::int32_t priority = 0;       ///< the highest of its pods'
   time_point started = no_time;    ///< the first of its pods to start
+  duration minimum_runtime{0};     ///< that its workload asks for
   std::vector<std::int64_t> holds; ///< of each resource
   std::vector<victim_pod> pods;    ///< wherever they run, in order of node and uid
   bool daemon = false;             ///< one of its pods is; so for the others

@@ -62,7 +62,8 @@ attempt sessions::try_domain(const domain& where) {
   room_.start(where.nodes, domain_room::basis::promised);
   rules_.keep_who_may_not_go(room_, where.nodes);
   room_.open(std::int64_t{given_.who.priority} - 1);
-  const bool fits = room_.fits();
+  seating with_all_gone{given_.asked};
+  const bool fits = room_.seat(with_all_gone);
   const auto line = line_of(where);
   if (!fits) {
     made.lacking = shortage_of(given_, room_);
@@ -72,7 +73,11 @@ attempt sessions::try_domain(const domain& where) {
   room_.open(nobody_goes);
   for (const auto& one : gone)
     room_.vacate(one.portion);
-  room_.seat(made.found);
+  // Of several templates that compete, the seats may have been found only in the order that nodes
+  // are in with everybody gone. They are there all the same: who is not in the line is not in
+  // their way.
+  if (!room_.seat(made.found))
+    made.found = std::move(with_all_gone);
   room_.claim(made.found);
   room_.seat_the_rest(made.found);
   evict(gone, made);

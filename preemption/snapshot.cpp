@@ -204,8 +204,9 @@ std::vector<preemptor> snapshot::pending(std::string_view group) const {
         others.insert(p.workload);
     for (const auto workload : others)
       std::ranges::move(units_of_pods(workload), std::back_inserter(found));
-    std::ranges::stable_sort(found, std::greater{}, &preemptor::priority);
   }
+  // A pod group may have another priority than its workload.
+  std::ranges::stable_sort(found, std::greater{}, &preemptor::priority);
   return found;
 }
 
@@ -240,13 +241,18 @@ std::string snapshot::workload_named(std::string_view workload_or_pod) const {
 }
 
 std::vector<preemptor> snapshot::units_of(const workload_record& record) const {
-  std::set<std::tuple<std::string_view, std::int32_t, std::int32_t>> standing;
+  std::map<std::tuple<std::string_view, std::int32_t, std::int32_t>, std::string_view> standing;
   for (const auto& p : pods_)
     if (p.workload == record.spec.name && p.phase != pod_phase::pending)
-      standing.insert({p.group, p.replica, p.index});
-  return lacking_units(record, [&](const pod& p) {
-    return standing.contains({p.group, p.replica, p.index});
-  });
+      standing.try_emplace({p.group, p.replica, p.index}, p.node);
+  return lacking_units(
+    record,
+    [&](const pod& p) {
+      return standing.contains({p.group, p.replica, p.index});
+    },
+    [&](const pod& p) {
+      return find(nodes_, standing.at({p.group, p.replica, p.index}));
+    });
 }
 
 std::vector<preemptor> snapshot::units_of_pods(std::string_view workload) const {

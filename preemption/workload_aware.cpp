@@ -207,9 +207,9 @@ void workload_aware::try_everything(std::span<const portion_row> candidates, std
     for (const auto p : candidates)
       if (std::ranges::find(victims, p) == victims.end())
         room_.occupy(p);
-    const auto scored = made.scored;
+    const auto scored = made.feasible ? std::optional{made.scored} : std::nullopt;
     if (!victims.empty())
-      made.threshold = scored.highest_victim_priority;
+      made.threshold = made.scored.highest_victim_priority;
     consider(std::move(made), best);
     return scored;
   });

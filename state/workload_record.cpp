@@ -2,6 +2,8 @@
 
 #include "state/resume.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 
@@ -136,6 +138,25 @@ void set_condition(workload_status& status, condition c) {
 
 void clear_condition(workload_status& status, std::string_view type) {
   std::erase_if(status.conditions, [&](const condition& c) { return c.type == type; });
+}
+
+void note_own_priorities(workload_record& record, time_point now) {
+  constexpr std::string_view type = "PodsNotMatchingPriority";
+  const auto& groups = record.spec.groups;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const auto said = groups[g].pods.priority;
+    const auto counts = record.status.by_group[g].priority;
+    if (!said || *said == counts)
+      continue;
+    const bool by_group = !groups[g].priority_class.empty() || groups[g].priority;
+    set_condition(record.status,
+                  {std::string(type), true, "TemplateSaysAnother",
+                   fmt::format("pods of group {} say priority {}; the {}'s, {}, counts",
+                               groups[g].name, *said, by_group ? "group" : "workload", counts),
+                   now});
+    return;
+  }
+  clear_condition(record.status, type);
 }
 
 } // namespace reprieve

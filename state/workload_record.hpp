@@ -71,4 +71,8 @@ bool wants(const workload_record& record, const pod& p);
 void set_condition(workload_status& status, condition c);
 void clear_condition(workload_status& status, std::string_view type);
 
+/// Shows by the condition `PodsNotMatchingPriority` that pods say another priority than the one
+/// that counts for them, their group's or else their workload's (DESIGN 2); hides it otherwise.
+void note_own_priorities(workload_record& record, time_point now);
+
 } // namespace reprieve

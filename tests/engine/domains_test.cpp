@@ -149,4 +149,47 @@ TEST(domains, of_several_resources_the_one_that_lacks_the_largest_part_is_told) 
   EXPECT_EQ(outcome_of(made, "n1").short_by, 91'000);
 }
 
+TEST(domains, pods_of_a_victim_outside_the_domain_count_in_its_score) {
+  // One portion goes in either zone, and only what it has elsewhere tells them apart.
+  auto built = cluster()
+                 .node("n1", gpu(8), label{"zone", "a"})
+                 .node("n2", gpu(8), label{"zone", "b"})
+                 .node("n3", gpu(8), label{"zone", "c"})
+                 .running("important", prio(50), gpu(4));
+  built.group("wide", {"n1", "n3"}, prio(1), gpu(4));
+  built.group("local", {"n2"}, prio(1), gpu(4));
+
+  const auto made = decide(
+    built.view(), gang("new", prio(10), members(1, gpu(8)), within{{"zone"}}), open_settings());
+
+  EXPECT_THAT(victims_of(made), UnorderedElementsAre("local"));
+  EXPECT_EQ(outcome_of(made, "zone=a").scored.pods, 2);
+}
+
+TEST(domains, pods_of_a_victim_outside_the_domain_make_no_room_in_it) {
+  auto built =
+    cluster().node("n1", gpu(8), label{"zone", "a"}).node("n2", gpu(8), label{"zone", "b"});
+  built.group("wide", {"n1", "n2"}, prio(1), gpu(8));
+  const auto two = gang("new", prio(10), members(2, gpu(8)));
+  auto in_one_zone = two;
+  in_one_zone.groups.front().topology_keys = {"zone"};
+
+  const auto anywhere = decide(built.view(), two, open_settings());
+  const auto together = decide(built.view(), in_one_zone, open_settings());
+
+  EXPECT_EQ(anywhere.result, outcome::preempts);
+  EXPECT_EQ(together.result, outcome::infeasible);
+  EXPECT_EQ(outcome_of(together, "zone=a").short_resource, "gpu");
+}
+
+TEST(domains, nobody_goes_who_is_outside_the_domain_altogether) {
+  auto built = four_racks();
+  built.node("n5", gpu(8), label{"zone", "c"}, label{"rack", "1"}).running("p0", prio(0), gpu(8));
+
+  const auto made = decide(
+    built.view(), gang("new", prio(10), members(2, gpu(8)), within{{"zone"}}), open_settings());
+
+  EXPECT_THAT(victims_of(made), UnorderedElementsAre("p3", "p4")) << "though p0 matters less";
+}
+
 } // namespace reprieve::tests

@@ -199,4 +199,18 @@ TEST(fitting, a_tolerated_taint_keeps_nobody_away) {
   EXPECT_EQ(made.result, outcome::placed);
 }
 
+TEST(fitting, a_gang_that_never_preempts_takes_what_is_free_and_nobody) {
+  const auto view =
+    cluster().node("n1", gpu(8)).node("n2", gpu(8)).running("low", prio(1), gpu(8)).view();
+
+  const auto one =
+    decide(view, gang("new", prio(10), members(1, gpu(8)), never_preempts()), open_settings());
+  const auto two =
+    decide(view, gang("new", prio(10), members(2, gpu(8)), never_preempts()), open_settings());
+
+  EXPECT_EQ(one.result, outcome::placed);
+  EXPECT_EQ(two.result, outcome::infeasible);
+  EXPECT_THAT(two.victims, IsEmpty());
+}
+
 } // namespace reprieve::tests

@@ -307,6 +307,20 @@ TEST(lifecycle_guards, who_has_not_run_for_the_minimum_runtime_stays) {
   EXPECT_THAT(why_stays(plan, "a-g0-0-0"), HasSubstr("has run for 10m"));
 }
 
+TEST(lifecycle_guards, who_asks_for_a_minimum_runtime_gets_it) {
+  const auto asks = [](pod& p) { p.minimum_runtime = std::chrono::hours{2}; };
+  const auto world =
+    lifecycle_world(two_nodes()
+                      .pods("a", {"n1", "spare"}, prio(1), gpu(1), started{0}, asks)
+                      .pods("b", {"n2", "spare"}, prio(9), gpu(1), started{0}),
+                    {wanting("new", 10, 2, gpu(1))});
+
+  const auto plan = world.plan();
+
+  EXPECT_THAT(victims_of(plan), ElementsAre("b-g0-0-0"));
+  EXPECT_THAT(why_stays(plan, "a-g0-0-0"), HasSubstr("minimum runtime of 2h"));
+}
+
 TEST(lifecycle_guards, an_opt_out_counts_only_where_it_is_a_veto) {
   auto world = lifecycle_world(two_nodes()
                                  .pods("a", {"n1", "spare"}, prio(1), gpu(1), opted_out())

@@ -63,6 +63,17 @@ TEST(pod_at, takes_what_the_template_says) {
   EXPECT_FALSE(made.daemon);
 }
 
+TEST(pod_at, goes_by_itself_unless_its_group_goes_whole) {
+  auto given = two_groups();
+  given.spec.groups[1].disruption = disruption_mode::pod_group;
+
+  const auto alone = pod_at(given.spec, given.status, 0, 0, 3, 0);
+  const auto whole = pod_at(given.spec, given.status, 1, 2, 3, 0);
+
+  EXPECT_EQ(to_string(portion_of(alone)), "train/leader/0/3");
+  EXPECT_EQ(to_string(portion_of(whole)), "train/worker/2");
+}
+
 TEST(pod_at, opts_out_by_label_and_only_by_the_word_false) {
   auto given = two_groups();
   given.spec.groups[0].pods.labels = {{"reprieve/allow-preemption", "false"}};
@@ -99,6 +110,49 @@ TEST(pod_at, gets_time_for_a_checkpoint_only_where_they_are_supported) {
   EXPECT_EQ(without.checkpoint_time, duration{0});
   EXPECT_EQ(with.checkpoint_time, std::chrono::seconds{7});
   EXPECT_EQ(with.grace_period, std::chrono::seconds{9});
+}
+
+TEST(follow, brings_a_running_pod_to_what_its_workload_says_by_now) {
+  using namespace std::chrono_literals;
+  auto given = two_groups();
+  auto runs = pod_at(given.spec, given.status, 1, 0, 0, 0);
+  runs.node = "n1";
+  runs.phase = pod_phase::running;
+  auto expected = runs;
+
+  given.status.by_group[1].preemption_priority = 12;
+  given.spec.checkpoint.last = time_point{5h};
+  given.spec.minimum_runtime = 7min;
+  follow(runs, given.spec, given.status);
+
+  expected.priority = 12;
+  expected.checkpointed = time_point{5h};
+  expected.minimum_runtime = 7min;
+  EXPECT_EQ(runs, expected) << "and nothing else";
+}
+
+TEST(follow, keeps_a_later_checkpoint_that_the_pod_itself_told_of) {
+  using namespace std::chrono_literals;
+  auto given = two_groups();
+  auto runs = pod_at(given.spec, given.status, 1, 0, 0, 0);
+  runs.checkpointed = time_point{6h};
+  given.spec.checkpoint.last = time_point{5h};
+
+  follow(runs, given.spec, given.status);
+
+  EXPECT_EQ(runs.checkpointed, time_point{6h});
+}
+
+TEST(follow, leaves_a_pod_of_a_group_that_is_not_there_as_it_is) {
+  auto given = two_groups();
+  auto stray = pod_at(given.spec, given.status, 1, 0, 0, 0);
+  stray.group = "gone";
+  const auto before = stray;
+  given.status.by_group[0].preemption_priority = given.status.by_group[1].preemption_priority = 1;
+
+  follow(stray, given.spec, given.status);
+
+  EXPECT_EQ(stray, before);
 }
 
 } // namespace reprieve::tests

@@ -200,6 +200,17 @@ TEST(queue_victims, who_has_not_run_for_the_minimum_runtime_stays) {
   EXPECT_THAT(why_passed_over(result, "young"), HasSubstr("has run for 10m"));
 }
 
+TEST(queue_victims, who_asks_for_a_minimum_runtime_gets_it) {
+  const auto asks = [](pod& p) { p.minimum_runtime = std::chrono::hours{2}; };
+  const auto result = two_cpus()
+                        .running("a", "young", cpu(1), started{3000}, asks)
+                        .pods("a", "older", 2, cpu(1), started{0})
+                        .run();
+
+  EXPECT_THAT(victims_in(result, "a"), ElementsAre("older"));
+  EXPECT_THAT(why_passed_over(result, "young"), HasSubstr("minimum runtime of 2h"));
+}
+
 TEST(queue_victims, a_guard_holds_in_its_own_resource_group_only) {
   auto in = two_cpus()
               .running("a", "there", cpu(1), started{3000})

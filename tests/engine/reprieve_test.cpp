@@ -146,4 +146,22 @@ TEST(put_back, a_node_that_was_overdrawn_before_costs_nobody_who_is_not_in_the_w
   EXPECT_EQ(made.victims.size(), 2u);
 }
 
+TEST(put_back, the_group_with_more_pods_stays) {
+  const auto view = cluster()
+                      .node("n1", gpu(8))
+                      .node("n2", gpu(8))
+                      .group("small", {"n1"}, prio(1), gpu(4), started{0})
+                      .group("large", {"n1", "n2"}, prio(1), gpu(4), started{30})
+                      .running("important", prio(50), gpu(4))
+                      .view();
+  // Otherwise the score says the same, whatever the order.
+  auto plain = open_settings();
+  plain.placing = placing_rule::plain;
+
+  const auto made = decide(view, lone("new", prio(10), gpu(4)), plain);
+
+  EXPECT_THAT(victims_of(made), UnorderedElementsAre("small"));
+  EXPECT_EQ(reason_for(made.why.reprieved, "large"), "still fits on n1 beside new");
+}
+
 } // namespace reprieve::tests

@@ -105,6 +105,17 @@ TEST(scoring, work_is_counted_since_the_last_checkpoint_in_gpu_seconds) {
   EXPECT_EQ(made.scored.work_lost, 1600);
 }
 
+TEST(scoring, a_checkpoint_of_an_earlier_run_saves_nothing_of_this_one) {
+  const auto view = cluster()
+                      .node("n1", gpu(8))
+                      .running("again", prio(1), gpu(8), started{3000}, checkpointed{100})
+                      .view();
+
+  const auto made = decide(view, lone("new", prio(10), gpu(8)), open_settings());
+
+  EXPECT_EQ(made.scored.work_lost, 8 * 600);
+}
+
 TEST(scoring, what_has_not_started_loses_no_work) {
   auto built = cluster().node("n1", gpu(8));
   built.running("bound", prio(1), gpu(8), in_phase{pod_phase::bound});
@@ -253,6 +264,26 @@ TEST(cascade, a_node_without_it_wins_over_one_with_fewer_pods) {
 
   EXPECT_THAT(victims_of(both_cascade), UnorderedElementsAre("large"));
   EXPECT_THAT(victims_of(one_does), UnorderedElementsAre("small", "small"));
+}
+
+TEST(cascade, a_domain_without_it_wins_for_a_gang_too) {
+  auto built = cluster()
+                 .node("n1", gpu(4), label{"zone", "a"})
+                 .node("n2", gpu(4), label{"zone", "b"})
+                 .node("n3", gpu(2), tainted{"reserved"})
+                 .running("lower", prio(1), gpu(1))
+                 .node("n4", gpu(2), tainted{"reserved"});
+  built.group("large", {"n1"}, prio(5), gpu(4));
+  built.pods("small", {"n2", "n2"}, prio(5), gpu(2));
+
+  const auto who = gang("new", prio(10), members(1, gpu(4)), within{{"zone"}});
+  const auto both_cascade = decide(built.view(), who, open_settings());
+  built.node("n5", gpu(2), tainted{"reserved"});
+  const auto one_does = decide(built.view(), who, open_settings());
+
+  EXPECT_THAT(victims_of(both_cascade), UnorderedElementsAre("large"));
+  EXPECT_THAT(victims_of(one_does), UnorderedElementsAre("small", "small"));
+  EXPECT_THAT(outcome_of(one_does, "zone=a").reason, HasSubstr("would have to preempt others"));
 }
 
 } // namespace reprieve::tests

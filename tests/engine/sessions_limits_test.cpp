@@ -114,6 +114,33 @@ TEST(sessions, who_has_not_run_for_the_minimum_runtime_stays) {
   EXPECT_THAT(reason_for(made.why.passed_over, "young"), HasSubstr("has run for 10m"));
 }
 
+TEST(sessions, who_asks_for_a_minimum_runtime_gets_it) {
+  const auto view = cluster()
+                      .node("n1", gpu(8))
+                      .running("young", prio(1), gpu(4), [](pod& p) { p.minimum_runtime = 2h; })
+                      .running("other", prio(2), gpu(4))
+                      .view();
+
+  const auto made = decide(view, lone("new", prio(10), gpu(4)), session_settings());
+
+  EXPECT_THAT(victims_of(made), UnorderedElementsAre("other"));
+}
+
+TEST(sessions, a_workload_that_was_preempted_often_enough_stays) {
+  const auto view = cluster()
+                      .node("n1", gpu(8))
+                      .running("often", prio(1), gpu(4))
+                      .running("once", prio(2), gpu(4))
+                      .view();
+  auto settings = session_settings();
+  settings.group.limits.preemptions_per_workload_per_hour = 2;
+  settings.preempted_lately = {{"often", 2}, {"once", 1}};
+
+  const auto made = decide(view, lone("new", prio(10), gpu(4)), settings);
+
+  EXPECT_THAT(victims_of(made), UnorderedElementsAre("once"));
+}
+
 TEST(sessions, an_opt_out_is_a_veto_where_the_group_says_so) {
   const auto view = cluster()
                       .node("n1", gpu(8))

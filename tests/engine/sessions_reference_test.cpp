@@ -137,6 +137,10 @@ TEST(sessions_reference, every_plan_leaves_room_for_all_who_come_and_takes_whole
       for (const auto& [name, left] : room)
         for (const auto& [resource, value] : left)
           RC_ASSERT(value >= 0);
+      for (const auto& group : who.groups)
+        RC_ASSERT(std::ranges::count(made.assignments, group.name,
+                                     [](const assignment& one) { return one.placed.group; })
+                  >= group.needed);
       for (const auto& one : made.victims) {
         const auto& was = *std::ranges::find(plain.portions(), one.portion, &plain_portion::id);
         RC_ASSERT(was.movable);

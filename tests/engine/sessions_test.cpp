@@ -249,6 +249,30 @@ TEST(sessions, a_gang_of_several_templates_is_placed_whole) {
   EXPECT_THAT(pods_by_node(made), ElementsAre(Pair("n1", 3)));
 }
 
+TEST(sessions, a_gang_is_placed_whole_where_its_seats_were_found_with_everybody_gone) {
+  // The first template finds the right node, the tighter one, only while `idle` is assumed gone,
+  // which holds nothing that is short and so stays. Many full nodes hide that the second template
+  // has just one node.
+  auto built =
+    cluster().node("x1", gpu(150), cpu(8), label{"first", "yes"}, label{"second", "yes"});
+  built.running("a", prio(1), cpu(8));
+  built.running("idle", prio(3), gpu(50));
+  built.node("x2", gpu(120), cpu(8), label{"first", "yes"});
+  built.running("b", prio(2), cpu(8));
+  for (int i = 100; i < 170; ++i)
+    built.node("y" + std::to_string(i), gpu(1), cpu(64), label{"second", "yes"})
+      .running("full" + std::to_string(i), prio(50), gpu(1), cpu(64));
+
+  const auto made =
+    decide(built.view(),
+           gang("new", prio(10), members(1, gpu(1), cpu(8), selecting{"first", "yes"}),
+                members(1, gpu(1), cpu(8), selecting{"second", "yes"})),
+           session_settings());
+
+  EXPECT_THAT(victims_of(made), UnorderedElementsAre("a", "b"));
+  EXPECT_THAT(pods_by_node(made), ElementsAre(Pair("x1", 1), Pair("x2", 1)));
+}
+
 TEST(sessions, one_that_goes_as_a_group_goes_whole_wherever_its_pods_run) {
   auto built = cluster().node("n1", gpu(8)).node("n2", gpu(8));
   built.group("train", {"n1", "n2", "n2"}, prio(1), gpu(4));

@@ -33,6 +33,12 @@ workload a_workload(const std::string& name, std::int32_t priority, std::int32_t
   return w;
 }
 
+resource_group a_group(const std::string& name) {
+  resource_group group;
+  group.name = name;
+  return group;
+}
+
 pod a_pod(const std::string& workload, std::int32_t index, const std::string& on) {
   pod p;
   p.name = workload + "-" + std::to_string(index);
@@ -112,6 +118,65 @@ TEST(snapshot, what_a_plan_does_counts_for_the_next_one) {
 
   EXPECT_EQ(decide(view, waiting[1], open_settings()).result, plan::outcome::infeasible)
     << "the room is promised to one of higher priority";
+}
+
+TEST(snapshot, a_workload_sees_nothing_of_other_resource_groups) {
+  auto elsewhere = a_node("n2", 8);
+  elsewhere.resource_group = "other";
+  auto new_one = a_workload("new", 10, 2, 8);
+  const auto taken = snapshot::of({a_group("other"), a_node("n1", 8), elsewhere, new_one});
+  ASSERT_TRUE(taken.ok()) << taken.status();
+
+  const auto made =
+    decide(taken->view_of("default"), taken->pending("default").front(), open_settings());
+
+  EXPECT_EQ(made.result, plan::outcome::infeasible) << "the other node is free, but of another";
+  EXPECT_TRUE(taken->pending("other").empty());
+}
+
+TEST(snapshot, what_is_nominated_does_not_wait) {
+  auto held = a_pod("new", 0, "n1");
+  held.phase = pod_phase::nominated;
+  const auto taken = snapshot::of({a_node("n1", 8), a_workload("new", 10, 1, 8), held});
+  ASSERT_TRUE(taken.ok()) << taken.status();
+
+  EXPECT_TRUE(taken->pending("default").empty());
+}
+
+TEST(snapshot, what_waits_is_served_by_the_priority_of_its_own_pod_group) {
+  auto raised = a_workload("raised", 10, 1, 8);
+  raised.groups.front().priority = 30;
+  auto high = a_workload("high", 20, 1, 8);
+  for (const std::string group : {"default", "other"}) {
+    raised.resource_group = high.resource_group = group;
+    const auto taken = snapshot::of({a_group("other"), raised, high});
+    ASSERT_TRUE(taken.ok()) << taken.status();
+
+    const auto waiting = taken->pending(group);
+
+    ASSERT_EQ(waiting.size(), 2U);
+    EXPECT_EQ(waiting.front().workload, "raised") << group;
+  }
+}
+
+TEST(snapshot, what_a_gang_lost_comes_back_where_the_rest_of_it_is) {
+  auto in_zone = [](node n, const std::string& zone) {
+    n.labels = {{"zone", zone}};
+    return n;
+  };
+  auto degraded = a_workload("serve", 3, 2, 8);
+  degraded.groups.front().disruption = disruption_mode::pod;
+  degraded.groups.front().topology_keys = {"zone"};
+  const auto taken =
+    snapshot::of({in_zone(a_node("n1", 8), "a"), in_zone(a_node("n2", 8), "b"),
+                  in_zone(a_node("n3", 8), "b"), degraded, a_pod("serve", 0, "n2")});
+  ASSERT_TRUE(taken.ok()) << taken.status();
+
+  const auto made =
+    decide(taken->view_of("default"), taken->pending("default").front(), open_settings());
+
+  ASSERT_EQ(made.assignments.size(), 1U);
+  EXPECT_EQ(made.assignments.front().placed.node, "n3");
 }
 
 TEST(snapshot, a_pod_on_a_node_that_is_not_there_is_refused) {

@@ -69,6 +69,13 @@ TEST(catalog, starts_with_system_classes_a_queue_and_a_group) {
   EXPECT_EQ(global_default(start), nullptr);
 }
 
+TEST(catalog, has_node_critical_above_cluster_critical_above_what_users_may_have) {
+  const auto start = initial_catalog();
+  EXPECT_GT(start.classes.at("system-node-critical").value,
+            start.classes.at("system-cluster-critical").value);
+  EXPECT_GT(start.classes.at("system-cluster-critical").value, highest_user_priority);
+}
+
 TEST(catalog, replaces_an_object_of_the_same_name) {
   auto known = initial_catalog();
   put_in(known, a_queue("default", "", 3));

@@ -100,6 +100,37 @@ TEST(workload_record, a_condition_keeps_its_time_until_it_changes) {
   EXPECT_TRUE(status.conditions.empty());
 }
 
+TEST(own_priorities, that_differ_from_the_workloads_are_shown_and_the_workloads_counts) {
+  auto record = gang();
+  record.status.resolved.priority = record.status.by_group[0].priority = 10;
+  record.spec.groups[0].pods.priority = 12;
+  note_own_priorities(record, now);
+  ASSERT_EQ(record.status.conditions.size(), 1U);
+  const auto& shown = record.status.conditions.front();
+  EXPECT_EQ(shown.type, "PodsNotMatchingPriority");
+  EXPECT_TRUE(shown.status);
+  EXPECT_EQ(shown.message, "pods of group workers say priority 12; the workload's, 10, counts");
+
+  record.spec.groups[0].pods.priority = 10;
+  note_own_priorities(record, now);
+  EXPECT_TRUE(record.status.conditions.empty());
+}
+
+TEST(own_priorities, are_held_against_the_priority_of_a_group_that_has_one) {
+  auto record = gang();
+  record.status.resolved.priority = 10;
+  record.spec.groups[0].priority = record.status.by_group[0].priority = 40;
+  record.spec.groups[0].pods.priority = 40;
+  note_own_priorities(record, now);
+  EXPECT_TRUE(record.status.conditions.empty());
+
+  record.spec.groups[0].pods.priority = 10;
+  note_own_priorities(record, now);
+  ASSERT_EQ(record.status.conditions.size(), 1U);
+  EXPECT_EQ(record.status.conditions.front().message,
+            "pods of group workers say priority 10; the group's, 40, counts");
+}
+
 /// Nothing stands yet.
 bool nobody(const pod&) {
   return false;
@@ -143,8 +174,7 @@ TEST(lacking_units, a_gang_with_its_minimum_asks_pod_by_pod_for_the_rest) {
   std::set<std::string> standing;
   for (int i = 0; i < 3; ++i)
     standing.insert(pod_at(record.spec, record.status, 0, 0, i, 0).uid);
-  const auto units =
-    lacking_units(record, [&](const pod& p) { return standing.contains(p.uid); });
+  const auto units = lacking_units(record, [&](const pod& p) { return standing.contains(p.uid); });
   ASSERT_EQ(units.size(), 1U);
   EXPECT_FALSE(units.front().gang);
   EXPECT_EQ(units.front().groups.front().pods.front().index, 3);
@@ -156,6 +186,42 @@ TEST(lacking_units, a_gang_that_lost_pods_asks_for_what_its_minimum_lacks) {
   const auto units = lacking_units(record, [&](const pod& p) { return p.uid == first; });
   ASSERT_EQ(units.size(), 1U);
   EXPECT_EQ(units.front().groups.front().needed, 3);
+}
+
+TEST(lacking_units, a_gang_whose_pods_are_nominated_asks_for_nothing_more) {
+  const auto all_have_a_node = [](const pod&) { return true; };
+  EXPECT_TRUE(lacking_units(gang(), all_have_a_node).empty());
+}
+
+TEST(lacking_units, of_a_replica_that_runs_elsewhere_are_not_bound_to_its_domain) {
+  auto record = gang();
+  auto& group = record.spec.groups.front();
+  group.topology_keys = {"zone"};
+  group.replicas = 2;
+  node home;
+  home.labels = {{"zone", "a"}, {"rack", "1"}};
+  const auto lost_one_and_a_whole_replica = [](const pod& p) {
+    return p.replica == 0 && p.index > 0;
+  };
+  const auto units =
+    lacking_units(record, lost_one_and_a_whole_replica, [&](const pod&) { return &home; });
+  ASSERT_EQ(units.size(), 2U);
+  EXPECT_EQ(units[0].groups.front().node_selector, (string_map{{"zone", "a"}}));
+  EXPECT_EQ(units[1].groups.front().node_selector, string_map{});
+}
+
+TEST(lacking_units, of_pods_that_are_no_gang_are_not_bound_to_each_others_domain) {
+  auto record = gang();
+  auto& group = record.spec.groups.front();
+  group.topology_keys = {"zone"};
+  group.min_count.reset();
+  group.disruption = disruption_mode::pod;
+  node home;
+  home.labels = {{"zone", "a"}};
+  const auto units = lacking_units(
+    record, [](const pod& p) { return p.index == 0; }, [&](const pod&) { return &home; });
+  ASSERT_EQ(units.size(), 3U);
+  EXPECT_EQ(units.front().groups.front().node_selector, string_map{});
 }
 
 TEST(served_before, goes_by_priority_then_submission_then_name) {
