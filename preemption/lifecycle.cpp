@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <optional>
 #include <set>
 #include <span>
 #include <tuple>
@@ -59,17 +58,55 @@ public:
     for (const auto& one : given_.deployments)
       turns.push_back(&one);
     std::ranges::sort(turns, [](const auto* a, const auto* b) { return goes_first(*a, *b); });
-    for (const auto* who : turns) {
-      turns_over_.insert(who->name);
-      if (who->lacking > 0)
-        take_turn(*who);
+    // Those of the same priority first get back what they were matched to before: the room that is
+    // made for one of them is not for the others (DESIGN 3.2).
+    for (auto at = turns.begin(); at != turns.end();) {
+      const auto lower = std::find_if(
+        at, turns.end(), [&](const auto* one) { return one->priority < (*at)->priority; });
+      std::for_each(at, lower, [this](const auto* who) { match_as_before(*who); });
+      std::for_each(at, lower, [this](const auto* who) { take_turn(*who); });
+      at = lower;
     }
     finish();
     return std::move(plan_);
   }
 
 private:
+  /// What a deployment has been matched to so far.
+  struct progress {
+    std::int32_t found = 0;
+    std::set<node_row> used;
+  };
+
+  void match_as_before(const lifecycle_deployment& who) {
+    const auto before = nominations_.find(who.name);
+    if (before == nominations_.end() || !why_no_turn(who).empty())
+      return;
+    const auto wanted = one_pod_of(who);
+    const auto asked = demand_of(view_, wanted);
+    if (!asked.unknown_resource.empty())
+      return;
+    const node_filter filter{view_, asked};
+    auto& done = progress_[who.name];
+    for (const auto* one : before->second)
+      if (done.found < who.lacking)
+        if (const auto n = view_.find_node(one->node); n != no_row && suits(who, filter, n))
+          match_as_before(*one, n, {who, asked.groups.front().request}, done);
+  }
+
+  /// As long as nobody new has to go for that.
+  void match_as_before(const lifecycle_nomination& one, node_row n, const lifecycle_demand& asked,
+                       progress& done) {
+    std::vector<pod_row> victims;
+    for (const auto& uid : one.victims)
+      victims.push_back(view_.find_pod(uid));
+    if (const auto again = match_again(stock_, asked, n, victims))
+      record(*again, asked, done);
+  }
+
   void take_turn(const lifecycle_deployment& who) {
+    if (who.lacking <= 0)
+      return;
     if (auto reason = why_no_turn(who); !reason.empty()) {
       plan_.unmatched.push_back({who.name, who.lacking, std::move(reason)});
       return;
@@ -101,59 +138,42 @@ private:
                                   const node_filter& filter) const {
     std::vector<node_row> nodes;
     for (node_row n = 0; n < view_.node_rows(); ++n)
-      if (view_.present(n) && who.scores.contains(view_.node_at(n).resource_group)
-          && filter.suits(0, n))
+      if (suits(who, filter, n))
         nodes.push_back(n);
     return nodes;
   }
 
-  /// First where it was matched before, as long as nobody new has to go for that (DESIGN 3.2).
+  bool suits(const lifecycle_deployment& who, const node_filter& filter, node_row n) const {
+    return view_.present(n) && who.scores.contains(view_.node_at(n).resource_group)
+           && filter.suits(0, n);
+  }
+
   void find_matches(const lifecycle_demand& asked, const std::vector<node_row>& nodes) {
     const auto& who = asked.who;
-    std::set<node_row> used;
-    std::int32_t found = 0;
-    const auto keep = [&](const node_match& match) {
-      record(match, asked, found++);
-      used.insert(match.node);
-    };
-    for (const auto* one : nominations_[who.name])
-      if (found < who.lacking)
-        if (const auto again = match_as_before(*one, asked, nodes))
-          keep(*again);
-    if (found < who.lacking) {
+    auto& done = progress_[who.name];
+    if (done.found < who.lacking) {
       node_search search{stock_, asked, nodes};
-      while (found < who.lacking) {
+      while (done.found < who.lacking) {
         const auto best = search.next();
         if (!best)
           break;
-        keep(*best);
+        record(*best, asked, done);
       }
     }
 
-    if (found < who.lacking)
-      plan_.unmatched.push_back({who.name, who.lacking - found, why_unmatched(asked, nodes)});
+    if (done.found < who.lacking)
+      plan_.unmatched.push_back({who.name, who.lacking - done.found, why_unmatched(asked, nodes)});
     if (given_.explain)
-      tell_who_stays(who, nodes, used, found < who.lacking);
+      tell_who_stays(who, nodes, done.used, done.found < who.lacking);
   }
 
-  std::optional<node_match> match_as_before(const lifecycle_nomination& one,
-                                            const lifecycle_demand& asked,
-                                            const std::vector<node_row>& nodes) const {
-    const auto n = view_.find_node(one.node);
-    if (!std::ranges::binary_search(nodes, n))
-      return std::nullopt;
-    std::vector<pod_row> victims;
-    for (const auto& uid : one.victims)
-      victims.push_back(view_.find_pod(uid));
-    return match_again(stock_, asked, n, victims);
-  }
-
-  void record(const node_match& best, const lifecycle_demand& asked, std::int32_t replica) {
+  void record(const node_match& best, const lifecycle_demand& asked, progress& done) {
     stock_.settle(best, asked);
     const auto& who = asked.who;
     auto& match = plan_.matches.emplace_back();
     match.deployment = who.name;
-    match.replica = replica;
+    match.replica = done.found++;
+    done.used.insert(best.node);
     match.cluster = view_.node_at(best.node).resource_group;
     match.node = view_.node_name(best.node);
     for (const auto& one : best.victims) {
@@ -161,7 +181,7 @@ private:
       match.victims.push_back({view_.pod_uid(one.pod), owner.name, one.stage, one.priority,
                                given_.explain ? explain_.why_victim(one, who) : ""});
       act_on(one);
-      if (loses(owner))
+      if (loses(owner, who))
         preempted_.try_emplace(owner.name, who.name);
     }
     auto& nominated = plan_.memory.nominations.emplace_back();
@@ -171,13 +191,13 @@ private:
       nominated.victims.push_back(one.uid);
   }
 
-  /// A deployment that had its turn, such as the preemptor itself, does not lose what leaves it
-  /// anyway: it must not have to wait because a less important one waits for its pods. If it lost
-  /// some before, it stays so, even where its priority rose by the loss.
-  bool loses(const lifecycle_owner& owner) const {
-    if (owner.given == nullptr && !owner.placed)
-      return false; // not a deployment
-    return !turns_over_.contains(owner.name) || preempted_before_.contains(owner.name);
+  /// Only to a more important one: what leaves a deployment anyway, others of its priority or below
+  /// may wait for, and it must not have to wait because of that. If it lost some before, it stays
+  /// so, even where its priority rose by the loss.
+  bool loses(const lifecycle_owner& owner, const lifecycle_deployment& to) const {
+    if (owner.given == nullptr)
+      return owner.placed; // otherwise it is not a deployment
+    return owner.given->priority < to.priority || preempted_before_.contains(owner.name);
   }
 
   /// What is done now about a matched pod; scale-downs are counted by placement.
@@ -239,7 +259,7 @@ private:
   std::map<std::string_view, std::vector<const lifecycle_nomination*>>
     nominations_; ///< of the cycle before
   std::set<std::string, std::less<>> preempted_before_;
-  std::set<std::string, std::less<>> turns_over_;
+  std::map<std::string_view, progress> progress_;             ///< by deployment
   std::map<std::string, std::string, std::less<>> preempted_; ///< to whom
   lifecycle_plan plan_;
 };

@@ -62,10 +62,11 @@ struct lifecycle_nomination {
 /// enough as long as victims move on together.
 struct lifecycle_memory {
   /// One for each match, in their order. Until the pods are there, normal allocation holds the
-  /// room they ask for against deployments that come later in the order of preemptors.
+  /// room they ask for, beyond what victims still have, against others of the same priority or
+  /// below.
   std::vector<lifecycle_nomination> nominations;
-  /// Deployments whose pods make room for one that goes before them, or did so before and still
-  /// make room, by name: these get no allocation until they have no such pods.
+  /// Deployments whose pods make room for a more important one, or did so before and still make
+  /// room, by name: these get no allocation until they have no such pods.
   std::vector<std::string> preempted;
 
   bool operator==(const lifecycle_memory&) const = default;

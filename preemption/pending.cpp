@@ -79,7 +79,9 @@ std::vector<preemptor> lacking_units(const workload_record& record,
       // Groups of one gang go together, so the least of their priorities speaks for all.
       gang->second.priority = std::min(gang->second.priority, priority.priority);
       gang->second.may_preempt = gang->second.may_preempt && priority.may_preempt;
-      const auto needed = *group.min_count - need.standing;
+      // Members that have run to their end are not waited for.
+      const auto needed = std::min(*group.min_count - need.standing,
+                                   static_cast<std::int32_t>(need.lacking.size()));
       gang->second.groups.push_back(ask_for(std::move(need.lacking), needed));
       continue;
     }

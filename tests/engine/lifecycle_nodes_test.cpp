@@ -67,11 +67,40 @@ TEST(lifecycle_nodes, the_worst_victim_is_the_one_furthest_from_leaving) {
   EXPECT_THAT(plan.scale_downs, IsEmpty());
 }
 
+TEST(lifecycle_nodes, worst_victims_are_compared_by_priority_score_creation_and_name_in_turn) {
+  auto preemptor = wanting("new", 10, 1, gpu(2));
+  preemptor.scores = {{"east", 1}, {"west", 2}};
+  struct worst {
+    std::int32_t priority;
+    std::int64_t created;
+    std::string name;
+  };
+  const auto node_for = [&](const worst& in_east, const worst& in_west) {
+    auto in = cluster();
+    for (const std::string name : {"east", "west"}) {
+      const auto& of = name == "east" ? in_east : in_west;
+      in.node(name, gpu(2), in_cluster{name})
+        .node("spare-" + name, gpu(8), in_cluster{name}, not_ready())
+        .pods("least-" + name, {name, "spare-" + name}, prio(0), gpu(1))
+        .pods("worst-" + name, {name, "spare-" + name}, prio(of.priority), gpu(1),
+              created{of.created}, called{of.name});
+    }
+    const auto plan = lifecycle_world(in, {preemptor}).plan();
+    return plan.matches.empty() ? "none" : plan.matches[0].node;
+  };
+
+  EXPECT_EQ(node_for({2, 9, "z"}, {1, 1, "a"}), "west") << "the lower priority";
+  EXPECT_EQ(node_for({1, 1, "a"}, {1, 9, "z"}), "east") << "then the lower score";
+  preemptor.scores = {{"east", 1}, {"west", 1}};
+  EXPECT_EQ(node_for({1, 1, "z"}, {1, 9, "a"}), "west") << "then the one created last";
+  EXPECT_EQ(node_for({1, 1, "a"}, {1, 1, "z"}), "west") << "then the higher name";
+}
+
 TEST(lifecycle_nodes, then_by_the_number_of_victims_and_then_by_name) {
   auto preemptor = wanting("new", 10, 2, gpu(2));
   preemptor.scores = {{"east", 1}, {"west", 1}, {"north", 1}};
   auto in = cluster();
-  for (const std::string name : {"east", "north", "west"})
+  for (const std::string name : {"west", "east", "north"})
     in.node("n-" + name, gpu(2), in_cluster{name})
       .node("spare-" + name, gpu(8), in_cluster{name}, not_ready());
   in.pods("a", {"n-east", "n-east", "spare-east"}, prio(1), gpu(1), called{"same"});

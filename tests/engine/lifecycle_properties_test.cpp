@@ -5,6 +5,8 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 /// What must hold of every plan of the lifecycle phase, and from one cycle to the next.
 namespace reprieve::tests {
@@ -130,6 +132,38 @@ TEST(lifecycle_properties, however_victims_move_on_nobody_new_is_disrupted) {
       check(world, next);
       world.act_on(next);
     }
+  });
+}
+
+TEST(lifecycle_properties, who_lacks_more_takes_no_match_from_its_equals_or_those_above) {
+  for_random_worlds({}, [](lifecycle_world& world) {
+    const auto first = world.plan();
+    world.act_on(first);
+    for (const auto& uid : victims_of(first))
+      move_on(world, uid, between(0, 2));
+    world.count_assigned();
+    auto& one =
+      world.given
+        .deployments[static_cast<std::size_t>(between(0, std::ssize(world.given.deployments) - 1))];
+    one.lacking += static_cast<std::int32_t>(between(1, 3));
+
+    const auto next = world.plan();
+
+    check(world, next);
+    const auto of_equals_and_above = [&](const lifecycle_plan& plan) {
+      std::multiset<std::pair<std::string, std::set<std::string>>> found;
+      for (const auto& match : plan.matches) {
+        const auto& who = world.deployment(match.deployment);
+        if (who.priority < one.priority || who.name == one.name)
+          continue;
+        std::set<std::string> victims;
+        for (const auto& gone : match.victims)
+          victims.insert(gone.uid);
+        found.emplace(match.deployment + "@" + match.node, std::move(victims));
+      }
+      return found;
+    };
+    RC_ASSERT(of_equals_and_above(next) == of_equals_and_above(first));
   });
 }
 

@@ -21,10 +21,11 @@ const node& node_of(const lifecycle_world& world, const pod& p) {
   return *std::ranges::find(world.nodes, p.node, &node::name);
 }
 
-bool may_go(const pod& p, const lifecycle_deployment& who) {
+bool may_go(const pod& p, const lifecycle_deployment& who, time_point now) {
   if (p.daemon || (p.protected_member && !is_leaving(p.phase)))
     return false;
-  return p.phase != pod_phase::running || p.priority < who.priority;
+  return p.phase != pod_phase::running
+         || (p.priority < who.priority && now - p.started >= p.minimum_runtime);
 }
 
 /// Whether a deployment would be left without a replica in the cluster.
@@ -63,7 +64,7 @@ std::optional<std::optional<victim_rank>> best_worst_victim(const lifecycle_worl
       continue;
     std::vector<const pod*> on_node;
     for (const auto& p : world.pods)
-      if (p.node == n.name && may_go(p, who))
+      if (p.node == n.name && may_go(p, who, world.given.now))
         on_node.push_back(&p);
     for (std::uint32_t set = 0; set < 1U << on_node.size(); ++set) {
       auto room = free_on(world, n);

@@ -60,8 +60,8 @@ public:
 private:
   // -- normal allocation --------------------------------------------------------------------------
 
-  /// Gives what is free to the deployments in their turn, but for what earlier ones are nominated
-  /// to, and nothing to those that were preempted.
+  /// Gives what is free to the deployments in their turn, but for what others of no lower priority
+  /// are nominated to, and nothing to those that were preempted.
   void allocate() {
     auto turns = world_.given.deployments;
     std::ranges::sort(turns, goes_before);
@@ -93,8 +93,8 @@ private:
       auto room = free_on(world_, n);
       for (const auto& held : world_.given.before.nominations)
         if (const auto& other = world_.deployment(held.deployment);
-            held.node == n.name && goes_before(other, who))
-          take(room, other.pods.requests);
+            held.node == n.name && other.name != who.name && other.priority >= who.priority)
+          take(room, beyond_victims(held, other.pods.requests));
       if (!who.scores.contains(n.resource_group) || !has(room, who.pods.requests))
         continue;
       pod p;
@@ -112,6 +112,15 @@ private:
       return true;
     }
     return false;
+  }
+
+  /// What a nomination needs of the room that is free now.
+  resources beyond_victims(const lifecycle_nomination& held, resources asked) const {
+    for (const auto& p : world_.pods)
+      if (std::ranges::find(held.victims, p.uid) != held.victims.end())
+        for (auto& [name, amount] : asked)
+          amount = std::max<std::int64_t>(amount - amount_of(p.requests, name), 0);
+    return asked;
   }
 
   // -- the clusters -------------------------------------------------------------------------------
@@ -188,7 +197,8 @@ private:
     std::map<std::string, std::int32_t> losers;
     for (const auto& match : plan.matches)
       for (const auto& one : match.victims)
-        if (goes_before(world_.deployment(match.deployment), world_.deployment(one.deployment)))
+        if (world_.deployment(one.deployment).priority
+            < world_.deployment(match.deployment).priority)
           losers[one.deployment] = committed(one.deployment);
     for (const auto& [name, count] : losers)
       if (const auto before = losers_.find(name); before != losers_.end())

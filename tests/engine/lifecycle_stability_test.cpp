@@ -88,6 +88,53 @@ TEST(lifecycle_stability, one_match_walks_through_all_five_steps) {
   EXPECT_THAT(why_nothing(after, "a"), ::testing::HasSubstr("short of gpu"));
 }
 
+TEST(lifecycle_stability, as_long_as_nothing_happens_every_cycle_decides_the_same) {
+  auto world = lifecycle_world(with_spare()
+                                 .node("n1", gpu(2))
+                                 .pods("a", {"n1", "spare"}, prio(1), gpu(1))
+                                 .pods("b", {"n1"}, prio(2), gpu(1), terminating{3590, 30})
+                                 .node("n2", gpu(1))
+                                 .pods("c", {"n2", "spare"}, prio(3), gpu(1)),
+                               {wanting("new", 10, 2, gpu(1)), wanting("other", 10, 2, gpu(1))});
+  const auto first = world.plan();
+  EXPECT_EQ(world.plan(), first) << "the same input";
+  world.act_on(first);
+  const auto second = world.plan();
+
+  EXPECT_THAT(first.matches, ::testing::SizeIs(3));
+  EXPECT_EQ(matches_of(second), matches_of(first));
+  EXPECT_EQ(victims_of(second), victims_of(first));
+  expect_no_new_disruption(second);
+  for (int cycle = 0; cycle < 3; ++cycle) {
+    world.act_on(second);
+    EXPECT_EQ(world.plan(), second) << cycle;
+  }
+}
+
+TEST(lifecycle_stability, who_was_preempted_takes_no_room_elsewhere_until_its_pod_has_gone) {
+  auto world =
+    lifecycle_world(with_spare().node("n1", gpu(1)).pods("a", {"n1", "spare"}, prio(1), gpu(1)),
+                    {wanting("new", 10, 1, gpu(1)), wanting("a", 1, 0, gpu(1))});
+  world.act_on(world.plan());
+  world.deployment("a").lacking = 1;
+  world.deployment("new").pods.node_selector = {{"kind", "a100"}};
+  world.nodes.back().labels = {{"kind", "a100"}};
+  auto elsewhere = world.nodes.back();
+  elsewhere.name = "n2";
+  elsewhere.labels.clear();
+  world.nodes.push_back(elsewhere);
+
+  const auto waits = world.plan();
+  world.act_on(waits);
+  std::erase_if(world.pods, [](const pod& p) { return p.uid == "a-g0-0-0"; });
+  world.deployment("new").lacking = 0;
+  const auto gone = world.plan();
+
+  EXPECT_THAT(matches_of(waits), ElementsAre("new@n1"));
+  EXPECT_THAT(why_nothing(waits, "a"), ::testing::HasSubstr("makes room for new"));
+  EXPECT_THAT(matches_of(gone), ElementsAre("a@n1"));
+}
+
 TEST(lifecycle_stability, a_victim_that_moved_on_stays_the_chosen_one_when_a_cheaper_one_appears) {
   auto world = lifecycle_world(with_spare()
                                  .node("n1", gpu(1))
@@ -240,6 +287,51 @@ TEST(lifecycle_stability, a_preemptor_keeps_its_node_when_the_victim_of_another_
   EXPECT_THAT(matches_of(first), ElementsAre("narrow@n2", "wide@n1"));
   EXPECT_EQ(matches_of(second), matches_of(first));
   expect_no_new_disruption(second);
+}
+
+TEST(lifecycle_stability, an_equal_that_comes_later_does_not_take_what_another_waits_for) {
+  auto world = lifecycle_world(with_spare()
+                                 .node("n1", gpu(1))
+                                 .pods("a", {"n1", "spare"}, prio(1), gpu(1))
+                                 .node("n2", gpu(1))
+                                 .pods("b", {"n2", "spare"}, prio(2), gpu(1)),
+                               {wanting("waits", 10, 1, gpu(1))});
+  world.act_on(world.plan());
+  begin_to_terminate(world.pod_of("a-g0-0-0"), world.given.now);
+  auto newcomer = wanting("newcomer", 10, 1, gpu(1));
+  world.deployment("waits").submitted = at(2);
+  newcomer.submitted = at(1);
+
+  world.given.deployments.push_back(newcomer);
+  const auto equal = world.plan();
+  world.deployment("newcomer").priority = 11;
+  const auto above = world.plan();
+
+  EXPECT_THAT(matches_of(equal), ElementsAre("newcomer@n2", "waits@n1"));
+  EXPECT_THAT(matches_of(above), ElementsAre("newcomer@n1", "waits@n2"));
+}
+
+TEST(lifecycle_stability, an_equal_that_lacks_more_does_not_take_what_another_waits_for) {
+  auto first_of_both = wanting("early", 10, 1, gpu(1));
+  first_of_both.submitted = at(1);
+  auto other = wanting("late", 10, 1, gpu(1));
+  other.submitted = at(2);
+  auto world = lifecycle_world(with_spare()
+                                 .node("n1", gpu(1))
+                                 .pods("a", {"n1", "spare"}, prio(1), gpu(1))
+                                 .node("n2", gpu(1))
+                                 .pods("b", {"n2", "spare"}, prio(2), gpu(1))
+                                 .node("n3", gpu(1))
+                                 .pods("c", {"n3", "spare"}, prio(3), gpu(1)),
+                               {first_of_both, other});
+  const auto before = world.plan();
+  world.act_on(before);
+  world.deployment("early").lacking = 2;
+
+  const auto after = world.plan();
+
+  EXPECT_THAT(matches_of(before), ElementsAre("early@n1", "late@n2"));
+  EXPECT_THAT(matches_of(after), ElementsAre("early@n1", "early@n3", "late@n2"));
 }
 
 TEST(lifecycle_stability, a_node_is_left_when_it_would_cost_a_new_victim) {

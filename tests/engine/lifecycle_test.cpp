@@ -13,13 +13,25 @@ using ::testing::IsEmpty;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
+namespace {
+
+/// Both lack as many pods of one GPU. The less important one has waited longer.
+std::vector<lifecycle_deployment> low_then_high(std::int32_t lacking) {
+  auto low = wanting("low", 10, lacking, gpu(1));
+  low.submitted = at(1);
+  auto high = wanting("high", 11, lacking, gpu(1));
+  high.submitted = at(2);
+  return {low, high};
+}
+
+} // namespace
+
 // -- preemptors ----------------------------------------------------------------------------------
 
 TEST(lifecycle_preemptors, the_highest_priority_goes_first) {
   const auto in = with_spare().node("n1", gpu(1)).pods("a", {"n1", "spare"}, prio(1), gpu(1));
 
-  const auto plan =
-    lifecycle_world(in, {wanting("low", 10, 1, gpu(1)), wanting("high", 11, 1, gpu(1))}).plan();
+  const auto plan = lifecycle_world(in, low_then_high(1)).plan();
 
   EXPECT_THAT(matches_of(plan), ElementsAre("high@n1"));
   EXPECT_THAT(why_nothing(plan, "low"), HasSubstr("short of gpu"));
@@ -40,6 +52,65 @@ TEST(lifecycle_preemptors, among_equals_the_earlier_goes_first_and_then_the_lowe
 
   EXPECT_THAT(matches_of(plan), ElementsAre("b@n1", "c@n1"));
   EXPECT_EQ(plan.matches[0].deployment, "b");
+}
+
+TEST(lifecycle_preemptors, room_that_has_become_free_goes_to_the_highest_priority) {
+  const auto in =
+    with_spare().node("n1", gpu(1)).node("n2", gpu(1)).pods("a", {"n2", "spare"}, prio(1), gpu(1));
+
+  const auto plan = lifecycle_world(in, low_then_high(1)).plan();
+
+  EXPECT_THAT(matches_of(plan), ElementsAre("high@n1", "low@n2"));
+  EXPECT_THAT(scaled_down_by(plan), ElementsAre(Pair("a", 1)));
+}
+
+TEST(lifecycle_preemptors, one_keeps_its_priority_however_much_it_gets) {
+  const auto in = with_spare().node("n1", gpu(2)).pods("a", {"n1", "n1", "spare"}, prio(1), gpu(1));
+
+  const auto plan = lifecycle_world(in, low_then_high(2)).plan();
+
+  EXPECT_THAT(matches_of(plan), ElementsAre("high@n1", "high@n1"));
+}
+
+TEST(lifecycle_preemptors, a_victim_keeps_its_priority_however_much_it_loses) {
+  const auto in = with_spare()
+                    .node("n1", gpu(3))
+                    .pods("a", {"n1", "n1", "spare"}, prio(1), gpu(1))
+                    .pods("b", {"n1", "spare"}, prio(2), gpu(1));
+
+  const auto plan = lifecycle_world(in, {wanting("new", 10, 2, gpu(1))}).plan();
+
+  EXPECT_THAT(scaled_down_by(plan), ElementsAre(Pair("a", 2)));
+}
+
+TEST(lifecycle_preemptors, two_never_preempt_each_other) {
+  auto world = lifecycle_world(with_spare()
+                                 .node("n1", gpu(1))
+                                 .pods("mid", {"n1", "spare"}, prio(5), gpu(1))
+                                 .node("n2", gpu(1))
+                                 .pods("high", {"n2", "spare"}, prio(1), gpu(1)),
+                               {wanting("mid", 5, 1, gpu(1)), wanting("high", 10, 1, gpu(1))});
+
+  const auto both = world.plan();
+  world.deployment("high").lacking = 0;
+  const auto mid_alone = world.plan();
+
+  EXPECT_THAT(matches_of(both), ElementsAre("high@n1"));
+  EXPECT_THAT(scaled_down_by(both), ElementsAre(Pair("mid", 1)));
+  EXPECT_THAT(mid_alone.matches, IsEmpty()) << "though a pod of the other says 1 of itself";
+}
+
+TEST(lifecycle_preemptors, what_the_phase_gave_to_one_is_not_taken_for_another) {
+  const auto in = with_spare().node("n1", gpu(3)).pods("a", {"n1", "spare"}, prio(1), gpu(2));
+
+  const auto plan =
+    lifecycle_world(in, {wanting("first", 12, 1, gpu(1)), wanting("second", 11, 1, gpu(1)),
+                         wanting("third", 10, 2, gpu(1))})
+      .plan();
+
+  EXPECT_THAT(matches_of(plan), ElementsAre("first@n1", "second@n1", "third@n1"));
+  EXPECT_THAT(victims_of(plan), ElementsAre("a-g0-0-0"));
+  EXPECT_THAT(why_nothing(plan, "third"), HasSubstr("short of gpu"));
 }
 
 TEST(lifecycle_preemptors, a_victim_and_its_room_are_given_once) {
@@ -176,6 +247,20 @@ TEST(lifecycle_actions, a_committed_victim_means_a_scale_down_and_nothing_else) 
   EXPECT_THAT(plan.scale_downs, ElementsAre(scale_down{"a-default", "a", "default", 3, 2}));
   EXPECT_THAT(plan.force_deletes, IsEmpty());
   EXPECT_THAT(plan.awaited, IsEmpty());
+}
+
+TEST(lifecycle_actions, a_preemptor_is_not_scaled_up) {
+  auto world = lifecycle_world(with_spare()
+                                 .node("n1", gpu(1))
+                                 .pods("a", {"n1", "spare"}, prio(1), gpu(1))
+                                 .pods("new", {"spare"}, prio(10), gpu(1))
+                                 .node("n2", gpu(1)),
+                               {wanting("new", 10, 2, gpu(1))});
+
+  const auto plan = world.plan();
+
+  EXPECT_THAT(matches_of(plan), ElementsAre("new@n1", "new@n2")) << "one of them has room already";
+  EXPECT_THAT(plan.scale_downs, ElementsAre(scale_down{"a-default", "a", "default", 2, 1}));
 }
 
 TEST(lifecycle_actions, replicas_that_have_no_pod_yet_are_given_up_first) {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-/// Who makes room, in which order, and who never does (seed 000; DESIGN 3.3, 3.7).
+/// Who makes room, in which order, and who never does (seed 000; DESIGN 3.3).
 namespace reprieve::tests {
 
 using ::testing::ElementsAre;
@@ -13,9 +13,15 @@ using ::testing::Pair;
 
 namespace {
 
-/// And nodes `n1` and `n2` of one GPU.
-cluster two_nodes() {
-  return with_spare().node("n1", gpu(1)).node("n2", gpu(1));
+/// `a` runs in the east and `b` in the west, each on the only node of one GPU there; `b` came last.
+cluster east_and_west(const prio& of_a, const prio& of_b) {
+  return cluster()
+    .node("n1", gpu(1), in_cluster{"east"})
+    .node("n2", gpu(1), in_cluster{"west"})
+    .node("spare-e", gpu(8), in_cluster{"east"}, not_ready())
+    .node("spare-w", gpu(8), in_cluster{"west"}, not_ready())
+    .pods("a", {"n1", "spare-e"}, of_a, gpu(1), created{1})
+    .pods("b", {"n2", "spare-w"}, of_b, gpu(1), created{2});
 }
 
 /// The victims of a pod with one GPU and priority 10.
@@ -110,15 +116,10 @@ TEST(lifecycle_ties, the_pod_of_lower_priority_goes) {
 TEST(lifecycle_ties, then_the_pod_where_the_preemptor_gives_the_lower_score) {
   auto preemptor = wanting("new", 10, 1, gpu(1));
   preemptor.scores = {{"east", 5}, {"west", 7}};
-  const auto in = cluster()
-                    .node("n1", gpu(1), in_cluster{"east"})
-                    .node("n2", gpu(1), in_cluster{"west"})
-                    .node("spare-e", gpu(8), in_cluster{"east"}, not_ready())
-                    .node("spare-w", gpu(8), in_cluster{"west"}, not_ready())
-                    .pods("a", {"n1", "spare-e"}, prio(1), gpu(1), created{1})
-                    .pods("b", {"n2", "spare-w"}, prio(1), gpu(1), created{2});
 
-  EXPECT_THAT(victims_of(lifecycle_world(in, {preemptor}).plan()), ElementsAre("a-g0-0-0"));
+  const auto plan = lifecycle_world(east_and_west(prio(1), prio(1)), {preemptor}).plan();
+
+  EXPECT_THAT(victims_of(plan), ElementsAre("a-g0-0-0"));
 }
 
 TEST(lifecycle_ties, then_the_pod_created_last) {
@@ -137,12 +138,49 @@ TEST(lifecycle_ties, then_the_pod_with_the_higher_name_whatever_its_uid) {
   EXPECT_THAT(victims_in(in), ElementsAre("a-g0-0-0"));
 }
 
-TEST(lifecycle_ties, they_decide_within_every_stage) {
-  const auto in = two_nodes()
-                    .pods("a", {"n1"}, prio(2), gpu(1), force_deleting)
-                    .pods("b", {"n2"}, prio(1), gpu(1), force_deleting);
+TEST(lifecycle_ties, priority_decides_before_the_score) {
+  auto preemptor = wanting("new", 10, 1, gpu(1));
+  preemptor.scores = {{"east", 5}, {"west", 7}};
 
-  EXPECT_THAT(victims_in(in), ElementsAre("b-g0-0-0"));
+  const auto plan = lifecycle_world(east_and_west(prio(2), prio(1)), {preemptor}).plan();
+
+  EXPECT_THAT(victims_of(plan), ElementsAre("b-g0-0-0"));
+}
+
+TEST(lifecycle_ties, the_score_is_the_preemptors_and_not_that_of_the_victims_own_placement) {
+  auto to_west = wanting("new", 10, 1, gpu(1));
+  to_west.scores = {{"east", 7}, {"west", 5}};
+  auto to_east = to_west;
+  to_east.scores = {{"east", 5}, {"west", 7}};
+  auto world = lifecycle_world(east_and_west(prio(1), prio(1)));
+  world.share("a", "east").score = 6;
+  world.share("b", "west").score = 9;
+
+  world.given.deployments = {to_west};
+  const auto west = world.plan();
+  world.given.deployments = {to_east};
+  const auto east = world.plan();
+
+  EXPECT_THAT(victims_of(west), ElementsAre("b-g0-0-0"));
+  EXPECT_THAT(victims_of(east), ElementsAre("a-g0-0-0"));
+}
+
+TEST(lifecycle_ties, they_decide_within_every_stage) {
+  for (const auto phase : {pod_phase::force_deleting, pod_phase::terminating, pod_phase::surplus,
+                           pod_phase::running}) {
+    const auto between = [&](const auto& of_a, const auto& of_b) {
+      return victims_in(two_nodes()
+                          .pods("a", {"n1", "spare"}, gpu(1), in_phase{phase}, of_a)
+                          .pods("b", {"n2", "spare"}, gpu(1), in_phase{phase}, of_b));
+    };
+
+    EXPECT_THAT(between(prio(2), prio(1)), ElementsAre("b-g0-0-0")) << "lower priority";
+    EXPECT_THAT(between(prio(1), prio(2)), ElementsAre("a-g0-0-0")) << "lower priority";
+    EXPECT_THAT(between(created{1}, created{2}), ElementsAre("b-g0-0-0")) << "created last";
+    EXPECT_THAT(between(created{2}, created{1}), ElementsAre("a-g0-0-0")) << "created last";
+    EXPECT_THAT(between(called{"y"}, called{"z"}), ElementsAre("b-g0-0-0")) << "higher name";
+    EXPECT_THAT(between(called{"z"}, called{"y"}), ElementsAre("a-g0-0-0")) << "higher name";
+  }
 }
 
 // -- the last replica ----------------------------------------------------------------------------
@@ -252,6 +290,22 @@ TEST(lifecycle_candidates, what_leaves_anyway_may_be_of_any_priority) {
   EXPECT_THAT(victims_in(in), ElementsAre("a-g0-0-0"));
 }
 
+TEST(lifecycle_candidates, surplus_may_be_of_any_priority) {
+  auto world = lifecycle_world(two_nodes()
+                                 .pods("named", {"n1", "spare"}, prio(10), gpu(1))
+                                 .pods("counted", {"n2", "spare"}, prio(20), gpu(1)),
+                               {wanting("new", 10, 2, gpu(1))});
+  world.pod_of("named-g0-0-0").phase = pod_phase::surplus;
+  world.share("named").committed = 1;
+  world.share("counted").committed = 1;
+
+  const auto plan = world.plan();
+
+  EXPECT_THAT(stages_of(plan), ElementsAre(Pair("counted-g0-0-0", victim_stage::surplus),
+                                           Pair("named-g0-0-0", victim_stage::surplus)));
+  EXPECT_THAT(plan.scale_downs, IsEmpty());
+}
+
 TEST(lifecycle_candidates, daemons_never_go) {
   const auto in = two_nodes()
                     .pods("a", {"n1", "spare"}, prio(1), gpu(1), daemon())
@@ -290,81 +344,6 @@ TEST(lifecycle_candidates, without_a_placement_there_is_nothing_to_scale_down) {
 
   EXPECT_THAT(victims_of(plan), ElementsAre("b-g0-0-0"));
   EXPECT_THAT(why_stays(plan, "job-g0-0-0"), HasSubstr("no placement"));
-}
-
-// -- guards --------------------------------------------------------------------------------------
-
-TEST(lifecycle_guards, who_has_not_run_for_the_minimum_runtime_stays) {
-  auto world = lifecycle_world(two_nodes()
-                                 .pods("a", {"n1", "spare"}, prio(1), gpu(1), started{3000})
-                                 .pods("b", {"n2", "spare"}, prio(9), gpu(1), started{0}),
-                               {wanting("new", 10, 2, gpu(1))});
-  world.limits().minimum_runtime = std::chrono::minutes{15};
-
-  const auto plan = world.plan();
-
-  EXPECT_THAT(victims_of(plan), ElementsAre("b-g0-0-0"));
-  EXPECT_THAT(why_stays(plan, "a-g0-0-0"), HasSubstr("has run for 10m"));
-}
-
-TEST(lifecycle_guards, who_asks_for_a_minimum_runtime_gets_it) {
-  const auto asks = [](pod& p) { p.minimum_runtime = std::chrono::hours{2}; };
-  const auto world =
-    lifecycle_world(two_nodes()
-                      .pods("a", {"n1", "spare"}, prio(1), gpu(1), started{0}, asks)
-                      .pods("b", {"n2", "spare"}, prio(9), gpu(1), started{0}),
-                    {wanting("new", 10, 2, gpu(1))});
-
-  const auto plan = world.plan();
-
-  EXPECT_THAT(victims_of(plan), ElementsAre("b-g0-0-0"));
-  EXPECT_THAT(why_stays(plan, "a-g0-0-0"), HasSubstr("minimum runtime of 2h"));
-}
-
-TEST(lifecycle_guards, an_opt_out_counts_only_where_it_is_a_veto) {
-  auto world = lifecycle_world(two_nodes()
-                                 .pods("a", {"n1", "spare"}, prio(1), gpu(1), opted_out())
-                                 .pods("b", {"n2", "spare"}, prio(9), gpu(1)),
-                               {wanting("new", 10, 1, gpu(1))});
-
-  const auto without = world.plan();
-  world.limits().opt_out_is_veto = true;
-  const auto with = world.plan();
-
-  EXPECT_THAT(victims_of(without), ElementsAre("a-g0-0-0"));
-  EXPECT_THAT(victims_of(with), ElementsAre("b-g0-0-0"));
-}
-
-TEST(lifecycle_guards, they_do_not_stand_in_the_way_of_what_leaves_anyway) {
-  auto world = lifecycle_world(
-    two_nodes()
-      .pods("a", {"n1"}, prio(1), gpu(1), opted_out(), started{3590}, terminating{3599, 30})
-      .pods("b", {"n2", "spare"}, prio(1), gpu(1), opted_out(), started{3590}, surplus),
-    {wanting("new", 10, 2, gpu(1))});
-  auto& limits = world.limits();
-  limits.opt_out_is_veto = true;
-  limits.minimum_runtime = std::chrono::hours{1};
-  limits.victims_per_decision = 0;
-
-  EXPECT_THAT(victims_of(world.plan()), ElementsAre("a-g0-0-0", "b-g0-0-0"));
-}
-
-TEST(lifecycle_guards, a_match_scales_down_no_more_than_a_decision_may_have_victims) {
-  auto world = lifecycle_world(cluster()
-                                 .node("n1", gpu(2))
-                                 .node("n2", gpu(2))
-                                 .node("spare", gpu(64), not_ready())
-                                 .pods("small", {"n1", "n1", "spare"}, prio(1), gpu(1))
-                                 .pods("large", {"n2", "spare"}, prio(9), gpu(2)),
-                               {wanting("new", 10, 1, gpu(2))});
-  world.limits().victims_per_decision = 1;
-
-  const auto first = world.plan();
-  world.pod_of("large-g0-0-0").priority = 10;
-  const auto none = world.plan();
-
-  EXPECT_THAT(victims_of(first), ElementsAre("large-g0-0-0"));
-  EXPECT_THAT(none.matches, IsEmpty());
 }
 
 } // namespace reprieve::tests

@@ -27,6 +27,10 @@ cluster with_spare() {
   return cluster().node("spare", gpu(64), not_ready());
 }
 
+cluster two_nodes() {
+  return with_spare().node("n1", gpu(1)).node("n2", gpu(1));
+}
+
 lifecycle_world::lifecycle_world(const cluster& in, std::vector<lifecycle_deployment> preemptors)
     : nodes(in.all_nodes()), pods(in.all_pods()) {
   given.deployments = std::move(preemptors);

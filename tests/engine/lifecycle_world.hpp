@@ -74,6 +74,8 @@ lifecycle_deployment wanting(const std::string& name, std::int32_t priority, std
 
 /// A node `spare` for second replicas: they count there, but nothing new may run.
 cluster with_spare();
+/// Besides, nodes `n1` and `n2` of one GPU.
+cluster two_nodes();
 
 // -- the world -----------------------------------------------------------------------------------
 

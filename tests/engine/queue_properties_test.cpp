@@ -199,7 +199,8 @@ TEST(queue_properties, victims_are_whole_portions_that_may_go) {
             RC_ASSERT(p.queue == one->queue);
             RC_ASSERT(!p.daemon && !p.protected_member && p.phase != pod_phase::nominated);
             RC_ASSERT(!(limits.opt_out_is_veto && p.opted_out));
-            RC_ASSERT(p.started == no_time || in.now - p.started >= limits.minimum_runtime);
+            RC_ASSERT(p.started == no_time
+                      || in.now - p.started >= std::max(limits.minimum_runtime, p.minimum_runtime));
           }
         RC_ASSERT(chosen.pods.size() == pods);
       }

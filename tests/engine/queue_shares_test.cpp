@@ -174,6 +174,23 @@ TEST(queue_shares, children_divide_what_their_parent_deserves) {
   EXPECT_EQ(deserved(result, "other"), 4000);
 }
 
+TEST(queue_shares, are_divided_on_every_level_below) {
+  const auto result = queues(cpu(12))
+                        .queue("top", weight{3})
+                        .queue("other")
+                        .queue("middle", below{"top"}, weight{2})
+                        .queue("side", below{"top"})
+                        .queue("x", below{"middle"}, limited{cpu(1)})
+                        .queue("y", below{"middle"})
+                        .run();
+
+  EXPECT_EQ(deserved(result, "top"), 9000);
+  EXPECT_EQ(deserved(result, "middle"), 6000);
+  EXPECT_EQ(deserved(result, "side"), 3000);
+  EXPECT_EQ(deserved(result, "x"), 1000);
+  EXPECT_EQ(deserved(result, "y"), 5000);
+}
+
 TEST(queue_shares, a_parent_is_guaranteed_what_its_children_are) {
   const auto result = queues(cpu(10))
                         .queue("top", weight{1})
@@ -199,6 +216,19 @@ TEST(queue_shares, a_parent_takes_no_more_than_its_children_can) {
 
   EXPECT_EQ(deserved(result, "top"), 3000);
   EXPECT_EQ(deserved(result, "other"), 7000);
+}
+
+TEST(queue_shares, a_parent_whose_children_have_no_weight_takes_only_what_they_are_guaranteed) {
+  const auto result = queues(cpu(10))
+                        .queue("top")
+                        .queue("x", below{"top"}, weight{0}, guaranteed{cpu(1)})
+                        .queue("y", below{"top"}, weight{0})
+                        .queue("other")
+                        .run();
+
+  EXPECT_EQ(deserved(result, "top"), 1000);
+  EXPECT_EQ(deserved(result, "x"), 1000);
+  EXPECT_EQ(deserved(result, "other"), 9000);
 }
 
 TEST(queue_shares, the_demand_of_a_parent_is_that_of_its_children) {

@@ -45,6 +45,32 @@ TEST(queue_stage, surplus_that_nobody_uses_moves_at_once) {
   EXPECT_THAT(all_victims(result), IsEmpty());
 }
 
+TEST(queue_stage, a_giver_that_uses_less_than_it_deserves_keeps_all_it_deserves_and_all_its_pods) {
+  const auto result = one_against_two().pods("a", "w", 1, cpu(1)).run();
+
+  EXPECT_EQ(case_of(result, "a"), queue_case::surplus_unused);
+  EXPECT_EQ(allocated(result, "a"), 3000);
+  EXPECT_EQ(line_of(result, "a", "cpu").given_unused, 6000);
+  EXPECT_THAT(all_victims(result), IsEmpty());
+}
+
+TEST(queue_stage, a_receiver_loses_no_pods_and_keeps_what_it_has) {
+  const auto result = queues(cpu(8))
+                        .queue("a")
+                        .queue("b")
+                        .allocated("a", cpu(6))
+                        .allocated("b", cpu(2))
+                        .pods("a", "w", 6, cpu(1), prio(9))
+                        .pods("b", "w", 2, cpu(1), prio(-9))
+                        .run();
+
+  EXPECT_EQ(case_of(result, "b"), queue_case::lacking);
+  EXPECT_EQ(allocated(result, "b"), 2000);
+  EXPECT_EQ(preempting(result, "b"), 2000);
+  EXPECT_THAT(victims_in(result, "b"), IsEmpty()) << "of whatever priority";
+  EXPECT_THAT(victims_in(result, "a"), SizeIs(2));
+}
+
 TEST(queue_stage, what_pods_use_above_deserved_is_preempting_until_they_have_gone) {
   const auto built = one_against_two().pods("a", "w", 7, cpu(1));
 
@@ -259,6 +285,34 @@ TEST(queue_stage,
   EXPECT_THAT(victims_in(result, "a"), SizeIs(2));
   EXPECT_EQ(allocated(result, "a"), 3000);
   EXPECT_EQ(allocated(result, "b"), 6000) << "nothing moves between queues for that";
+}
+
+TEST(queue_stage, overuse_costs_no_pod_of_another_queue) {
+  const auto result = queues(cpu(9))
+                        .queue("a", weight{1})
+                        .queue("b", weight{2})
+                        .allocated("a", cpu(3))
+                        .allocated("b", cpu(6))
+                        .pods("a", "w", 4, cpu(1), prio(9))
+                        .pods("b", "w", 5, cpu(1), prio(-9))
+                        .run();
+
+  EXPECT_THAT(victims_in(result, "a"), SizeIs(1));
+  EXPECT_THAT(victims_in(result, "b"), IsEmpty());
+  EXPECT_EQ(allocated(result, "b"), 6000);
+}
+
+TEST(queue_stage, overuse_of_any_one_resource_is_enough) {
+  const auto result = queues(cpu(4), gpu(8))
+                        .queue("a")
+                        .allocated("a", cpu(4), gpu(8))
+                        .pods("a", "thinker", 5, cpu(1))
+                        .running("a", "trainer", gpu(8), prio(-9))
+                        .run();
+
+  EXPECT_EQ(line_of(result, "a", "cpu").overused, 1000);
+  EXPECT_EQ(line_of(result, "a", "gpu").overused, 0);
+  EXPECT_THAT(victims_in(result, "a"), ElementsAre("thinker"));
 }
 
 TEST(queue_stage, overuse_ends_before_anything_is_received) {

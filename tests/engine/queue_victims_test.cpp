@@ -211,6 +211,18 @@ TEST(queue_victims, who_asks_for_a_minimum_runtime_gets_it) {
   EXPECT_THAT(why_passed_over(result, "young"), HasSubstr("minimum runtime of 2h"));
 }
 
+TEST(queue_victims, a_group_has_run_long_enough_when_all_its_pods_have) {
+  const auto one_for_two_hours = [](pod& p) {
+    p.minimum_runtime = std::chrono::hours{p.index == 0 ? 2 : 0};
+  };
+  const auto result = two_cpus()
+                        .group("a", "gang", 2, cpu(1), prio(-5), started{0}, one_for_two_hours)
+                        .running("a", "w", cpu(1), started{0})
+                        .run();
+
+  EXPECT_THAT(victims_in(result, "a"), ElementsAre("w"));
+}
+
 TEST(queue_victims, a_guard_holds_in_its_own_resource_group_only) {
   auto in = two_cpus()
               .running("a", "there", cpu(1), started{3000})

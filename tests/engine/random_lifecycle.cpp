@@ -80,8 +80,10 @@ void victims_may_go(const lifecycle_world& world, const lifecycle_plan& plan) {
       RC_ASSERT(p.node == match.node);
       RC_ASSERT(!p.daemon);
       RC_ASSERT(leaves(p) || !p.protected_member);
-      if (one.stage == victim_stage::committed)
+      if (one.stage == victim_stage::committed) {
         RC_ASSERT(p.priority < who->priority);
+        RC_ASSERT(world.given.now - p.started >= p.minimum_runtime);
+      }
       if (p.phase == pod_phase::force_deleting)
         RC_ASSERT(one.stage == victim_stage::force_deleting);
       if (p.phase == pod_phase::terminating)
@@ -125,7 +127,7 @@ void whoever_is_preempted_gets_nothing(const lifecycle_world& world, const lifec
   for (const auto& match : plan.matches)
     for (const auto& one : match.victims) {
       const auto* loser = deployment_named(world, one.deployment);
-      if (loser != nullptr && goes_before(*deployment_named(world, match.deployment), *loser))
+      if (loser != nullptr && loser->priority < deployment_named(world, match.deployment)->priority)
         RC_ASSERT(std::ranges::binary_search(plan.memory.preempted, one.deployment));
     }
 }
@@ -236,6 +238,7 @@ lifecycle_world draw_lifecycle_world(const lifecycle_traits& with) {
       if (with.immovable) {
         p.daemon = one_in(15);
         p.protected_member = one_in(15);
+        p.minimum_runtime = std::chrono::hours{one_in(15) ? 2 : 0};
       }
       if (with.leaving && one_in(3)) {
         p.phase = std::array{pod_phase::surplus, pod_phase::terminating,

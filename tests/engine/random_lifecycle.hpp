@@ -11,7 +11,7 @@ namespace reprieve::tests {
 struct lifecycle_traits {
   std::int64_t most_gpus = 4; ///< that a pod asks for
   bool leaving = true;        ///< some pods terminate, are force-deleted, or surplus
-  bool immovable = true;      ///< daemons and protected members
+  bool immovable = true;      ///< daemons, protected members and those that must run for longer
   bool one_cluster = false;   ///< where everybody may run
 };
 

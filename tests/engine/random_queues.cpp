@@ -52,6 +52,7 @@ void draw_pods(queue_stage_input& in) {
     p.portion = {fmt::format("w{}", i), "g", 0, -1};
     p.priority = static_cast<std::int32_t>(between(-1, 3));
     p.started = one_in(4) ? no_time : at(between(0, 3));
+    p.minimum_runtime = std::chrono::seconds{one_in(6) ? 3598 : 0};
     for (const auto& [name, amount] : in.capacity)
       p.requests[name] = between(0, 4);
     for (auto pods = between(1, whole ? 3 : 2); pods > 0; --pods) {

@@ -120,6 +120,26 @@ TEST(required_node, room_that_becomes_free_anyway_costs_nobody) {
   EXPECT_EQ(made.result, outcome::waits);
 }
 
+TEST(required_node, the_room_of_the_victims_is_the_pods_once_they_have_gone) {
+  auto built = full_node();
+  built.running("api", prio(1), cpu(0));
+  const auto who = collector(cpu(4));
+  auto pods = built.all_pods();
+
+  const auto first = decide(view_of(built.all_nodes(), pods, {}), who, open_settings());
+  pods[0].phase = pod_phase::terminating;
+  const auto leaving = decide(view_of(built.all_nodes(), pods, {}), who, open_settings());
+  pods.erase(pods.begin());
+  const auto gone = decide(view_of(built.all_nodes(), pods, {}), who, open_settings());
+
+  EXPECT_THAT(victims_of(first), UnorderedElementsAre("web"));
+  EXPECT_EQ(leaving.result, outcome::waits);
+  EXPECT_THAT(leaving.victims, IsEmpty());
+  EXPECT_EQ(gone.result, outcome::placed);
+  ASSERT_EQ(gone.assignments.size(), 1u);
+  EXPECT_EQ(gone.assignments[0].placed.node, "n1");
+}
+
 TEST(required_node, a_pod_that_never_preempts_takes_nobody_and_reserves_nothing) {
   const auto made =
     decide(full_node().view(), collector(cpu(4), never_preempts()), delayed_by(30s));
@@ -140,6 +160,18 @@ TEST(required_node, no_other_node_is_looked_at) {
   EXPECT_THAT(victims_of(made), UnorderedElementsAre("web"));
   ASSERT_EQ(made.why.domains.size(), 1u);
   EXPECT_EQ(made.why.domains[0].domain, "n1");
+}
+
+TEST(required_node, is_waited_for_though_another_node_is_free) {
+  auto built = full_node();
+  built.node("n2", cpu(8));
+
+  const auto made = decide(built.view(), collector(cpu(4)), delayed_by(30s));
+
+  EXPECT_EQ(made.result, outcome::reserves);
+  ASSERT_TRUE(made.reserve);
+  EXPECT_EQ(made.reserve->node, "n1");
+  EXPECT_THAT(made.assignments, IsEmpty());
 }
 
 TEST(required_node, has_its_own_policy_in_a_group_of_sessions) {
@@ -173,6 +205,19 @@ TEST(required_node, daemon_pods_never_go_whatever_their_priority) {
 
   EXPECT_THAT(victims_of(made), UnorderedElementsAre("web"));
   EXPECT_THAT(reason_for(made.why.passed_over, "exporter"), HasSubstr("daemon"));
+}
+
+TEST(required_node, daemon_pods_never_go_even_where_the_pod_then_finds_no_room) {
+  const auto view = cluster()
+                      .node("n1", cpu(4))
+                      .running("exporter", prio(-1000), cpu(2), daemon())
+                      .running("web", prio(1), cpu(2))
+                      .view();
+
+  const auto made = decide(view, collector(cpu(4)), open_settings());
+
+  EXPECT_EQ(made.result, outcome::infeasible);
+  EXPECT_THAT(made.victims, IsEmpty());
 }
 
 TEST(required_node, nothing_of_its_priority_or_above_goes) {

@@ -45,6 +45,17 @@ TEST(victim_classes, classes_are_regular_then_owner_then_opt_out) {
   EXPECT_THAT(names, ElementsAre("regular", "owner", "opt-out"));
 }
 
+TEST(victim_classes, whoever_is_of_no_other_class_is_regular) {
+  const auto view = cluster().node("n1", cpu(2)).running("web", prio(1), cpu(2)).view();
+  const auto web = view.find_pod(uid_of("web"));
+
+  std::vector<bool> takes;
+  for (const auto& one : victim_classes())
+    takes.push_back(one.takes(view, web));
+
+  EXPECT_THAT(takes, ElementsAre(true, false, false));
+}
+
 TEST(victim_classes, a_class_is_used_up_before_the_next_whatever_the_priorities) {
   auto built = cluster().node("n1", cpu(6)).node("n2", cpu(2));
   built.pods("shy", {"n1"}, prio(1), cpu(2), opted_out());
@@ -162,6 +173,43 @@ TEST(victim_classes, size_counts_only_in_what_the_node_is_short_of) {
                       .view();
 
   EXPECT_THAT(order_on_n1(view, collector(cpu(2), memory(2))), ElementsAre("tall", "wide"));
+}
+
+/// The picture of seed 003: four of priority 1, three of which are of one age, and two of 2.
+TEST(victim_classes, priority_comes_before_age_and_age_before_size) {
+  const auto view = cluster()
+                      .node("n1", cpu(21))
+                      .running("large-2", prio(2), cpu(6), started{90})
+                      .running("small-1", prio(1), cpu(1), started{50})
+                      .running("old-1", prio(1), cpu(5), started{0})
+                      .running("large-1", prio(1), cpu(4), started{50})
+                      .running("young-2", prio(2), cpu(3), started{99})
+                      .running("middle-1", prio(1), cpu(2), started{50})
+                      .view();
+
+  EXPECT_THAT(order_on_n1(view, collector(cpu(2))),
+              ElementsAre("large-1", "middle-1", "small-1", "old-1", "young-2", "large-2"));
+}
+
+TEST(victim_classes, every_class_has_the_same_order) {
+  const auto ordered = [](const std::string& first, const std::string& second, const auto& of_first,
+                          const auto& of_second, bool owners) {
+    auto built = cluster().node("n1", cpu(9)).node("n2", cpu(4));
+    const auto out = [&](pod& p) { p.opted_out = !owners; };
+    built.pods(first, {"n1"}, prio(5), cpu(2), started{10}, out, of_first);
+    built.pods(second, {"n1"}, prio(5), cpu(2), started{10}, out, of_second);
+    if (owners)
+      built.pods("of-" + first, {"n2"}, cpu(1), owned_by{first})
+        .pods("of-" + second, {"n2"}, cpu(1), owned_by{second});
+    built.pods("web", {"n1"}, prio(9), cpu(2));
+    return order_on_n1(built.view(), collector(cpu(9)));
+  };
+
+  for (const bool owners : {true, false}) {
+    EXPECT_THAT(ordered("a", "b", prio(5), prio(4), owners), ElementsAre("web", "b", "a"));
+    EXPECT_THAT(ordered("a", "b", started{10}, started{20}, owners), ElementsAre("web", "b", "a"));
+    EXPECT_THAT(ordered("a", "b", cpu(2), cpu(3), owners), ElementsAre("web", "b", "a"));
+  }
 }
 
 TEST(victim_classes, uids_break_ties) {
