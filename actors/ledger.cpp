@@ -142,9 +142,9 @@ ledger_actor::behavior_type ledger(self_pointer self, ledger_settings settings) 
   return {
     [self](ledger_write& wanted) -> caf::result<absl::Status> {
       auto& s = self->state;
-      if (wanted.writes.empty())
+      if (wanted.writes.empty() && s.requests.empty())
         return absl::OkStatus();
-      const auto request = ++s.last_request;
+      const auto request = wanted.writes.empty() ? s.last_request : ++s.last_request;
       for (auto& write : wanted.writes)
         s.waiting.push_back({std::move(write), request});
       auto answer = self->make_response_promise<absl::Status>();

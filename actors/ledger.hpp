@@ -12,6 +12,7 @@
 namespace reprieve {
 
 /// Writes that become durable together or, where they are too many for one transaction, in order.
+/// Without any it asks for what was asked before to be durable.
 struct ledger_write {
   std::vector<operation> writes;
 };
@@ -78,13 +79,10 @@ operation write_of(std::string key, const Record* next) {
 }
 
 /// Writes through the ledger in `self`'s state and goes on with `then` when it is durable. A shard
-/// that can't write any more ends: it is started again from the store, here or elsewhere.
+/// that can't write any more ends: it is started again from the store, here or elsewhere. Where
+/// there is nothing to write, what made that so may still be on its way, and is waited for.
 template <class Self, class F>
 void write_then(Self self, std::vector<operation> writes, F then) {
-  if (writes.empty()) {
-    then();
-    return;
-  }
   self->request(self->state.ledger, caf::infinite, ledger_write{std::move(writes)})
     .then([self, then = std::move(then)](absl::Status& written) mutable {
       if (written.ok())

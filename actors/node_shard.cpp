@@ -39,7 +39,9 @@ bool room_is_free(const node_shard_state& state, const std::string& decision) {
   return touched == state.touched.end()
          || std::all_of(touched->second.begin(), touched->second.end(), [&](const auto& name) {
               const auto record = state.records.durable(name);
-              return !record || room_is_free(*record, decision);
+              return !record || room_is_free(*record, decision, [&](std::string_view other) {
+                return state.granted.contains(other);
+              });
             });
 }
 
@@ -51,6 +53,7 @@ void check_room(self_pointer self) {
       ++waiting;
       continue;
     }
+    state.granted.insert(waiting->first);
     self->send(waiting->second, room_free{waiting->first, state.shard});
     waiting = state.awaiting.erase(waiting);
   }
@@ -346,6 +349,10 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
     },
     [self](const start_pods& starting) -> caf::result<absl::Status> {
       auto traced = start_span("node_shard.start", starting.trace);
+      // A decision that was starting before a restart has no grant here, and others may.
+      if (!room_is_free(self->state, starting.decision))
+        return absl::UnavailableError("its room is not free yet");
+      self->state.granted.insert(starting.decision);
       const auto now = self->state.clock.now(self);
       std::vector<pod> bound;
       auto changes = change_touched(self->state, starting.decision, [&](node_record& record) {
@@ -357,12 +364,14 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
                                 order = order_each(self, std::move(bound), order_start)] {
                                  order();
                                  self->state.touched.erase(decision);
+                                 self->state.granted.erase(decision);
                                });
     },
     [self](const withdraw& dropped) -> caf::result<absl::Status> {
       auto traced = start_span("node_shard.withdraw", dropped.trace);
       self->state.holds.erase(dropped.decision);
       self->state.awaiting.erase(dropped.decision);
+      self->state.granted.erase(dropped.decision);
       auto changes = change_touched(self->state, dropped.decision, [&](node_record& record) {
         release(record, dropped.decision, dropped.told);
       });

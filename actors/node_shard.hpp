@@ -111,6 +111,7 @@ struct node_shard_state {
 
   std::map<std::string, std::vector<node_part>, std::less<>> holds; ///< by decision, votes given
   std::map<std::string, room_listener_actor, std::less<>> awaiting; ///< by decision
+  std::set<std::string, std::less<>> granted; ///< decisions that were told that their room is free
   /// The nodes that open decisions have nominations or victims on.
   std::map<std::string, std::set<std::string>, std::less<>> touched;
   std::vector<node_follower_actor> followers;

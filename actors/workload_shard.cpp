@@ -73,10 +73,6 @@ caf::result<absl::Status> commit(self_pointer self, shard_changes changes) {
   auto placements =
     stage(state.placements, changes.placements, state.shard, keys::placement, writes);
   auto answer = self->make_response_promise<absl::Status>();
-  if (writes.empty()) {
-    answer.deliver(absl::OkStatus());
-    return answer;
-  }
   write_then(self, std::move(writes),
              [self, answer, workloads = std::move(workloads), budgets = std::move(budgets),
               placements = std::move(placements)]() mutable {
@@ -90,7 +86,8 @@ caf::result<absl::Status> commit(self_pointer self, shard_changes changes) {
                delta.removed_placements = settle(s.placements, placements, [&](const auto& record) {
                  delta.placements.push_back(*record);
                });
-               publish(self, std::move(delta));
+               if (!workloads.empty() || !budgets.empty() || !placements.empty())
+                 publish(self, std::move(delta));
                answer.deliver(absl::OkStatus());
              });
   return answer;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
 
 namespace reprieve {
 
@@ -26,11 +27,17 @@ public:
   explicit balance(const resources& start) : amounts_(start) {}
 
   void take(const resources& requests) {
-    add(requests, -1);
+    auto sum = requests;
+    ++sum[std::string(resource::pods)];
+    take_all(sum);
   }
 
-  void give(const resources& requests) {
-    add(requests, 1);
+  /// Of several pods, already summed up, with how many they are. A node that does not say how many
+  /// pods it takes is not limited in their number.
+  void take_all(const resources& sum) {
+    for (const auto& [name, amount] : sum)
+      if (const auto found = amounts_.find(name); found != amounts_.end() || name != resource::pods)
+        amounts_[name] -= amount;
   }
 
   /// The first resource that these pods ask for and that is below zero, or an empty name. A node
@@ -49,16 +56,28 @@ public:
   }
 
 private:
-  void add(const resources& requests, std::int64_t sign) {
-    for (const auto& [name, amount] : requests)
-      if (name != resource::pods)
-        amounts_[name] += sign * amount;
-    // A node that does not say how many pods it takes is not limited in their number.
-    if (const auto pods = amounts_.find(resource::pods); pods != amounts_.end())
-      pods->second += sign * (1 + amount_of(requests, resource::pods));
-  }
-
   resources amounts_;
+};
+
+void add(resources& to, const resources& requests) {
+  for (const auto& [name, amount] : requests)
+    to[name] += amount;
+  ++to[std::string(resource::pods)];
+}
+
+/// What one decision brings to a node and takes from it, while it may still be given up: until its
+/// victims are told they may stay, so that nobody else can count on their room.
+struct exchange {
+  resources comes;
+  resources goes;
+
+  /// The most that may be taken, whatever comes of the decision.
+  resources most() const {
+    auto taken = comes;
+    for (const auto& [name, amount] : goes)
+      taken[name] = std::max(taken[name], amount);
+    return taken;
+  }
 };
 
 /// A hold takes room until its pods are bound, and these count as pods then.
@@ -117,16 +136,28 @@ absl::Status can_promise(const node_record& record, std::span<const node_part* c
                         to_string(portion_of(p)), p.uid, name));
   }
   balance left{record.spec.capacity};
-  for (const auto& p : record.pods)
-    if (takes_room(p.phase) && !is_leaving(p.phase) && p.evicted_by.empty()
-        && !names(wanted.victims, p.uid))
+  std::map<std::string_view, exchange> others; // by decision
+  for (const auto& p : record.pods) {
+    if (!takes_room(p.phase) || is_leaving(p.phase) || names(wanted.victims, p.uid))
+      continue;
+    if (is_hold(p))
+      add(others[p.placed_by].comes, p.requests);
+    else if (!p.evicted_by.empty())
+      add(others[p.evicted_by].goes, p.requests);
+    else if (std::ranges::none_of(
+               holds, [&](const node_part* hold) { return names(hold->victims, p.uid); }))
       left.take(p.requests);
+  }
+  for (const auto& [decision, one] : others)
+    left.take_all(one.most());
   for (const node_part* hold : holds) {
+    exchange one;
     for (const auto& p : hold->placed)
-      left.take(p.requests);
+      add(one.comes, p.requests);
     for (const auto& uid : hold->victims)
       if (const pod* leaving = find_pod(record, uid))
-        left.give(leaving->requests);
+        add(one.goes, leaving->requests);
+    left.take_all(one.most());
   }
   for (const auto& p : wanted.placed)
     left.take(p.requests);
@@ -157,7 +188,8 @@ std::vector<pod> tell_victims(node_record& record, std::string_view decision, ti
   return told;
 }
 
-bool room_is_free(const node_record& record, std::string_view decision) {
+bool room_is_free(const node_record& record, std::string_view decision,
+                  const std::function<bool(std::string_view)>& granted) {
   balance bindable{record.spec.capacity};
   balance fair{record.spec.capacity};
   std::vector<pod> waiting;
@@ -166,7 +198,7 @@ bool room_is_free(const node_record& record, std::string_view decision) {
       continue;
     if (is_hold(p) && p.placed_by == decision)
       waiting.push_back(p);
-    if (!is_hold(p) || p.placed_by == decision)
+    if (!is_hold(p) || p.placed_by == decision || granted(p.placed_by))
       bindable.take(p.requests);
     const bool leaves_for_others =
       is_leaving(p.phase) && !p.evicted_by.empty() && p.evicted_by != decision;

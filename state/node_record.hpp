@@ -6,6 +6,7 @@
 
 #include <absl/status/status.h>
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,8 +37,9 @@ std::vector<node_part> parts_of(const decision& d);
 const pod* find_pod(const node_record& record, std::string_view uid);
 
 /// Whether `wanted` can be promised on the node beside the promises in `holds`: the node takes
-/// pods, the victims are there and go in whole portions, and with all victims gone everything
-/// fits (DESIGN 4.2). `kFailedPrecondition` says what is different from what the plan saw.
+/// pods, the victims are there and go in whole portions, and with them gone everything fits,
+/// whatever comes of the other decisions (DESIGN 4.2). `kFailedPrecondition` says what is different
+/// from what the plan saw.
 absl::Status can_promise(const node_record& record, std::span<const node_part* const> holds,
                          const node_part& wanted);
 
@@ -47,9 +49,12 @@ void apply(node_record& record, const node_part& part, std::string_view decision
 /// Marks the decision's victims as told to stop. Returns the ones that were not told before.
 std::vector<pod> tell_victims(node_record& record, std::string_view decision, time_point now);
 
-/// Whether all pods nominated by the decision can be bound at once: beside what is on the node, and
-/// leaving to the holds of other decisions all but what their own victims still take.
-bool room_is_free(const node_record& record, std::string_view decision);
+/// Whether all pods nominated by the decision can be bound at once: beside what is on the node and
+/// what was granted to other decisions, and leaving to the holds of others all but what their own
+/// victims still take.
+bool room_is_free(
+  const node_record& record, std::string_view decision,
+  const std::function<bool(std::string_view)>& granted = [](std::string_view) { return false; });
 
 /// Binds what the decision nominated. Returns those pods.
 std::vector<pod> bind_nominated(node_record& record, std::string_view decision, time_point now);

@@ -38,7 +38,8 @@ void chaotic_store::commit(transaction writes, store_callback<transaction_result
   under_way_.push_back({event::type::request, what,
                         [this, what, writes = std::move(writes), done] {
                           behind_->commit(writes, [&](absl::StatusOr<transaction_result> result) {
-                            if (result.ok() && result->succeeded)
+                            compared_ = result.ok() && result->succeeded;
+                            if (compared_)
                               carried_out_(writes, result->current);
                             answer_later(what,
                                          [done, result = std::move(result)] { done(result); });
@@ -79,11 +80,17 @@ std::string chaotic_store::step(dice& luck, bool with_faults) {
   const bool forgotten = now.kind == event::type::late_request || cut_;
   if (forgotten && luck.one_in(3))
     return "never arrived: " + now.what;
-  answer_lost_ = forgotten || (with_faults && luck.one_in(60));
+  const bool lost = !forgotten && with_faults && luck.one_in(60);
+  answer_lost_ = forgotten || lost;
+  compared_ = true;
   now.happen();
-  const auto* lost = answer_lost_ && !forgotten ? ", answer lost" : "";
   answer_lost_ = false;
-  return fmt::format("carried out{}: {}", lost, now.what);
+  if (lost)
+    answer_later(now.what + " (lost)", [refuse = std::move(now.refuse)] {
+      refuse(absl::UnknownError("no answer from the store in time"));
+    });
+  return fmt::format("{}{}: {}", compared_ ? "carried out" : "out of place",
+                     lost ? ", answer lost" : "", now.what);
 }
 
 } // namespace reprieve::simulation

@@ -68,6 +68,7 @@ private:
   std::list<event> under_way_;
   bool cut_ = false;
   bool answer_lost_ = false; ///< of the request that is just being carried out
+  bool compared_ = true;     ///< whether its comparisons held
 };
 
 } // namespace reprieve::simulation

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cstdio>
 
 using reprieve::simulation::simulation;
 using reprieve::simulation::simulation_settings;
@@ -22,6 +23,7 @@ int main(int argc, char** argv) {
   app.add_flag("--log", settings.log, "print every step");
   CLI11_PARSE(app, argc, argv);
 
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
   const auto began = std::chrono::steady_clock::now();
   reprieve::simulation::truth::counters sum;
   std::uint64_t broken = 0;

@@ -17,6 +17,8 @@ namespace {
 /// Longest that things may take to come to rest once nothing fails any more.
 constexpr std::chrono::seconds time_to_rest{120};
 
+constexpr std::size_t most_messages_at_once = 20'000;
+
 std::string readable(const std::type_info& type) {
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> name{
@@ -209,8 +211,12 @@ void simulation::heal() {
       one->resume();
   const auto until = elapsed_ + time_to_rest;
   while (elapsed_ < until && facts_.broken().empty()) {
-    while ((move_store() || handle_message()) && facts_.broken().empty())
+    for (std::size_t now = 0; (move_store() || handle_message()) && facts_.broken().empty();
+         ++now) {
       ++steps_;
+      if (now > most_messages_at_once)
+        facts_.complain("messages go on and on without any time passing");
+    }
     for (auto& one : members_)
       if (one->ended() && one->now() != member::state::dead)
         one->crash();

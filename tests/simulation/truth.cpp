@@ -21,6 +21,15 @@ bool is_bound(const pod& p) {
   return takes_room(p.phase) && p.phase != pod_phase::nominated;
 }
 
+std::string text_of(const std::vector<pod>& pods) {
+  std::string text;
+  for (const auto& p : pods)
+    text += fmt::format("\n  {} phase {} takes {}, placed by {}, evicted by '{}'{}", p.uid,
+                        static_cast<int>(p.phase), amount_of(p.requests, resource::gpu),
+                        p.placed_by, p.evicted_by, p.stop_told == no_time ? "" : ", told");
+  return text;
+}
+
 /// Ends of pods that no decision asked for carry a reason instead.
 bool is_decision(const std::string& evicted_by) {
   return !evicted_by.empty() && evicted_by != "not-wanted";
@@ -114,12 +123,10 @@ void truth::node_written(node_record record) {
 
 /// Invariant 1: what is bound fits, and so does what is held once those have gone who make room.
 void truth::check_room(const node_record& record) {
-  std::set<std::string_view> holders;
-  for (const auto& p : record.pods)
-    if (p.phase == pod_phase::nominated)
-      holders.insert(p.placed_by);
   resources bound;
   resources promised;
+  std::map<std::string_view, resources> comes; // by decision
+  std::map<std::string_view, resources> goes;
   for (const auto& p : record.pods) {
     if (!takes_room(p.phase))
       continue;
@@ -127,18 +134,28 @@ void truth::check_room(const node_record& record) {
       if (is_bound(p))
         bound[resource] += amount;
       // Who was told does go; who was not goes for its own decision's pods only.
-      if (p.stop_told == no_time && (!is_bound(p) || !holders.contains(p.evicted_by)))
+      if (!is_bound(p))
+        comes[p.placed_by][resource] += amount;
+      else if (!p.evicted_by.empty() && p.stop_told == no_time)
+        goes[p.evicted_by][resource] += amount;
+      else if (p.stop_told == no_time)
         promised[resource] += amount;
     }
   }
-  for (const auto& [resource, amount] : bound)
-    if (amount > amount_of(record.spec.capacity, resource))
-      complain(fmt::format("node {} has {} {} and {} is bound on it", record.spec.name,
-                           amount_of(record.spec.capacity, resource), resource, amount));
-  for (const auto& [resource, amount] : promised)
-    if (amount > amount_of(record.spec.capacity, resource))
-      complain(fmt::format("node {} has {} {} and {} is promised on it", record.spec.name,
-                           amount_of(record.spec.capacity, resource), resource, amount));
+  for (auto& [decision, amounts] : goes)
+    for (const auto& [resource, amount] : amounts)
+      comes[decision][resource] = std::max(comes[decision][resource], amount);
+  for (const auto& [decision, amounts] : comes)
+    for (const auto& [resource, amount] : amounts)
+      promised[resource] += amount;
+  const auto check = [&](const resources& taken, std::string_view how) {
+    for (const auto& [resource, amount] : taken)
+      if (const auto capacity = amount_of(record.spec.capacity, resource); amount > capacity)
+        complain(fmt::format("node {} has {} {} and {} is {} on it:{}", record.spec.name, capacity,
+                             resource, amount, how, text_of(record.pods)));
+  };
+  check(bound, "bound");
+  check(promised, "promised");
 }
 
 /// Invariant 3: told after the commit, by one decision, and never taken back.
