@@ -242,6 +242,10 @@ void actuate_all(self_pointer self) {
 
 void wait_for_room(self_pointer self) {
   auto& state = self->state;
+  if (state.cancelled) {
+    write_abort(self, absl::CancelledError(state.cancel_reason));
+    return;
+  }
   begin_step(self, "decision.wait_for_room");
   state.no_room_yet.clear();
   for (const auto& [number, parts] : state.nodes) {
@@ -317,8 +321,8 @@ void give_up(self_pointer self, absl::Status why) {
   end(self, why);
 }
 
-/// Reads how far the decision came when an answer was lost, and goes on from there.
-void resume_from_store(self_pointer self) {
+/// Reads how far the decision came, and goes on from there.
+void read_phase(self_pointer self) {
   const auto again = [self] { try_again(self, [self] { resume_from_store(self); }); };
   self
     ->request(self->state.settings.store, answer_time,
@@ -349,6 +353,25 @@ void resume_from_store(self_pointer self) {
         what(self).abort_reason = head->summary.abort_reason;
         what(self).victims_told = head->summary.victims_told;
         go_on(self);
+      },
+      [again](caf::error&) { again(); });
+}
+
+/// When an answer was lost or a comparison did not hold: either the decision came further than is
+/// known here, or its owner has lost its place, and others see to it.
+void resume_from_store(self_pointer self) {
+  const auto again = [self] { try_again(self, [self] { resume_from_store(self); }); };
+  const auto& settings = self->state.settings;
+  self->request(settings.store, answer_time, range_request{just(settings.owner_key), 0, 0, false})
+    .then(
+      [self, again](range_answer& answer) {
+        if (!answer.ok())
+          again();
+        else if (answer->values.empty()
+                 || answer->values.front().modified != self->state.settings.epoch)
+          self->quit(lost_ownership());
+        else
+          read_phase(self);
       },
       [again](caf::error&) { again(); });
 }

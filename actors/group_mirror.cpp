@@ -130,7 +130,7 @@ void group_mirror::refresh_workload(const std::string& name) {
     if (!takes_room(p.phase) || !p.evicted_by.empty())
       continue;
     add_to(now.used, p.requests);
-    if (!record || !wants(*record, p))
+    if (p.phase != pod_phase::nominated && (!record || !wants(*record, p)))
       now.unwanted.push_back({uid, node});
   }
   if (record) {

@@ -38,7 +38,7 @@ bool room_is_free(const node_shard_state& state, const std::string& decision) {
   const auto touched = state.touched.find(decision);
   return touched == state.touched.end()
          || std::all_of(touched->second.begin(), touched->second.end(), [&](const auto& name) {
-              const auto record = state.records.durable(name);
+              const auto record = state.records.newest(name);
               return !record || room_is_free(*record, decision, [&](std::string_view other) {
                 return state.granted.contains(other);
               });
@@ -165,12 +165,9 @@ caf::result<absl::Status> stop(self_pointer self, const stop_pods& wanted) {
     if (!record)
       continue;
     const pod* known = find_pod(*record, one.uid);
-    if (known == nullptr || known->stop_told != no_time)
+    // What is only nominated goes with its decision, which is given up as a whole.
+    if (known == nullptr || known->stop_told != no_time || known->phase == pod_phase::nominated)
       continue;
-    if (known->phase == pod_phase::nominated) {
-      erase_pod(*record, one.uid);
-      continue;
-    }
     auto stopping = *known;
     stopping.phase = pod_phase::terminating;
     stopping.stop_told = state.clock.now(self);
@@ -185,6 +182,21 @@ caf::result<absl::Status> stop(self_pointer self, const stop_pods& wanted) {
   return commit_and_answer(self, std::move(changes), order_each(self, std::move(told), order_stop));
 }
 
+/// The newest form of the record, but with everybody there whose leaving is not durable yet: should
+/// that be lost, they stay.
+node_record sure_form(const node_shard_state& state, const node_record& newest) {
+  auto sure = newest;
+  if (const auto durable = state.records.durable(newest.spec.name))
+    for (const auto& p : durable->pods) {
+      if (!takes_room(p.phase) || is_leaving(p.phase))
+        continue;
+      const pod* now = find_pod(newest, p.uid);
+      if (now == nullptr || is_leaving(now->phase))
+        put_pod(sure, p);
+    }
+  return sure;
+}
+
 absl::Status vote(node_shard_state& state, const prepare<node_part>& asked) {
   for (const auto& part : asked.parts) {
     const auto record = state.records.newest(part.node);
@@ -195,7 +207,7 @@ absl::Status vote(node_shard_state& state, const prepare<node_part>& asked) {
       for (const auto& other : parts)
         if (other.node == part.node && decision != asked.decision)
           held.push_back(&other);
-    if (auto possible = can_promise(*record, held, part); !possible.ok())
+    if (auto possible = can_promise(sure_form(state, *record), held, part); !possible.ok())
       return possible;
   }
   state.holds[asked.decision] = asked.parts;

@@ -37,6 +37,8 @@ standing candidate_rules::of(portion_row p) const {
     return standing::daemon;
   if (!card.evictable)
     return standing::protected_member;
+  if (card.arriving)
+    return standing::arriving;
   if (card.opted_out && limits.opt_out_is_veto && terms_.opt_out_may_veto)
     return standing::opted_out;
   // Who has not started yet has nothing to lose.

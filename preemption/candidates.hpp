@@ -16,6 +16,7 @@ enum class standing : std::uint8_t {
   at_or_above,      ///< its priority is not below the preemptor's
   daemon,           ///< belongs to its node
   protected_member, ///< a pod of it must not go, so none of it does
+  arriving,         ///< some of its pods are still being placed
   too_young,        ///< has not run for the minimum runtime
   opted_out,        ///< and the group takes that as a veto
   too_often,        ///< its workload lost enough in the last hour

@@ -183,6 +183,8 @@ std::string explainer::why_passed_over(standing s, const portion_card& card) con
   case standing::protected_member:
     return card.group ? "one of its pods is protected, and it goes whole or not at all"
                       : "it is a protected member of its group";
+  case standing::arriving:
+    return "some of its pods are still being placed";
   case standing::too_young:
     return fmt::format(
       "has run for {}, less than the minimum runtime of {}",

@@ -151,6 +151,7 @@ private:
   void find_matches(const lifecycle_demand& asked, const std::vector<node_row>& nodes) {
     const auto& who = asked.who;
     auto& done = progress_[who.name];
+    bool budget_reached = false;
     if (done.found < who.lacking) {
       node_search search{stock_, asked, nodes};
       while (done.found < who.lacking) {
@@ -159,12 +160,15 @@ private:
           break;
         record(*best, asked, done);
       }
+      budget_reached = search.budget_reached();
     }
 
     if (done.found < who.lacking)
-      plan_.unmatched.push_back({who.name, who.lacking - done.found, why_unmatched(asked, nodes)});
+      plan_.unmatched.push_back({who.name, who.lacking - done.found,
+                                 budget_reached ? "the search budget ended before room was found"
+                                                : why_unmatched(asked, nodes)});
     if (given_.explain)
-      tell_who_stays(who, nodes, done.used, done.found < who.lacking);
+      tell_who_stays(who, nodes, done.used, done.found < who.lacking && !budget_reached);
   }
 
   void record(const node_match& best, const lifecycle_demand& asked, progress& done) {

@@ -78,6 +78,8 @@ struct lifecycle_input {
   std::vector<lifecycle_pod> pods;
   std::vector<resource_group> clusters; ///< for their guards; one that is not listed has none
   lifecycle_memory before;
+  /// How many preemptions each workload had in the last hour, where there were any.
+  std::map<std::string, std::int32_t, std::less<>> preempted_lately;
   time_point now = no_time;
   bool explain = true; ///< false leaves reasons short and `passed_over` empty
 };

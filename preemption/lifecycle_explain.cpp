@@ -116,6 +116,9 @@ std::string lifecycle_explainer::why_passed_over(const lifecycle_passed& one,
   case pod_standing::at_or_above:
     return fmt::format("its priority {} is not below {}", victims_.priority_of(one.entry),
                        who.priority);
+  case pod_standing::too_often:
+    return fmt::format("its workload was preempted {} times in the last hour already",
+                       victims_.owner(share.owner).preempted_lately);
   case pod_standing::last_replica:
     return fmt::format("{} would be left without a replica in {}", victims_.owner(share.owner).name,
                        share.cluster);

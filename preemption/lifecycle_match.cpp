@@ -99,7 +99,16 @@ std::optional<node_match> match_again(const lifecycle_stock& stock, const lifecy
 node_search::node_search(const lifecycle_stock& stock, const lifecycle_demand& asked,
                          std::span<const node_row> nodes)
     : stock_(stock), asked_(asked) {
+  const auto& view = stock.view();
+  std::vector<node_row> limited;
   for (const auto n : nodes)
+    if (stock.victims().limits_on(n).search_budget)
+      limited.push_back(n);
+    else
+      consider(n);
+  // Rows are in no order that means anything.
+  std::ranges::sort(limited, {}, [&](node_row n) { return std::string_view(view.node_name(n)); });
+  for (const auto n : limited)
     consider(n);
 }
 
@@ -121,7 +130,19 @@ std::optional<node_match> node_search::next() {
   return std::nullopt;
 }
 
+bool node_search::may_look_at(node_row n) {
+  const auto budget = stock_.victims().limits_on(n).search_budget;
+  if (!budget)
+    return true;
+  auto& spent = spent_.try_emplace(stock_.view().node_at(n).resource_group, budget).first->second;
+  spent.spend(1 + stock_.victims().count_on(n));
+  budget_reached_ = budget_reached_ || spent.exhausted();
+  return !spent.exhausted();
+}
+
 void node_search::consider(node_row n) {
+  if (!may_look_at(n))
+    return;
   if (auto found = match_on(stock_, asked_, n)) {
     heap_.push_back({*std::move(found), settled_});
     std::ranges::push_heap(heap_, by_preference());

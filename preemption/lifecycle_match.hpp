@@ -1,10 +1,13 @@
 #pragma once
 
 #include "preemption/amounts.hpp"
+#include "preemption/effort.hpp"
 #include "preemption/lifecycle_victims.hpp"
 
+#include <map>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace reprieve {
@@ -69,6 +72,9 @@ std::optional<node_match> match_again(const lifecycle_stock& stock, const lifecy
 ///
 /// What is matched is only ever lost to the others, so that a node's match can't get better by it:
 /// a node is looked at again only once what was known of it comes first.
+///
+/// The search budget of a cluster (DESIGN 3.7) is spent on its nodes in the order of their names, a
+/// unit for each look at a node and at each pod there. Once it has been, no more is known of them.
 class node_search {
 public:
   node_search(const lifecycle_stock& stock, const lifecycle_demand& asked,
@@ -77,6 +83,11 @@ public:
   /// The best match. The caller settles it before it asks for the next.
   std::optional<node_match> next();
 
+  /// Whether there was more to look at than a budget allowed.
+  bool budget_reached() const {
+    return budget_reached_;
+  }
+
 private:
   struct ranked_match {
     node_match found;
@@ -84,6 +95,7 @@ private:
   };
 
   void consider(node_row n);
+  bool may_look_at(node_row n);
   bool worse(const node_match& a, const node_match& b) const;
   auto by_preference() const {
     return [this](const auto& a, const auto& b) { return worse(a.found, b.found); };
@@ -93,7 +105,9 @@ private:
   const lifecycle_demand& asked_;
   std::vector<ranked_match> heap_; ///< the best one first
   std::size_t settled_ = 0;
-  node_row last_ = no_row; ///< what `next` found before
+  node_row last_ = no_row;                   ///< what `next` found before
+  std::map<std::string_view, effort> spent_; ///< by cluster
+  bool budget_reached_ = false;
 };
 
 } // namespace reprieve

@@ -18,6 +18,12 @@ victim_stage stage_by_phase(pod_phase phase, bool leaving) {
   return leaving || phase == pod_phase::surplus ? victim_stage::surplus : victim_stage::committed;
 }
 
+pod_standing why_not_taken(const lifecycle_candidate& one, bool named_surplus) {
+  if (named_surplus || one.may_be_scaled_down())
+    return pod_standing::last_replica;
+  return one.below ? pod_standing::too_often : pod_standing::at_or_above;
+}
+
 } // namespace
 
 std::optional<victim_stage> replicas_left::take(bool named_surplus, bool may_scale_down) {
@@ -63,6 +69,10 @@ lifecycle_victims::lifecycle_victims(const cluster_view& view, const lifecycle_i
     first_.push_back(static_cast<std::uint32_t>(entries_.size()));
   }
   count_replicas();
+  for (auto& owner : owners_)
+    if (const auto lately = given.preempted_lately.find(owner.name);
+        lately != given.preempted_lately.end())
+      owner.preempted_lately = lately->second;
 }
 
 std::uint32_t lifecycle_victims::add_owner(std::string_view name) {
@@ -176,6 +186,13 @@ pod_standing lifecycle_victims::judge(const entry_type& entry, node_row n) const
   return pod_standing::candidate;
 }
 
+/// This is only in the way of scaling it down: the one who goes since it was scaled down the last
+/// time must be found again.
+bool lifecycle_victims::too_often(const entry_type& entry, node_row n) const {
+  const auto most = limits_on(n).preemptions_per_workload_per_hour;
+  return most && owners_[shares_[entry.share].owner].preempted_lately >= *most;
+}
+
 std::vector<lifecycle_candidate>
 lifecycle_victims::candidates_on(node_row n, const lifecycle_deployment& who,
                                  std::vector<lifecycle_passed>* passed) const {
@@ -208,7 +225,8 @@ lifecycle_victims::collect(node_row n, const lifecycle_deployment& who,
                        .pod = entries_[e].pod,
                        .priority = priority,
                        .score = score,
-                       .below = priority < who.priority});
+                       .below = priority < who.priority,
+                       .too_often = too_often(entries_[e], n)});
     } else if (passed != nullptr) {
       passed->push_back({e, standing});
     }
@@ -235,11 +253,10 @@ void lifecycle_victims::restage(std::vector<lifecycle_candidate>& some,
       if (!left)
         left = shares_[entry.share].left;
       const bool named = entry.by_phase == victim_stage::surplus;
-      const auto stage = left->take(named, one.below);
+      const auto stage = left->take(named, one.may_be_scaled_down());
       if (!stage) {
         if (passed != nullptr)
-          passed->push_back({one.entry, one.below || named ? pod_standing::last_replica
-                                                           : pod_standing::at_or_above});
+          passed->push_back({one.entry, why_not_taken(one, named)});
         continue;
       }
       one.stage = *stage;
@@ -270,7 +287,7 @@ void lifecycle_victims::match(const lifecycle_candidate& one,
   if (entry.leaves)
     return;
   auto& share = shares_[entry.share];
-  if (share.left.take(entry.by_phase == victim_stage::surplus, one.below)
+  if (share.left.take(entry.by_phase == victim_stage::surplus, one.may_be_scaled_down())
       == victim_stage::committed)
     ++share.scaled_down;
 }

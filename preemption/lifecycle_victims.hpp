@@ -4,6 +4,7 @@
 #include "preemption/lifecycle.hpp"
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -27,6 +28,7 @@ enum class pod_standing : std::uint8_t {
   opted_out,        ///< and its cluster takes that as a veto
   too_young,        ///< has not run for the minimum runtime
   at_or_above,      ///< its priority is not below the preemptor's
+  too_often,        ///< its workload lost enough in the last hour
   last_replica,     ///< of its deployment in its cluster, after those already matched
 };
 
@@ -38,6 +40,12 @@ struct lifecycle_candidate {
   std::int32_t priority = 0;
   std::int64_t score = 0; ///< that the preemptor gives to its cluster
   bool below = false;     ///< its priority is below the preemptor's
+  bool too_often = false; ///< its workload lost enough in the last hour
+
+  /// Otherwise it makes room only where it goes anyway.
+  bool may_be_scaled_down() const {
+    return below && !too_often;
+  }
 };
 
 struct lifecycle_passed {
@@ -51,6 +59,7 @@ struct lifecycle_owner {
   const lifecycle_deployment* given = nullptr; ///< where it takes part
   bool placed = false;                         ///< has a placement
   bool going = false;                          ///< has pods that leave or are surplus
+  std::int32_t preempted_lately = 0;           ///< times in the last hour
 };
 
 /// What a deployment has left in a cluster, after the matches made so far.
@@ -127,6 +136,9 @@ public:
   time_point grace_over(pod_row p) const;
   std::int32_t priority_of(std::uint32_t entry) const;
   const guards& limits_on(node_row n) const;
+  std::size_t count_on(node_row n) const {
+    return first_[n + 1] - first_[n];
+  }
 
 private:
   struct entry_type {
@@ -145,6 +157,7 @@ private:
   std::vector<lifecycle_candidate> collect(node_row n, const lifecycle_deployment& who,
                                            std::vector<lifecycle_passed>* passed) const;
   pod_standing judge(const entry_type& entry, node_row n) const;
+  bool too_often(const entry_type& entry, node_row n) const;
   std::string name_of(pod_row p) const;
 
   const cluster_view& view_;

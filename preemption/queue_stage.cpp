@@ -100,11 +100,14 @@ private:
       return {};
     if (portions_[row].empty())
       portions_[row] = portions_in_order(table_.pods(row), table_.columns());
+    const auto on_their_way = count_on_their_way(table_.pods(row));
     return choose_victims({.queue = table_.leaf(row).spec.name,
                            .resources = table_.columns(),
                            .staying = staying,
                            .allowed = allowed,
                            .limits = in_.limits,
+                           .preempted_lately = in_.preempted_lately,
+                           .on_their_way = on_their_way,
                            .now = in_.now},
                           portions_[row]);
   }

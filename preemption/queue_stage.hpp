@@ -22,6 +22,8 @@ struct queue_stage_input {
   by_name<resources> pending;     ///< by queue, what its pods without a node ask for
   resources capacity;
   by_name<guards> limits; ///< by resource group
+  /// How many preemptions each workload had in the last hour, where there were any.
+  by_name<std::int32_t> preempted_lately;
   time_point now = no_time;
 };
 
@@ -52,7 +54,7 @@ struct queue_line {
   std::int64_t allocated = 0;
   std::int64_t preempting = 0;
   std::int64_t to_free = 0;   ///< what victims have to free
-  std::int64_t not_freed = 0; ///< of that, what nobody may free
+  std::int64_t not_freed = 0; ///< of that, what nobody may free in this run
   std::string reason;
 
   bool operator==(const queue_line&) const = default;
@@ -87,6 +89,8 @@ struct queue_stage_result {
 /// Over all leaf queues (own pods included) allocated plus preempting, plus what is unassigned, is
 /// the capacity. What victims free beyond what was asked for stays with their queue: it is part of
 /// its allocated. Running again with the victims leaving chooses nobody and moves nothing.
+/// Where there are more of one resource group in a queue than a decision may have (DESIGN 3.7), the
+/// rest stays for now; a run after the others have gone goes on with it.
 ///
 /// Costs the number of pods and of queues, each by its logarithm and by the number of resources.
 queue_stage_result run_queue_stage(const queue_stage_input& in);

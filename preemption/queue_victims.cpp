@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -51,7 +52,7 @@ duration run_time(const queue_portion& one, time_point now) {
 }
 
 /// Why the portion may not go, whoever it is for (DESIGN 3.7); empty where it may.
-std::string why_exempt(const queue_portion& one, const guards& limits, time_point now) {
+std::string why_exempt(const queue_portion& one, const guards& limits, const queue_reclaim& what) {
   if (one.daemon)
     return "daemon pods are never victims";
   if (one.protected_member)
@@ -63,9 +64,13 @@ std::string why_exempt(const queue_portion& one, const guards& limits, time_poin
   if (limits.opt_out_is_veto && one.opted_out)
     return "has opted out of preemption";
   const auto least = std::max(limits.minimum_runtime, one.minimum_runtime);
-  if (one.started != no_time && run_time(one, now) < least)
+  if (one.started != no_time && run_time(one, what.now) < least)
     return fmt::format("has run for {}, less than the minimum runtime of {}",
-                       format_duration(run_time(one, now)), format_duration(least));
+                       format_duration(run_time(one, what.now)), format_duration(least));
+  if (const auto most = limits.preemptions_per_workload_per_hour)
+    if (const auto* lately = find(what.preempted_lately, one.id.workload);
+        lately != nullptr && *lately >= *most)
+      return fmt::format("its workload was preempted {} times in the last hour already", *lately);
   return {};
 }
 
@@ -73,7 +78,8 @@ std::string why_exempt(const queue_portion& one, const guards& limits, time_poin
 class chooser {
 public:
   chooser(const queue_reclaim& what, std::span<const queue_portion> in_order)
-      : what_(what), in_order_(in_order), excess_(what.resources.size()) {
+      : what_(what), in_order_(in_order), excess_(what.resources.size()),
+        taken_(what.on_their_way) {
     for (std::size_t r = 0; r < excess_.size(); ++r)
       excess_[r] = static_cast<wide_int>(what.staying[r]) - what.allowed[r];
   }
@@ -83,6 +89,7 @@ public:
     for (std::size_t i = 0; i < in_order_.size() && too_much(); ++i)
       if (consider(in_order_[i])) {
         chosen.push_back(i);
+        ++taken_[in_order_[i].resource_group];
         move(in_order_[i], -1);
       }
     tell(still_needed(chosen));
@@ -109,10 +116,15 @@ private:
 
   bool consider(const queue_portion& one) {
     static const guards none;
-    const auto* limits = find(what_.limits, one.resource_group);
-    auto reason = why_exempt(one, limits == nullptr ? none : *limits, what_.now);
+    const auto* given = find(what_.limits, one.resource_group);
+    const auto& limits = given == nullptr ? none : *given;
+    auto reason = why_exempt(one, limits, what_);
     if (reason.empty() && !helps(one))
       reason = fmt::format("holds no {}", fmt::join(names_of_excess(), " and no "));
+    if (const auto most = limits.victims_per_decision;
+        reason.empty() && most && taken_[one.resource_group] >= *most)
+      reason = fmt::format("a decision may have {} victim{}, and has as many", *most,
+                           *most == 1 ? "" : "s");
     if (reason.empty())
       return true;
     made_.passed_over.push_back({one.id, one.priority, std::move(reason)});
@@ -182,6 +194,7 @@ private:
   const queue_reclaim& what_;
   std::span<const queue_portion> in_order_;
   std::vector<wide_int> excess_; ///< what is used too much; below zero where more could be used
+  by_name<std::int32_t> taken_;  ///< by resource group, with those still on their way
   queue_choice made_;
 };
 
@@ -225,6 +238,17 @@ std::vector<queue_portion> portions_in_order(std::span<const queue_pod* const> p
   }
   std::ranges::sort(ordered, goes_before);
   return ordered;
+}
+
+by_name<std::int32_t> count_on_their_way(std::span<const queue_pod* const> pods) {
+  std::set<std::pair<std::string_view, portion_id>> portions;
+  for (const auto* p : pods)
+    if (p->chosen && takes_room(p->phase))
+      portions.emplace(p->resource_group, p->portion);
+  by_name<std::int32_t> counts;
+  for (const auto& [group, id] : portions)
+    ++counts[std::string{group}];
+  return counts;
 }
 
 queue_choice choose_victims(const queue_reclaim& what, std::span<const queue_portion> in_order) {

@@ -89,17 +89,27 @@ attempt required_node::try_domain(const domain& where) {
   from.victims = possible_victims(given_.view, rules_, from.wanted);
 
   attempt made{given_.asked};
+  // Those are looked at who would go first.
+  if (const auto most = given_.settings.group.limits.search_budget;
+      most && std::ssize(from.victims) > *most) {
+    from.victims.resize(static_cast<std::size_t>(*most));
+    made.budget_reached = true;
+  }
   for (const auto by : settings_.strategies) {
     const auto chosen = select(by, from);
     if (chosen.failed == selection::failure::none) {
       evict(where, from, by, chosen, made);
       return made;
     }
-    if (by == victim_strategy::multiple && chosen.failed == selection::failure::too_little)
+    if (by == victim_strategy::multiple && chosen.failed == selection::failure::too_little
+        && !made.budget_reached)
       made.lacking = shortage_on(where);
     made.why_not += fmt::format("{}{}", made.why_not.empty() ? "" : "; ",
                                 why_failed(by, chosen, from, made.lacking));
   }
+  if (made.budget_reached)
+    made.why_not += fmt::format("; the search budget ended after {} portion{}", from.victims.size(),
+                                from.victims.size() == 1 ? "" : "s");
   if (settings_.strategies.empty())
     made.why_not = "no strategy to select victims is set";
   return made;
@@ -167,10 +177,10 @@ std::string required_node::why_failed(victim_strategy by, const selection& faile
   const auto& victims = from.victims;
   switch (failed.failed) {
   case selection::failure::too_little:
-    return by == victim_strategy::single
-             ? "single: nobody frees enough alone"
-             : fmt::format("multiple: short of {} even with all candidates gone",
-                           explain_.amount_lacking(*lacking));
+    return by == victim_strategy::single ? "single: nobody frees enough alone"
+           : !lacking                    ? "multiple: those looked at do not free enough together"
+                      : fmt::format("multiple: short of {} even with all candidates gone",
+                                    explain_.amount_lacking(*lacking));
   case selection::failure::too_far: {
     const auto& closest = victims[failed.closest];
     const auto off = deviation_of(given_.view, closest.held, from.wanted.request);

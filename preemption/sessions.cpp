@@ -59,6 +59,8 @@ domain_set sessions::domains() const {
 
 attempt sessions::try_domain(const domain& where) {
   attempt made{given_.asked};
+  effort spent{given_.settings.group.limits.search_budget};
+  spent.spend(where.nodes.size());
   room_.start(where.nodes, domain_room::basis::promised);
   rules_.keep_who_may_not_go(room_, where.nodes);
   room_.open(std::int64_t{given_.who.priority} - 1);
@@ -69,7 +71,13 @@ attempt sessions::try_domain(const domain& where) {
     made.lacking = shortage_of(given_, room_);
     return made;
   }
-  const auto gone = std::span{line}.first(enough_of(line));
+  const auto enough = enough_of(line, spent);
+  made.budget_reached = spent.exhausted();
+  if (!enough) {
+    made.why_not = "the search budget ended before enough sessions were found";
+    return made;
+  }
+  const auto gone = std::span{line}.first(*enough);
   room_.open(nobody_goes);
   for (const auto& one : gone)
     room_.vacate(one.portion);
@@ -85,8 +93,10 @@ attempt sessions::try_domain(const domain& where) {
 }
 
 /// Where seats are counted, one by one; else by binary search: of several templates that compete it
-/// is a number that is enough while one session less is not, as far as seating them can tell.
-std::size_t sessions::enough_of(std::span<const session> line) {
+/// is a number that is enough while one session less is not, as far as seating them can tell. Where
+/// the budget ends before that, it is the lowest that was seen to be enough; that the whole line is
+/// was not found by looking for it, and nobody goes for that alone.
+std::optional<std::size_t> sessions::enough_of(std::span<const session> line, effort& spent) {
   const auto fits_without = [&](std::size_t count) {
     room_.open(nobody_goes);
     for (const auto& one : line.first(count))
@@ -96,14 +106,23 @@ std::size_t sessions::enough_of(std::span<const session> line) {
   if (room_.counts_seats()) {
     room_.open(nobody_goes);
     std::size_t count = 0;
-    while (count < line.size() && !room_.fits())
+    while (count < line.size() && !room_.fits()) {
+      spent.spend(1);
+      if (spent.exhausted())
+        return std::nullopt;
       room_.vacate(line[count++].portion);
+    }
     return count;
   }
+  if (spent.exhausted())
+    return std::nullopt;
   std::size_t too_few = 0;
   std::size_t enough = line.size();
   while (enough - too_few > 1) {
     const auto middle = too_few + (enough - too_few) / 2;
+    spent.spend(middle);
+    if (spent.exhausted())
+      return enough < line.size() ? std::optional{enough} : std::nullopt;
     (fits_without(middle) ? enough : too_few) = middle;
   }
   return enough;

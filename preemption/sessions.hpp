@@ -1,6 +1,7 @@
 #pragma once
 
 #include "preemption/cascade.hpp"
+#include "preemption/effort.hpp"
 #include "preemption/explain.hpp"
 #include "preemption/policy.hpp"
 #include "preemption/seating.hpp"
@@ -61,8 +62,9 @@ private:
   std::vector<portion_row> of_use_in(const domain& where);
   bool takes_a_pod(std::size_t position) const;
   bool frees_what_is_short(pod_row p) const;
-  /// How many of the line have to go, from its front; with all of them gone there is room.
-  std::size_t enough_of(std::span<const session> line);
+  /// How many of the line have to go, from its front; with all of them gone there is room. Nothing
+  /// where the budget of the search ended before any number was found.
+  std::optional<std::size_t> enough_of(std::span<const session> line, effort& spent);
   void evict(std::span<const session> gone, attempt& made);
   std::string why_goes(const evicted_portion& one, std::size_t turn, std::size_t of) const;
 

@@ -46,6 +46,7 @@ struct portion_card {
   bool evictable = true;       ///< false where a pod of it is a protected member
   bool daemon = false;         ///< a pod of it is one
   bool opted_out = false;      ///< a pod of it has
+  bool arriving = false;       ///< a pod of it is nominated: a decision is placing it
 
   bool operator==(const portion_card&) const = default;
 };

@@ -97,6 +97,7 @@ portion_card cluster_view::card_of(const shared_portion& portion) const {
     card.minimum_runtime = std::max(card.minimum_runtime, kind.minimum_runtime);
     card.evictable = card.evictable && !kind.protected_member;
     card.daemon = card.daemon || kind.daemon;
+    card.arriving = card.arriving || phase(p) == pod_phase::nominated;
     card.opted_out = card.opted_out || kind.opted_out;
   }
   return card;
@@ -158,7 +159,7 @@ void cluster_view::settle_node(node_row n, std::vector<ranked_pod>& scratch) {
   std::ranges::transform(scratch, record.pods.begin(), &ranked_pod::pod);
 
   record.immovable = std::ranges::any_of(scratch, [&](const ranked_pod& one) {
-    return !one.card.evictable || one.card.daemon || one.card.opted_out
+    return !one.card.evictable || one.card.daemon || one.card.opted_out || one.card.arriving
            || one.card.minimum_runtime > duration{0};
   });
   record.steps.clear();

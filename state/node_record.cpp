@@ -120,6 +120,9 @@ absl::Status can_promise(const node_record& record, std::span<const node_part* c
     const pod* chosen = find_pod(record, uid);
     if (chosen == nullptr)
       return absl::FailedPreconditionError(fmt::format("victim {} has left node {}", uid, name));
+    if (is_hold(*chosen))
+      return absl::FailedPreconditionError(
+        fmt::format("victim {} is still being placed on node {}", uid, name));
     if (!chosen->evicted_by.empty())
       return absl::FailedPreconditionError(
         fmt::format("victim {} goes already, by decision {}", uid, chosen->evicted_by));

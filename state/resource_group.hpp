@@ -21,7 +21,8 @@ enum class victim_strategy { single, multiple };
 /// What the score puts first once priorities and cascades are equal.
 enum class minimise { pods, work };
 
-/// Limits that are off unless set (DESIGN 3.7).
+/// Limits that are off unless set (DESIGN 3.7). The queue stage looks at each pod once whatever
+/// happens, so that no search budget applies there.
 struct guards {
   duration minimum_runtime{0};
   bool opt_out_is_veto = false;

@@ -125,8 +125,7 @@ lifecycle_plan run_lifecycle(const snapshot& taken, const decide_request& wanted
     in.clusters.back().name = group;
   }
   for (const auto& [name, record] : taken.workloads()) {
-    if (record.spec.kind != workload_kind::deployment
-        || (!wanted.preemptor.empty() && name != wanted.preemptor))
+    if (record.spec.kind != workload_kind::deployment)
       continue;
     lifecycle_deployment one;
     one.name = name;
@@ -134,9 +133,11 @@ lifecycle_plan run_lifecycle(const snapshot& taken, const decide_request& wanted
     one.may_preempt = record.status.resolved.may_preempt;
     one.submitted = record.status.submitted;
     one.pods = record.spec.groups.front().pods;
-    for (const auto& who : taken.pending_of(name))
-      for (const auto& group : who.groups)
-        one.lacking += static_cast<std::int32_t>(group.pods.size());
+    // The others lack nothing here, but the phase has to know their priorities.
+    if (wanted.preemptor.empty() || name == wanted.preemptor)
+      for (const auto& who : taken.pending_of(name))
+        for (const auto& group : who.groups)
+          one.lacking += static_cast<std::int32_t>(group.pods.size());
     for (const auto& share : taken.placements())
       if (share.deployment == name)
         one.scores[share.cluster] = share.score;

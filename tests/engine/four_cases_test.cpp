@@ -120,4 +120,18 @@ TEST(four_cases, a_gang_whose_pods_go_one_by_one_loses_only_what_is_in_the_way_a
   EXPECT_EQ(made.scored.pods, 1);
 }
 
+TEST(four_cases, a_group_of_which_some_are_still_being_placed_stays) {
+  const auto in =
+    cluster().node("n1", gpu(8)).node("n2", gpu(8)).group("comes", {"n1", "n2"}, prio(1), gpu(8));
+  auto view = in.view();
+  auto held = in.all_pods().back();
+  held.phase = pod_phase::nominated;
+  view.put_pod(held);
+  view.settle();
+
+  const auto made = decide(view, lone("new", prio(10), gpu(8)), open_settings());
+
+  EXPECT_EQ(made.result, outcome::infeasible);
+}
+
 } // namespace reprieve::tests

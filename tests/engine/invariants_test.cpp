@@ -101,7 +101,7 @@ void no_node_is_overcommitted(const cluster& in, const plan& made) {
       RC_ASSERT(value >= 0);
 }
 
-/// What the plan saw, the nodes' own records see, too.
+/// What the plan saw, the nodes' own records see, too, once those who leave were told.
 void every_node_votes_for(const cluster& in, const plan& made) {
   decision planned;
   planned.assignments = made.assignments;
@@ -110,8 +110,12 @@ void every_node_votes_for(const cluster& in, const plan& made) {
     const auto spec = std::ranges::find(in.all_nodes(), part.node, &node::name);
     node_record record{*spec, {}};
     for (const auto& p : in.all_pods())
-      if (p.node == part.node)
-        put_pod(record, p);
+      if (p.node == part.node) {
+        auto there = p;
+        if (!there.evicted_by.empty())
+          there.phase = pod_phase::terminating;
+        put_pod(record, there);
+      }
     const auto vote = can_promise(record, {}, part);
     if (!vote.ok())
       RC_FAIL(vote.ToString());

@@ -398,4 +398,43 @@ TEST(queue_stage, room_that_overuse_took_from_another_queue_is_not_allocated_aga
   EXPECT_THAT(gone.at("greedy").allocated, ElementsAre(Pair("cpu", 5000)));
 }
 
+// -- most victims of a decision -------------------------------------------------------------------
+
+TEST(queue_stage, the_next_run_goes_on_with_the_victims_once_those_before_have_gone) {
+  const auto built = one_against_two().pods("a", "w", 9, cpu(1)).victims_per_decision(4);
+  const auto first = built.run();
+  const auto leaving = with_victims_leaving(built.input(), first);
+  const auto gone = with_victims_gone(built.input(), first);
+
+  const auto meanwhile = run_queue_stage(leaving);
+  const auto second = run_queue_stage(gone);
+  const auto third = run_queue_stage(with_victims_gone(gone, second));
+
+  EXPECT_THAT(victims_in(first, "a"), SizeIs(4));
+  EXPECT_EQ(line_of(first, "a", "cpu").not_freed, 2000);
+  EXPECT_THAT(all_victims(meanwhile), IsEmpty()) << "they are still on their way";
+  EXPECT_EQ(statuses_of(meanwhile), statuses_of(first));
+  EXPECT_THAT(victims_in(second, "a"), SizeIs(2));
+  EXPECT_EQ(line_of(second, "a", "cpu").not_freed, 0);
+  EXPECT_THAT(all_victims(third), IsEmpty());
+  EXPECT_EQ(allocated(third, "b"), 3000);
+  EXPECT_EQ(allocated(third, "c"), 3000);
+}
+
+TEST(queue_stage, each_queue_may_have_as_many_victims_as_a_decision) {
+  const auto result = queues(cpu(12))
+                        .queue("a")
+                        .queue("b")
+                        .queue("c")
+                        .allocated("a", cpu(6))
+                        .allocated("b", cpu(6))
+                        .pods("a", "v", 6, cpu(1))
+                        .pods("b", "w", 6, cpu(1))
+                        .victims_per_decision(1)
+                        .run();
+
+  EXPECT_THAT(victims_in(result, "a"), SizeIs(1));
+  EXPECT_THAT(victims_in(result, "b"), SizeIs(1));
+}
+
 } // namespace reprieve::tests

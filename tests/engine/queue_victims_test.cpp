@@ -265,4 +265,59 @@ TEST(queue_victims, those_who_would_have_come_later_are_not_spoken_of) {
   EXPECT_THAT(outcome_of(result, "a").passed_over, IsEmpty());
 }
 
+TEST(queue_victims, a_workload_that_was_preempted_often_enough_stays) {
+  auto built = two_cpus()
+                 .running("a", "often", cpu(1), prio(-5))
+                 .running("a", "once", cpu(1), prio(1))
+                 .running("a", "never", cpu(1), prio(2))
+                 .preempted_lately("often", 2)
+                 .preempted_lately("once", 1);
+
+  const auto without = built.run();
+  const auto with = built.preemptions_per_workload_per_hour(2).run();
+
+  EXPECT_THAT(victims_in(without, "a"), ElementsAre("often"));
+  EXPECT_THAT(victims_in(with, "a"), ElementsAre("once"));
+  EXPECT_EQ(why_passed_over(with, "often"),
+            "its workload was preempted 2 times in the last hour already");
+}
+
+TEST(queue_victims, no_more_go_in_a_run_than_a_decision_may_have) {
+  const auto result = two_cpus()
+                        .running("a", "w1", cpu(1), prio(1))
+                        .running("a", "w2", cpu(1), prio(2))
+                        .running("a", "w3", cpu(1), prio(3))
+                        .pods("a", "x", 2, cpu(1), prio(9))
+                        .victims_per_decision(2)
+                        .run();
+
+  EXPECT_THAT(victims_in(result, "a"), ElementsAre("w1", "w2"));
+  EXPECT_EQ(line_of(result, "a", "cpu").to_free, 3000);
+  EXPECT_EQ(line_of(result, "a", "cpu").not_freed, 1000);
+  EXPECT_EQ(why_passed_over(result, "w3"), "a decision may have 2 victims, and has as many");
+}
+
+TEST(queue_victims, the_most_that_a_decision_may_have_is_counted_by_resource_group) {
+  auto in = two_cpus()
+              .running("a", "w1", cpu(1), prio(1))
+              .running("a", "w2", cpu(1), prio(2))
+              .running("a", "there", cpu(1), prio(3))
+              .running("a", "x", cpu(1), prio(9))
+              .victims_per_decision(1)
+              .input();
+  in.pods[2].resource_group = "elsewhere";
+
+  EXPECT_THAT(victims_in(run_queue_stage(in), "a"), ElementsAre("w1", "there"));
+}
+
+TEST(queue_victims, who_holds_nothing_of_what_is_overused_is_told_so_even_when_no_more_may_go) {
+  const auto result = two_cpus()
+                        .pods("a", "w", 4, cpu(1), prio(1))
+                        .running("a", "gpu-only", gpu(1), prio(2))
+                        .victims_per_decision(1)
+                        .run();
+
+  EXPECT_EQ(why_passed_over(result, "gpu-only"), "holds no cpu");
+}
+
 } // namespace reprieve::tests

@@ -311,4 +311,30 @@ TEST(required_node, who_could_have_gone_is_told_why_it_stays) {
   EXPECT_EQ(reason_for(made.why.reprieved, "api"), "still fits on n1 beside logs");
 }
 
+// -- how long it looks ---------------------------------------------------------------------------
+
+TEST(required_node, looks_at_no_more_portions_than_the_search_budget_has_units) {
+  // In the order they would go: by priority.
+  auto built = cluster().node("n1", cpu(4));
+  built.running("first", prio(1), cpu(1)).running("second", prio(2), cpu(1));
+  built.running("third", prio(3), cpu(2));
+  const auto with = [&](std::int64_t budget) {
+    auto settings = open_settings();
+    settings.group.limits.search_budget = budget;
+    return decide(built.view(), collector(cpu(2)), settings);
+  };
+
+  const auto all = with(3);
+  const auto two = with(2);
+  const auto one = with(1);
+
+  EXPECT_THAT(victims_of(all), UnorderedElementsAre("third")) << "by strategy single";
+  EXPECT_FALSE(all.why.budget_reached);
+  EXPECT_THAT(victims_of(two), UnorderedElementsAre("first", "second"));
+  EXPECT_TRUE(two.why.budget_reached);
+  EXPECT_EQ(one.result, outcome::infeasible);
+  EXPECT_TRUE(one.why.budget_reached);
+  EXPECT_THAT(one.why.summary, HasSubstr("search budget"));
+}
+
 } // namespace reprieve::tests

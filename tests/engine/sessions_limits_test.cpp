@@ -184,4 +184,63 @@ TEST(sessions, daemons_and_protected_members_never_go) {
   EXPECT_EQ(more.result, outcome::infeasible);
 }
 
+TEST(sessions, a_search_ends_with_its_budget) {
+  // A unit for the node, and one for each session in turn.
+  auto built = cluster().node("n1", gpu(4));
+  built.pods("low", {"n1", "n1", "n1", "n1"}, prio(1), gpu(1));
+  const auto with = [&](std::int64_t budget) {
+    auto settings = session_settings();
+    settings.group.limits.search_budget = budget;
+    return decide(built.view(), lone("new", prio(10), gpu(3)), settings);
+  };
+
+  const auto too_few = with(3);
+  const auto enough = with(4);
+
+  EXPECT_EQ(too_few.result, outcome::infeasible);
+  EXPECT_THAT(too_few.victims, IsEmpty());
+  EXPECT_TRUE(too_few.why.budget_reached);
+  EXPECT_THAT(too_few.why.summary, HasSubstr("search budget"));
+  EXPECT_EQ(enough.victims.size(), 3u);
+  EXPECT_FALSE(enough.why.budget_reached);
+}
+
+TEST(sessions, the_search_budget_is_charged_per_domain) {
+  auto built = cluster();
+  for (const std::string zone : {"a", "b", "c"})
+    built.node(zone, gpu(2), label{"zone", zone})
+      .pods("in-" + zone, {zone, zone}, prio(zone == "c" ? 1 : 2), gpu(1));
+  auto settings = session_settings();
+  settings.group.limits.search_budget = 3;
+  const auto who = gang("new", prio(10), members(2, gpu(1)), within{{"zone"}});
+
+  const auto made = decide(built.view(), who, settings);
+
+  EXPECT_THAT(victims_of(made), UnorderedElementsAre("in-c", "in-c"));
+  EXPECT_FALSE(made.why.budget_reached);
+}
+
+TEST(sessions, where_groups_compete_the_fewest_that_were_found_to_do_go_when_the_budget_ends) {
+  auto built = cluster().node("n1", gpu(16), cpu(16));
+  for (int i = 0; i < 16; ++i)
+    built.running("low" + std::to_string(i + 10), prio(1), gpu(1), cpu(1), started{i});
+  const auto who = gang("new", prio(10), members(1, gpu(3), cpu(1)), members(1, gpu(1), cpu(2)));
+  const auto with = [&](std::int64_t budget) {
+    auto settings = session_settings();
+    settings.group.limits.search_budget = budget;
+    return decide(built.view(), who, settings);
+  };
+
+  const auto free = with(1000);
+  const auto halved_once = with(1 + 8);
+  const auto none = with(1 + 7);
+
+  EXPECT_EQ(free.victims.size(), 4u);
+  EXPECT_FALSE(free.why.budget_reached);
+  EXPECT_EQ(halved_once.victims.size(), 8u);
+  EXPECT_TRUE(halved_once.why.budget_reached);
+  EXPECT_EQ(none.result, outcome::infeasible) << "nobody goes on what was not looked at";
+  EXPECT_TRUE(none.why.budget_reached);
+}
+
 } // namespace reprieve::tests

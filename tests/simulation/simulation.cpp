@@ -217,8 +217,9 @@ void simulation::heal() {
       if (now > most_messages_at_once)
         facts_.complain("messages go on and on without any time passing");
     }
+    // Who was replaced learns of it when it writes; at the latest, its lease is over by now.
     for (auto& one : members_)
-      if (one->ended() && one->now() != member::state::dead)
+      if (one->now() != member::state::dead && (one->ended() || one != members_.back()))
         one->crash();
     if (newest_live() == nullptr)
       start_member();
@@ -227,14 +228,30 @@ void simulation::heal() {
   }
 }
 
+/// What the scheduler says of why a workload waits.
+std::string simulation::reason_given(const std::string& workload) {
+  auto told = std::make_shared<std::string>("nothing");
+  auto& asked = *newest_live();
+  asked.world().system().spawn(
+    [to = asked.gateway(), told, workload](caf::event_based_actor* self) {
+      self->request(to, caf::infinite, explain_request{{}, workload, {}})
+        .then([told](explain_result& answer) {
+          *told = answer.ok() ? answer->pending_reason : std::string(answer.status().message());
+        });
+    });
+  while (handle_message() || move_store()) {
+  }
+  return *told;
+}
+
 /// Whoever still waits could not have been placed.
 void simulation::check_progress() {
   cluster_view view;
-  std::set<std::string, std::less<>> standing;
+  std::map<std::string, const node*, std::less<>> standing;
   for (const auto& [name, record] : facts_.nodes()) {
     view.put_node(record.spec);
     for (const auto& p : record.pods) {
-      standing.insert(p.uid);
+      standing.emplace(p.uid, &record.spec);
       if (takes_room(p.phase))
         view.put_pod(p);
     }
@@ -251,10 +268,12 @@ void simulation::check_progress() {
     }
     if (record.status.resume_after > settings.now)
       continue;
-    for (const auto& who :
-         lacking_units(record, [&](const pod& p) { return standing.contains(p.uid); }))
+    for (const auto& who : lacking_units(
+           record, [&](const pod& p) { return standing.contains(p.uid); },
+           [&](const pod& p) { return standing.at(p.uid); }))
       if (const auto made = decide(view, who, settings); made.result != plan::outcome::infeasible)
-        facts_.complain(fmt::format("{} waits, although {}", name, made.why.summary));
+        facts_.complain(fmt::format("{} waits, although {}; the scheduler says '{}'", name,
+                                    made.why.summary, reason_given(name)));
   }
 }
 

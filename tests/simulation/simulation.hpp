@@ -47,6 +47,7 @@ private:
   void step();
   void heal();
   void check_progress();
+  std::string reason_given(const std::string& workload);
   bool handle_message();
   bool move_store();
   void pass(duration time);

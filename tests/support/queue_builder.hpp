@@ -131,6 +131,18 @@ public:
     in_.limits["default"].opt_out_is_veto = true;
     return *this;
   }
+  queues& victims_per_decision(std::int32_t most) {
+    in_.limits["default"].victims_per_decision = most;
+    return *this;
+  }
+  queues& preemptions_per_workload_per_hour(std::int32_t most) {
+    in_.limits["default"].preemptions_per_workload_per_hour = most;
+    return *this;
+  }
+  queues& preempted_lately(const std::string& workload, std::int32_t times) {
+    in_.preempted_lately[workload] = times;
+    return *this;
+  }
 
   const queue_stage_input& input() const {
     return in_;
