@@ -125,8 +125,11 @@ void group_mirror::refresh_workload(const std::string& name) {
   const auto record = find_workload(name);
   const auto& pods = pods_[name];
   standing now;
+  std::set<std::pair<std::string_view, std::int32_t>> arriving; // replicas of groups
   for (const auto& [uid, node] : pods) {
     const pod& p = *find_pod(shown_.find(node)->second, uid);
+    if (p.phase == pod_phase::nominated)
+      arriving.emplace(p.group, p.replica);
     if (!takes_room(p.phase) || !p.evicted_by.empty())
       continue;
     add_to(now.used, p.requests);
@@ -137,6 +140,12 @@ void group_mirror::refresh_workload(const std::string& name) {
     now.lacking = lacking_units(
       *record, [&](const pod& p) { return pods.contains(p.uid); },
       [&](const pod& p) { return &shown_.find(pods.at(p.uid))->second.spec; });
+    // More of a gang comes when those that it needs are there: their decision may be given up.
+    std::erase_if(now.lacking, [&](const preemptor& unit) {
+      const auto& more = unit.groups.front().pods.front();
+      return !unit.gang && arriving.contains({more.group, more.replica})
+             && record->spec.groups[*group_position(record->spec, more.group)].is_gang();
+    });
     now.ended = record->deleting && pods.empty();
     now.queue = record->spec.queue;
     add_to(usage_[now.queue], now.used);
