@@ -149,11 +149,12 @@ void write_bodies(self_pointer self, std::size_t first) {
   self->request(settings.store, answer_time, std::move(writes))
     .then(
       [self, last](transaction_answer& answer) {
-        if (answer.ok() && answer->succeeded)
+        if (!answer.ok())
+          give_up(self, answer.status());
+        else if (answer->succeeded)
           write_bodies(self, last);
         else
-          give_up(self, answer.ok() ? absl::AbortedError("the replica has lost its place")
-                                    : answer.status());
+          self->quit(lost_ownership()); // with all that this replica has under way
       },
       [self](caf::error& error) { give_up(self, to_status(error)); });
 }

@@ -127,6 +127,27 @@ void write_batch(self_pointer self) {
       [self](caf::error&) { try_again(self); });
 }
 
+/// Asks the store whether the shard is still ours, for all who wait for that.
+void confirm(self_pointer self) {
+  const auto& settings = self->state.settings;
+  self
+    ->request(settings.store, answer_time,
+              transaction{{{settings.owner_key, compared::modified, settings.epoch}}, {}})
+    .then(
+      [self](transaction_answer& answer) {
+        if (!answer.ok()) {
+          try_again(self);
+          return;
+        }
+        const auto how = answer->succeeded ? absl::OkStatus() : absl::AbortedError("not ours");
+        for (auto& waiting : std::exchange(self->state.unconfirmed, {}))
+          waiting.deliver(how);
+        if (!answer->succeeded)
+          give_up(self, fmt::format("shard {} has another owner now", self->state.settings.shard));
+      },
+      [self](caf::error&) { try_again(self); });
+}
+
 void send_batch(self_pointer self) {
   self->state.busy = true;
   fill_batch(self->state);
@@ -142,8 +163,13 @@ ledger_actor::behavior_type ledger(self_pointer self, ledger_settings settings) 
   return {
     [self](ledger_write& wanted) -> caf::result<absl::Status> {
       auto& s = self->state;
-      if (wanted.writes.empty() && s.requests.empty())
-        return absl::OkStatus();
+      if (wanted.writes.empty() && s.requests.empty()) {
+        s.unconfirmed.push_back(self->make_response_promise<absl::Status>());
+        auto waiting = s.unconfirmed.back();
+        if (s.unconfirmed.size() == 1)
+          confirm(self);
+        return waiting;
+      }
       const auto request = wanted.writes.empty() ? s.last_request : ++s.last_request;
       for (auto& write : wanted.writes)
         s.waiting.push_back({std::move(write), request});
@@ -156,6 +182,8 @@ ledger_actor::behavior_type ledger(self_pointer self, ledger_settings settings) 
     [self](ledger_retry) {
       if (self->state.busy)
         write_batch(self);
+      if (!self->state.unconfirmed.empty())
+        confirm(self);
     },
   };
 }

@@ -65,6 +65,9 @@ struct ledger_state {
   transaction in_flight;
   std::uint64_t in_flight_until = 0; ///< requests up to this one are whole when it is durable
   bool busy = false;
+  /// Wait to hear that the shard is still this ledger's, as they have nothing to write that would
+  /// tell.
+  std::vector<promise<absl::Status>> unconfirmed;
 };
 
 ledger_actor::behavior_type ledger(ledger_actor::stateful_pointer<ledger_state> self,
