@@ -246,8 +246,13 @@ void take_in(self_pointer self, const pod_report& report) {
     return;
   }
   if (!changed.evicted_by.empty()) {
-    // Its workload has known since the decision that it would go.
-    erase_pod(*record, report.uid);
+    // Its workload has known since the decision that it would go. As long as it was not told, that
+    // may be taken back, and then its end counts.
+    changed.phase = pod_phase::gone;
+    if (changed.stop_told == no_time)
+      put_pod(*record, std::move(changed));
+    else
+      erase_pod(*record, report.uid);
     commit(self, {{report.node, std::move(record)}}, [] {});
     return;
   }
@@ -388,7 +393,14 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
         release(record, dropped.decision, dropped.told);
       });
       self->state.touched.erase(dropped.decision);
-      return commit_and_answer(self, std::move(changes));
+      // Those who ended by themselves meanwhile and stay after all: their end is told again.
+      std::vector<pod> ended;
+      for (const auto& [name, next] : changes)
+        std::copy_if(
+          next->pods.begin(), next->pods.end(), std::back_inserter(ended),
+          [](const pod& p) { return p.phase == pod_phase::gone && p.evicted_by.empty(); });
+      return commit_and_answer(self, std::move(changes),
+                               order_each(self, std::move(ended), order_start));
     },
     [self](const pod_report& report) { take_in(self, report); },
   };

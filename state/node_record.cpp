@@ -118,7 +118,7 @@ absl::Status can_promise(const node_record& record, std::span<const node_part* c
     return absl::FailedPreconditionError(fmt::format("node {} takes no pods any more", name));
   for (const auto& uid : wanted.victims) {
     const pod* chosen = find_pod(record, uid);
-    if (chosen == nullptr)
+    if (chosen == nullptr || !takes_room(chosen->phase))
       return absl::FailedPreconditionError(fmt::format("victim {} has left node {}", uid, name));
     if (is_hold(*chosen))
       return absl::FailedPreconditionError(
@@ -181,6 +181,9 @@ void apply(node_record& record, const node_part& part, std::string_view decision
 }
 
 std::vector<pod> tell_victims(node_record& record, std::string_view decision, time_point now) {
+  std::erase_if(record.pods, [&](const pod& p) {
+    return p.evicted_by == decision && p.phase == pod_phase::gone; // before it was told
+  });
   std::vector<pod> told;
   for (auto& p : record.pods)
     if (p.evicted_by == decision && p.stop_told == no_time) {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 
 namespace reprieve::simulation {
@@ -38,7 +39,13 @@ simulation::simulation(const simulation_settings& settings)
   store_ = std::make_shared<memory_store>(options);
   simulated_cluster_settings machines;
   machines.clock = outside_.clock();
-  machines.watched = [this](const simulated_journal::entry& pod) { facts_.lived(pod); };
+  machines.watched = [this](const simulated_journal::entry& pod) {
+    constexpr std::array<std::string_view, 5> stages{"starts", "runs", "stops", "has stopped",
+                                                     "has succeeded"};
+    log(
+      fmt::format("pod {} on {} {}", pod.uid, pod.node, stages[static_cast<std::size_t>(pod.at)]));
+    facts_.lived(pod);
+  };
   machines_ = outside_.system().spawn(simulated_cluster, machines);
   start_member();
 }

@@ -355,9 +355,19 @@ void truth::acknowledged_deletion(const std::string& name) {
     complain(fmt::format("the deletion of {} is acknowledged and not in the store", name));
 }
 
+std::string truth::text_of_nodes() const {
+  std::string text;
+  for (const auto& [name, record] : nodes_)
+    text +=
+      fmt::format("\n {} with {} gpu{}:{}", name, amount_of(record.spec.capacity, resource::gpu),
+                  record.spec.schedulable ? "" : ", closed", text_of(record.pods));
+  return text;
+}
+
 void truth::check_rest() {
   for (const auto& [id, one] : open_)
-    complain(fmt::format("decision {} is still open ({})", id, static_cast<int>(one.phase)));
+    complain(fmt::format("decision {} is still open ({}){}", id, static_cast<int>(one.phase),
+                         text_of_nodes()));
   for (const auto& [name, record] : nodes_)
     for (const auto& p : record.pods) {
       if (p.phase == pod_phase::nominated)

@@ -95,6 +95,7 @@ private:
   void decision_done(const std::string& value);
   void workload_written(const workload_record& record);
   bool is_gone(const std::string& uid) const;
+  std::string text_of_nodes() const;
 
   std::string broken_;
   int newest_generation_ = 0;
