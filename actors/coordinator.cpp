@@ -281,11 +281,11 @@ void ended(self_pointer self, const decision_ended& over) {
   const bool changed_since = state.changes != found->second.planned_at;
   state.decisions.erase(found);
   state.mirror.close(over.id);
-  // A refused vote waits for a change; a shard that did not answer is asked again, and so is the
-  // queue shard, as other groups may have given room back there.
+  // A refused vote waits for a change. A shard or a store that did not answer is asked again, and
+  // so is the queue shard, as other groups may have given room back there.
   if (over.how.ok() || changed_since)
     wake(self);
-  else if (absl::IsUnavailable(over.how) || absl::IsResourceExhausted(over.how))
+  else if (!absl::IsFailedPrecondition(over.how))
     cycle_after(self, retry_delay);
 }
 

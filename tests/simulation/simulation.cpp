@@ -259,8 +259,12 @@ void simulation::check_progress() {
     view.put_node(record.spec);
     for (const auto& p : record.pods) {
       standing.emplace(p.uid, &record.spec);
-      if (takes_room(p.phase))
-        view.put_pod(p);
+      if (!takes_room(p.phase))
+        continue;
+      auto now = p;
+      if (const auto owner = facts_.workloads().find(p.workload); owner != facts_.workloads().end())
+        follow(now, owner->second.spec, owner->second.status);
+      view.put_pod(now);
     }
   }
   for (const auto& [name, budget] : facts_.budgets())
@@ -279,8 +283,8 @@ void simulation::check_progress() {
            record, [&](const pod& p) { return standing.contains(p.uid); },
            [&](const pod& p) { return standing.at(p.uid); }))
       if (const auto made = decide(view, who, settings); made.result != plan::outcome::infeasible)
-        facts_.complain(fmt::format("{} waits, although {}; the scheduler says '{}'", name,
-                                    made.why.summary, reason_given(name)));
+        facts_.complain(fmt::format("{} waits, although {}; the scheduler says '{}'{}", name,
+                                    made.why.summary, reason_given(name), facts_.text_of_nodes()));
   }
 }
 

@@ -62,6 +62,7 @@ public:
     std::size_t evictions = 0;
     std::size_t starts = 0;
   };
+  std::string text_of_nodes() const;
   const counters& counted() const {
     return counted_;
   }
@@ -95,7 +96,6 @@ private:
   void decision_done(const std::string& value);
   void workload_written(const workload_record& record);
   bool is_gone(const std::string& uid) const;
-  std::string text_of_nodes() const;
 
   std::string broken_;
   int newest_generation_ = 0;
