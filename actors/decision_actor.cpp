@@ -194,9 +194,9 @@ void apply_all(self_pointer self) {
   gathering all([self](absl::Status applied) {
     if (!applied.ok())
       try_again(self, [self] { apply_all(self); });
-    else if (self->state.cancelled)
+    else if (self->state.cancelled && !self->state.settings.recovered)
       write_abort(self, absl::CancelledError(self->state.cancel_reason));
-    else
+    else // who recovers a decision can't know that no victim was told
       actuate_all(self);
   });
   ask_touched(self, all, shards.nodes, state.nodes, [&](const auto& parts) {
