@@ -132,7 +132,7 @@ private:
     for (auto& one : state_.mirror.unwanted())
       orders[shard_number(one.node, node_shards)].pods.push_back(std::move(one));
     for (auto& [number, order] : orders) {
-      order.reason = "not-wanted";
+      order.reason = not_wanted;
       self_->request(shards.nodes[number], answer_time, std::move(order))
         .then([](absl::Status&) {},
               [self = self_](caf::error&) { cycle_after(self, retry_delay); });

@@ -245,7 +245,11 @@ void take_in(self_pointer self, const pod_report& report) {
     commit(self, {{report.node, std::move(record)}}, [] {});
     return;
   }
-  if (!changed.evicted_by.empty()) {
+  auto how =
+    report.happened == pod_report::what::succeeded ? slot_state::succeeded : slot_state::failed;
+  if (changed.evicted_by == not_wanted) {
+    how = slot_state::wanted;
+  } else if (!changed.evicted_by.empty()) {
     // Its workload has known since the decision that it would go. As long as it was not told, that
     // may be taken back, and then its end counts.
     changed.phase = pod_phase::gone;
@@ -256,8 +260,6 @@ void take_in(self_pointer self, const pod_report& report) {
     commit(self, {{report.node, std::move(record)}}, [] {});
     return;
   }
-  const auto how =
-    report.happened == pod_report::what::succeeded ? slot_state::succeeded : slot_state::failed;
   changed.phase = pod_phase::gone;
   put_pod(*record, changed);
   commit(self, {{report.node, std::move(record)}},

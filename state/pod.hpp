@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace reprieve {
 
@@ -57,6 +58,9 @@ struct pod {
 
   bool operator==(const pod&) const = default;
 };
+
+/// Stands in `evicted_by` of a pod that goes without a decision, as its workload asks for fewer.
+inline constexpr std::string_view not_wanted = "not-wanted";
 
 /// The portion a pod goes with when it is evicted.
 portion_id portion_of(const pod& p);

@@ -95,8 +95,11 @@ void end_slot(workload_record& record, const pod_slot& slot, std::uint32_t incar
   if (slot_at(record, slot).incarnation != incarnation)
     return;
   auto& at = slot_in(record, slot);
-  if (at.state == slot_state::wanted)
-    at.state = how;
+  if (at.state != slot_state::wanted)
+    return;
+  at.state = how;
+  if (how == slot_state::wanted)
+    ++at.incarnation;
 }
 
 std::vector<wanted_slot> wanted_slots(const workload_record& record) {

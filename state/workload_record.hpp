@@ -51,7 +51,9 @@ void evict(workload_record& record, std::span<const portion_id> portions, std::s
 void reprieve_portions(workload_record& record, std::span<const portion_id> portions,
                        std::string_view decision);
 
-/// Records how the pod of one incarnation ended; an older or repeated report changes nothing.
+/// Records how the pod of one incarnation ended; an older or repeated report changes nothing. One
+/// that was not wanted any more leaves its place as `wanted`: should it be filled again, then by
+/// another pod.
 void end_slot(workload_record& record, const pod_slot& slot, std::uint32_t incarnation,
               slot_state how);
 

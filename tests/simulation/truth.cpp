@@ -32,7 +32,7 @@ std::string text_of(const std::vector<pod>& pods) {
 
 /// Ends of pods that no decision asked for carry a reason instead.
 bool is_decision(const std::string& evicted_by) {
-  return !evicted_by.empty() && evicted_by != "not-wanted";
+  return !evicted_by.empty() && evicted_by != not_wanted;
 }
 
 } // namespace

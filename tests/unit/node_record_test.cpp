@@ -73,6 +73,46 @@ TEST(node_record, does_not_promise_what_another_hold_was_promised) {
   EXPECT_TRUE(promise(record, part({pod_of("b", 0, 2)}, {}), {&other}).ok());
 }
 
+TEST(node_record, does_not_promise_the_room_of_others_victims_before_they_were_told) {
+  auto record = node_with(8);
+  put_pod(record, pod_of("a", 0, 8));
+  const auto other = part({pod_of("x", 0, 2)}, {"a-0"});
+  EXPECT_FALSE(promise(record, part({pod_of("b", 0, 4)}, {}), {&other}).ok()) << "only held";
+  apply(record, part({pod_of("x", 0, 2, pod_phase::nominated)}, {"a-0"}), "d1");
+  EXPECT_FALSE(promise(record, part({pod_of("b", 0, 4)}, {})).ok()) << "only marked";
+  tell_victims(record, "d1", now);
+  EXPECT_TRUE(promise(record, part({pod_of("b", 0, 4)}, {})).ok());
+  EXPECT_FALSE(promise(record, part({pod_of("b", 0, 7)}, {})).ok()) << "2 are the other's";
+}
+
+TEST(node_record, refuses_a_victim_that_is_still_being_placed) {
+  auto record = node_with(8);
+  put_pod(record, pod_of("a", 0, 4, pod_phase::nominated));
+  EXPECT_FALSE(promise(record, part({}, {"a-0"})).ok());
+}
+
+TEST(node_record, a_victim_that_ended_by_itself_need_not_be_told) {
+  auto record = node_with(8);
+  auto ended = pod_of("a", 0, 4, pod_phase::gone);
+  ended.evicted_by = "d1";
+  put_pod(record, ended);
+  EXPECT_TRUE(tell_victims(record, "d1", now).empty());
+  EXPECT_TRUE(record.pods.empty());
+}
+
+TEST(node_record, room_that_was_granted_to_one_is_not_free_for_another) {
+  auto record = node_with(8);
+  put_pod(record, pod_of("leaves", 0, 4, pod_phase::terminating));
+  for (const auto* decision : {"d1", "d2"}) {
+    auto held = pod_of(decision, 0, 4, pod_phase::nominated);
+    held.placed_by = decision;
+    put_pod(record, held);
+  }
+  record.pods.back().evicted_by = not_wanted; // in order of uid the leaving one is last
+  EXPECT_TRUE(room_is_free(record, "d1"));
+  EXPECT_FALSE(room_is_free(record, "d2", [](std::string_view other) { return other == "d1"; }));
+}
+
 TEST(node_record, refuses_a_victim_that_has_left_or_goes_already) {
   auto record = node_with(8);
   auto leaving = pod_of("a", 0, 4);

@@ -49,6 +49,15 @@ TEST(workload_record, evicting_twice_by_one_decision_is_the_same_as_once) {
   EXPECT_EQ(record, once);
 }
 
+TEST(workload_record, a_place_that_was_given_up_is_filled_by_another_pod_when_it_is_wanted_again) {
+  auto record = gang();
+  end_slot(record, {"workers", 0, 3}, 0, slot_state::wanted);
+  end_slot(record, {"workers", 0, 3}, 0, slot_state::wanted); // reported again
+
+  EXPECT_EQ(slot_at(record, {"workers", 0, 3}).incarnation, 1U);
+  EXPECT_EQ(wanted_slots(record).size(), 4U);
+}
+
 TEST(workload_record, evicted_pods_that_do_not_come_back_are_not_wanted) {
   auto record = gang();
   record.spec.checkpoint.supported = false;
