@@ -226,7 +226,8 @@ void simulation::heal() {
     }
     // Who was replaced learns of it when it writes; at the latest, its lease is over by now.
     for (auto& one : members_)
-      if (one->now() != member::state::dead && (one->ended() || one != members_.back()))
+      if (one->now() != member::state::dead
+          && (one->ended() || facts_.was_replaced(one->generation())))
         one->crash();
     if (newest_live() == nullptr)
       start_member();

@@ -47,11 +47,13 @@ void truth::written(const transaction& writes, revision, int generation) {
     const auto* written = std::get_if<put>(&one);
     return written != nullptr && written->key.starts_with("own/");
   });
-  if (takes_over)
-    newest_generation_ = generation;
-  else if (generation != newest_generation_ && newest_generation_ != 0)
-    complain(fmt::format("replica {} wrote although replica {} has taken its place", generation,
-                         newest_generation_));
+  if (takes_over) {
+    owner_ = generation;
+    owned_.insert(generation);
+  } else if (was_replaced(generation)) {
+    complain(
+      fmt::format("replica {} wrote although replica {} has taken its place", generation, owner_));
+  }
   for (const auto& one : writes.operations)
     if (const auto* written = std::get_if<put>(&one))
       put_key(written->key, written->value);

@@ -31,6 +31,11 @@ public:
   /// The answer was that nothing has changed, or there was none that tells.
   void refused(const std::string& name);
   void not_told(const std::string& name);
+  /// Whether the replica of this generation has had its place taken.
+  bool was_replaced(int generation) const {
+    return owned_.contains(generation) && generation != owner_;
+  }
+
   /// The first thing that was not as it must be; empty so far.
   const std::string& broken() const {
     return broken_;
@@ -98,7 +103,8 @@ private:
   bool is_gone(const std::string& uid) const;
 
   std::string broken_;
-  int newest_generation_ = 0;
+  int owner_ = 0; ///< generation that took its place last
+  std::set<int> owned_;
   std::map<std::string, std::string, std::less<>> bodies_; ///< chunks by key
   std::map<std::string, open_decision, std::less<>> open_;
   std::map<std::string, decision, std::less<>> ended_;
