@@ -1,6 +1,7 @@
 #include "actors/decision_actor.hpp"
 
 #include "actors/gathering.hpp"
+#include "actors/planted_bug.hpp"
 #include "protocol/records.hpp"
 #include "state/keys.hpp"
 
@@ -106,7 +107,7 @@ void prepare_all(self_pointer self) {
   const auto& settings = state.settings;
   const auto& group = settings.what.resource_group;
   gathering all([self](absl::Status votes) {
-    if (!votes.ok())
+    if (!votes.ok() && planted != planted_bug::partial_vote)
       give_up(self, votes);
     else if (self->state.cancelled)
       give_up(self, absl::CancelledError(self->state.cancel_reason));
@@ -125,8 +126,18 @@ void prepare_all(self_pointer self) {
   all.complete();
 }
 
-comparison owned(const decision_settings& settings) {
-  return {settings.owner_key, compared::modified, settings.epoch};
+/// What every write of the decision compares: its owner is still in its place.
+std::vector<comparison> owned(const decision_settings& settings) {
+  if (planted == planted_bug::no_epoch)
+    return {};
+  return {{settings.owner_key, compared::modified, settings.epoch}};
+}
+
+/// Likewise, and that its key is as it was left.
+std::vector<comparison> owned_and(const decision_settings& settings, revision key_revision) {
+  auto all = owned(settings);
+  all.push_back({keys::open_decision(settings.what.id), compared::modified, key_revision});
+  return all;
 }
 
 /// Writes the chunks from `first` on, some at a time, before the key that makes them count.
@@ -141,7 +152,7 @@ void write_bodies(self_pointer self, std::size_t first) {
     write_commit(self);
     return;
   }
-  transaction writes{{owned(settings)}, {}};
+  transaction writes{owned(settings), {}};
   const auto last = std::min(bodies.size(), first + at_once);
   for (auto chunk = first; chunk < last; ++chunk)
     writes.operations.emplace_back(
@@ -166,7 +177,7 @@ void write_commit(self_pointer self) {
   committed.phase = decision_phase::committed;
   committed.committed = settings.clock.now(self);
   const auto key = keys::open_decision(id(self));
-  transaction writes{{owned(settings), {key, compared::modified, 0}},
+  transaction writes{owned_and(settings, 0),
                      {put{key, encode(head_of(committed, settings.chunks)), 0}}};
   self->request(settings.store, answer_time, std::move(writes))
     .then(
@@ -178,6 +189,8 @@ void write_commit(self_pointer self) {
           enter(self, decision_phase::committed);
           tell_people(self, "Committed", s.what.why.summary);
           apply_all(self);
+        } else if (planted == planted_bug::unknown_is_aborted && !answer.ok()) {
+          give_up(self, answer.status());
         } else {
           // Not known, or somebody aborted it: writing the abort tells which (DESIGN 4.3).
           write_abort(self, answer.ok() ? absl::AbortedError("a shard took its hold back")
@@ -264,7 +277,7 @@ void write_starting(self_pointer self) {
   auto starting = settings.what;
   starting.phase = decision_phase::starting;
   const auto key = keys::open_decision(id(self));
-  transaction writes{{owned(settings), {key, compared::modified, settings.head_revision}},
+  transaction writes{owned_and(settings, settings.head_revision),
                      {put{key, encode(head_of(starting, settings.chunks)), 0}}};
   self->request(settings.store, answer_time, std::move(writes))
     .then(
@@ -316,7 +329,7 @@ void give_up(self_pointer self, absl::Status why) {
   if (settings.chunks > 0)
     self
       ->request(settings.store, answer_time,
-                transaction{{owned(settings)}, {erase{with_prefix(keys::bodies_of(id(self)))}}})
+                transaction{owned(settings), {erase{with_prefix(keys::bodies_of(id(self)))}}})
       .then([](transaction_answer&) {}, [](caf::error&) {});
   tell_people(self, "Aborted", std::string(why.message()));
   end(self, why);
@@ -407,7 +420,7 @@ void write_abort(self_pointer self, absl::Status why) {
   aborted.abort_reason = std::string(why.message());
   aborted.victims_told = self->state.told;
   const auto key = keys::open_decision(id(self));
-  transaction writes{{owned(settings), {key, compared::modified, settings.head_revision}},
+  transaction writes{owned_and(settings, settings.head_revision),
                      {put{key, encode(head_of(aborted, settings.chunks)), 0}}};
   self->request(settings.store, answer_time, std::move(writes))
     .then(
@@ -454,7 +467,7 @@ void write_end(self_pointer self, absl::Status how) {
   ended.phase = how.ok() ? decision_phase::done : decision_phase::aborted;
   ended.ended = settings.clock.now(self);
   const auto key = keys::open_decision(id(self));
-  transaction writes{{owned(settings), {key, compared::modified, settings.head_revision}},
+  transaction writes{owned_and(settings, settings.head_revision),
                      {erase{just(key)}, put{keys::done_decision(ended.ended, id(self)),
                                             encode(head_of(ended, settings.chunks)), 0}}};
   self->request(settings.store, answer_time, std::move(writes))

@@ -32,6 +32,12 @@ struct remove_nodes {
   std::vector<std::string> names;
 };
 
+/// The shard's reminder to itself that a hold may be due.
+struct look_at_holds {};
+
+/// How many holds there are.
+struct count_holds {};
+
 /// Stop pods without a decision, because their workload was deleted.
 struct stop_pods {
   std::vector<victim_pod> pods;
@@ -57,6 +63,8 @@ REPRIEVE_MESSAGE(reprieve::put_nodes)
 REPRIEVE_MESSAGE(reprieve::remove_nodes)
 REPRIEVE_MESSAGE(reprieve::stop_pods)
 REPRIEVE_MESSAGE(reprieve::follow_nodes)
+REPRIEVE_MESSAGE(reprieve::look_at_holds)
+REPRIEVE_MESSAGE(reprieve::count_holds)
 
 namespace reprieve {
 
@@ -85,7 +93,11 @@ using node_shard_actor = typed_actor<
   /// Takes nominations and untold victims back; answers when durable.
   handles<absl::Status(withdraw)>,
   /// From the cluster that runs the pods.
-  handles<void(pod_report)>>;
+  handles<void(pod_report)>,
+  /// From itself: takes back holds that nobody has come back for, once their abort is durable.
+  handles<void(look_at_holds)>,
+  /// For an audit.
+  handles<std::size_t(count_holds)>>;
 
 struct node_shard_settings {
   std::string shard;
@@ -94,7 +106,15 @@ struct node_shard_settings {
   cluster_actor cluster;
   std::vector<workload_shard_actor> workloads; ///< of the same resource group, by shard number
   duration force_delete_after{0};
+  duration hold_time{0}; ///< how long a decision may take from the vote to the commit
   wall_clock clock;
+};
+
+/// A vote that was given and not made good yet.
+struct node_hold {
+  std::string resource_group;
+  std::vector<node_part> parts;
+  time_point until = no_time;
 };
 
 struct node_shard_state {
@@ -109,7 +129,15 @@ struct node_shard_state {
   duration force_delete_after{0};
   wall_clock clock;
 
-  std::map<std::string, std::vector<node_part>, std::less<>> holds; ///< by decision, votes given
+  store_door_actor store;
+  std::string owner_key;
+  duration hold_time{0};
+  bool looks_at_holds = false; ///< whether a reminder is under way
+
+  std::map<std::string, node_hold, std::less<>> holds; ///< by decision
+  /// Decisions whose abort this shard wrote, and at which revision: the key goes when the decision
+  /// says that it has given up as well.
+  std::map<std::string, revision, std::less<>> aborted_here;
   std::map<std::string, room_listener_actor, std::less<>> awaiting; ///< by decision
   std::set<std::string, std::less<>> granted; ///< decisions that were told that their room is free
   /// The nodes that open decisions have nominations or victims on.

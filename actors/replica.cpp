@@ -165,7 +165,7 @@ directory::group start_group(self_pointer self, const resource_group& settings,
       node_shard,
       node_shard_settings{shard, std::move(contents.nodes[k]), ledger_for(state, "n/" + shard),
                           ours.cluster, group.shards.workloads, settings.force_delete_after,
-                          ours.clock}));
+                          ours.hold_time, ours.clock}));
   }
   group.coordinator = self->spawn<caf::linked>(
     coordinator,

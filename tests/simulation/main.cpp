@@ -1,16 +1,28 @@
 // Runs seeds of the simulation; a seed that breaks an invariant is told with the command that runs
 // it again and prints every step.
 
+#include "actors/planted_bug.hpp"
 #include "tests/simulation/simulation.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <string>
+#include <vector>
 
 using reprieve::simulation::simulation;
 using reprieve::simulation::simulation_settings;
+
+namespace {
+
+/// In the order of `planted_bug`, without `none`.
+const std::vector<std::string> bugs{"no-epoch",     "tells-at-prepare", "drops-yes",
+                                    "partial-vote", "releases-told",    "unknown-is-aborted"};
+
+} // namespace
 
 int main(int argc, char** argv) {
   std::uint64_t first = 1;
@@ -20,10 +32,16 @@ int main(int argc, char** argv) {
   app.add_option("--seed", first, "the first seed");
   app.add_option("--count", count, "how many seeds, one after the other");
   app.add_option("--steps", settings.steps, "steps of each before everything heals");
+  std::string planted;
+  app.add_option("--planted", planted, "make this mistake on purpose; passes when it is found")
+    ->check(CLI::IsMember(bugs));
   app.add_flag("--log", settings.log, "print every step");
   CLI11_PARSE(app, argc, argv);
 
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  const auto bug = std::ranges::find(bugs, planted);
+  if (bug != bugs.end())
+    reprieve::planted = static_cast<reprieve::planted_bug>(bug - bugs.begin() + 1);
   const auto began = std::chrono::steady_clock::now();
   reprieve::simulation::truth::counters sum;
   std::uint64_t broken = 0;
@@ -32,6 +50,10 @@ int main(int argc, char** argv) {
     simulation run{settings};
     if (const auto what = run.run(); !what.empty()) {
       ++broken;
+      if (!planted.empty()) {
+        fmt::print("{} is found by seed {}: {}\n", planted, seed, what);
+        return 0;
+      }
       fmt::print("seed {}: {}\n  again: {} --seed {} --steps {} --log\n", seed, what, argv[0], seed,
                  settings.steps);
     }
@@ -47,5 +69,5 @@ int main(int argc, char** argv) {
              "aborted, {} pods evicted, {} started\n",
              count, settings.steps, took.count(), broken, sum.commits, sum.preemptions, sum.aborts,
              sum.evictions, sum.starts);
-  return broken == 0 ? 0 : 1;
+  return (broken == 0) == planted.empty() ? 0 : 1;
 }

@@ -1,0 +1,19 @@
+#pragma once
+
+namespace reprieve {
+
+/// Mistakes that the simulation makes on purpose, one at a time, to show that it would find them.
+/// Nothing but the simulation ever sets one.
+enum class planted_bug {
+  none,
+  no_epoch,           ///< writes do not compare the owner's epoch
+  tells_at_prepare,   ///< victims are told when a shard votes yes
+  drops_yes,          ///< a hold that expires is dropped without the abort being written
+  partial_vote,       ///< a decision commits although a shard voted no
+  releases_told,      ///< a victim that was told is taken back when its decision is given up
+  unknown_is_aborted, ///< a commit of which nothing is known is taken for one that did not happen
+};
+
+inline planted_bug planted = planted_bug::none;
+
+} // namespace reprieve
