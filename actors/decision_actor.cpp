@@ -31,6 +31,7 @@ void write_end(self_pointer self, absl::Status how);
 void give_up(self_pointer self, absl::Status why);
 void write_abort(self_pointer self, absl::Status why);
 void withdraw_all(self_pointer self);
+void withdraw_from_nodes(self_pointer self, const withdraw& order);
 void go_on(self_pointer self);
 
 decision& what(self_pointer self) {
@@ -440,24 +441,36 @@ void write_abort(self_pointer self, absl::Status why) {
       [self, why](caf::error&) { try_again(self, [self, why] { write_abort(self, why); }); });
 }
 
-/// Takes nominations back, and victims that were not told.
+/// Takes nominations back, and victims that were not told: first in the workloads' records, so that
+/// these know whom they have again when node shards tell who ended meanwhile.
 void withdraw_all(self_pointer self) {
   auto& state = self->state;
   const auto trace = begin_step(self, "decision.withdraw");
   withdraw order{id(self), {}, {}, trace};
   for (const auto& one : what(self).victims)
     (what(self).victims_told ? order.told : order.reprieved).push_back(one.portion);
-  const absl::Status why = absl::AbortedError(what(self).abort_reason);
-  gathering all([self, why](absl::Status withdrawn) {
-    if (!withdrawn.ok())
-      try_again(self, [self] { withdraw_all(self); });
+  gathering workloads([self, order](absl::Status withdrawn) {
+    if (withdrawn.ok())
+      withdraw_from_nodes(self, order);
     else
-      write_end(self, why);
+      try_again(self, [self] { withdraw_all(self); });
   });
-  const auto& shards = state.settings.shards;
-  ask_touched(self, all, shards.nodes, state.nodes, [&](const auto&) { return order; });
-  ask_touched(self, all, shards.workloads, state.workloads, [&](const auto&) { return order; });
-  all.complete();
+  ask_touched(self, workloads, state.settings.shards.workloads, state.workloads,
+              [&](const auto&) { return order; });
+  workloads.complete();
+}
+
+void withdraw_from_nodes(self_pointer self, const withdraw& order) {
+  auto& state = self->state;
+  gathering nodes([self](absl::Status withdrawn) {
+    if (withdrawn.ok())
+      write_end(self, absl::AbortedError(what(self).abort_reason));
+    else
+      try_again(self, [self] { withdraw_all(self); });
+  });
+  ask_touched(self, nodes, state.settings.shards.nodes, state.nodes,
+              [&](const auto&) { return order; });
+  nodes.complete();
 }
 
 /// Moves the decision from the open ones to the finished ones.
