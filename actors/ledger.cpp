@@ -82,8 +82,8 @@ void give_up(self_pointer self, const std::string& reason) {
   self->quit(lost_ownership());
 }
 
-void try_again(self_pointer self) {
-  self->delayed_send(self, retry_delay, ledger_retry{});
+void try_again(self_pointer self, ledger_retry what = ledger_retry{ledger_retry::batch}) {
+  self->delayed_send(self, retry_delay, what);
 }
 
 /// A comparison failed: either this very batch arrived before, or the shard is not ours any more.
@@ -138,7 +138,7 @@ void confirm(self_pointer self) {
     .then(
       [self](transaction_answer& answer) {
         if (!answer.ok()) {
-          try_again(self);
+          try_again(self, {ledger_retry::confirmation});
           return;
         }
         const auto how = answer->succeeded ? absl::OkStatus() : absl::AbortedError("not ours");
@@ -147,7 +147,7 @@ void confirm(self_pointer self) {
         if (!answer->succeeded)
           give_up(self, fmt::format("shard {} has another owner now", self->state.settings.shard));
       },
-      [self](caf::error&) { try_again(self); });
+      [self](caf::error&) { try_again(self, {ledger_retry::confirmation}); });
 }
 
 void send_batch(self_pointer self) {
@@ -181,10 +181,12 @@ ledger_actor::behavior_type ledger(self_pointer self, ledger_settings settings) 
         send_batch(self);
       return answer;
     },
-    [self](ledger_retry) {
-      if (self->state.busy)
+    [self](ledger_retry due) {
+      // Only what failed is done again: a batch that is sent twice is answered twice, and the
+      // second answer would be taken for that of the next.
+      if (due.what == ledger_retry::batch)
         write_batch(self);
-      if (!self->state.unconfirmed.empty())
+      else
         confirm(self);
     },
   };

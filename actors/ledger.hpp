@@ -17,8 +17,10 @@ struct ledger_write {
   std::vector<operation> writes;
 };
 
-/// The ledger's reminder to itself that a batch waits for its fate.
-struct ledger_retry {};
+/// The ledger's reminder to itself that something waits for its fate.
+struct ledger_retry {
+  enum kind { batch, confirmation } what = batch;
+};
 
 /// Whose writes the ledger makes, and on what ground they are allowed.
 struct ledger_settings {

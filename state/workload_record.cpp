@@ -79,7 +79,7 @@ void reprieve_portions(workload_record& record, std::span<const portion_id> port
         return;
       if (found->state == slot_state::stopped)
         found->state = slot_state::wanted;
-      else if (found->incarnation > 0)
+      else if (found->state == slot_state::wanted && found->incarnation > 0)
         --found->incarnation;
       found->decision.clear();
       counted = true;
@@ -92,14 +92,20 @@ void reprieve_portions(workload_record& record, std::span<const portion_id> port
 
 void end_slot(workload_record& record, const pod_slot& slot, std::uint32_t incarnation,
               slot_state how) {
-  if (slot_at(record, slot).incarnation != incarnation)
+  const auto known = slot_at(record, slot);
+  const bool stands = known.incarnation == incarnation && known.state == slot_state::wanted;
+  const bool goes =
+    !known.decision.empty()
+    && ((known.incarnation == incarnation && known.state == slot_state::stopped)
+        || (known.incarnation == incarnation + 1 && known.state == slot_state::wanted));
+  if (!stands && !goes)
     return;
   auto& at = slot_in(record, slot);
-  if (at.state != slot_state::wanted)
-    return;
   at.state = how;
-  if (how == slot_state::wanted)
-    ++at.incarnation;
+  if (how == slot_state::wanted) {
+    at.incarnation = incarnation + 1;
+    at.decision.clear();
+  }
 }
 
 std::vector<wanted_slot> wanted_slots(const workload_record& record) {

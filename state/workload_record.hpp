@@ -53,7 +53,7 @@ void reprieve_portions(workload_record& record, std::span<const portion_id> port
 
 /// Records how the pod of one incarnation ended; an older or repeated report changes nothing. One
 /// that was not wanted any more leaves its place as `wanted`: should it be filled again, then by
-/// another pod.
+/// another pod. The end of one that a decision takes counts as well, should it be given up.
 void end_slot(workload_record& record, const pod_slot& slot, std::uint32_t incarnation,
               slot_state how);
 

@@ -58,6 +58,22 @@ TEST(workload_record, a_place_that_was_given_up_is_filled_by_another_pod_when_it
   EXPECT_EQ(wanted_slots(record).size(), 4U);
 }
 
+TEST(workload_record, a_victim_that_ended_by_itself_does_not_come_back_when_it_is_reprieved) {
+  for (const bool comes_back : {true, false}) {
+    auto record = gang();
+    record.spec.checkpoint.supported = comes_back;
+    evict(record, whole, "d1", now);
+    end_slot(record, {"workers", 0, 2}, 0, slot_state::succeeded);
+    reprieve_portions(record, whole, "d1");
+
+    EXPECT_EQ(slot_at(record, {"workers", 0, 2}).state, slot_state::succeeded);
+    const auto wanted = wanted_slots(record);
+    ASSERT_EQ(wanted.size(), 3U);
+    for (const auto& slot : wanted)
+      EXPECT_EQ(slot.incarnation, 0U);
+  }
+}
+
 TEST(workload_record, evicted_pods_that_do_not_come_back_are_not_wanted) {
   auto record = gang();
   record.spec.checkpoint.supported = false;
@@ -78,9 +94,10 @@ TEST(workload_record, an_eviction_that_did_not_happen_leaves_no_trace) {
 TEST(workload_record, a_late_report_about_an_older_incarnation_changes_nothing) {
   auto record = gang();
   evict(record, whole, "d1", now);
+  evict(record, whole, "d2", now);
   end_slot(record, {"workers", 0, 1}, 0, slot_state::succeeded);
   EXPECT_EQ(wanted_slots(record).size(), 4U);
-  end_slot(record, {"workers", 0, 1}, 1, slot_state::succeeded);
+  end_slot(record, {"workers", 0, 1}, 2, slot_state::succeeded);
   EXPECT_EQ(wanted_slots(record).size(), 3U);
 }
 
