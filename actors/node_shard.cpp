@@ -1,5 +1,6 @@
 #include "actors/node_shard.hpp"
 
+#include "actors/node_holds.hpp"
 #include "actors/planted_bug.hpp"
 #include "observability/tracing.hpp"
 #include "protocol/records.hpp"
@@ -13,7 +14,7 @@ namespace reprieve {
 
 namespace {
 
-using self_pointer = node_shard_actor::stateful_pointer<node_shard_state>;
+using self_pointer = node_shard_pointer;
 using record_pointer = record_table<node_record>::pointer;
 
 /// New forms of records by node name; null erases.
@@ -183,133 +184,14 @@ caf::result<absl::Status> stop(self_pointer self, const stop_pods& wanted) {
   return commit_and_answer(self, std::move(changes), order_each(self, std::move(told), order_stop));
 }
 
-/// The newest form of the record, but with everybody there whose leaving is not durable yet: should
-/// that be lost, they stay.
-node_record sure_form(const node_shard_state& state, const node_record& newest) {
-  auto sure = newest;
-  if (const auto durable = state.records.durable(newest.spec.name))
-    for (const auto& p : durable->pods) {
-      if (!takes_room(p.phase) || is_leaving(p.phase))
-        continue;
-      const pod* now = find_pod(newest, p.uid);
-      if (now == nullptr || is_leaving(now->phase))
-        put_pod(sure, p);
+/// A mistake on purpose: the decision is not committed.
+void tell_too_early(self_pointer self, const prepare<node_part>& asked) {
+  for (const auto& part : asked.parts)
+    for (const auto& uid : part.victims) {
+      auto victim = *find_pod(*self->state.records.newest(part.node), uid);
+      victim.evicted_by = asked.decision;
+      order_stop(self, victim);
     }
-  return sure;
-}
-
-void look_later(self_pointer self) {
-  auto& state = self->state;
-  if (state.holds.empty() || std::exchange(state.looks_at_holds, true))
-    return;
-  auto first = time_point::max();
-  for (const auto& [decision, hold] : state.holds)
-    first = std::min(first, hold.until);
-  self->delayed_send(self, std::max(first - state.clock.now(self), duration{0}), look_at_holds{});
-}
-
-/// What the decision's key says: aborted, or how far it came; absent ones can't be told from those
-/// that are over.
-void follow_key(self_pointer self, const std::string& decision) {
-  self
-    ->request(self->state.store, answer_time,
-              range_request{just(keys::open_decision(decision)), 0, 0, false})
-    .then(
-      [self, decision](range_answer& answer) {
-        if (!answer.ok() || answer->values.empty())
-          return; // asked again when the hold is due again
-        const auto head = decode<decision_head>(answer->values.front().value);
-        if (head.ok() && head->summary.phase == decision_phase::aborted)
-          self->state.holds.erase(decision);
-      },
-      [](caf::error&) {});
-}
-
-/// The decision knows that it is given up: nobody needs the abort any more that was written for it.
-void forget_abort(self_pointer self, const std::string& decision, revision at) {
-  auto& state = self->state;
-  const auto key = keys::open_decision(decision);
-  self
-    ->request(state.store, answer_time,
-              transaction{
-                {{state.owner_key, compared::modified, state.epoch}, {key, compared::modified, at}},
-                {erase{just(key)}}})
-    .then([](transaction_answer&) {}, [](caf::error&) {});
-}
-
-/// Takes a hold back that its decision does not come back for: by writing the abort, never by just
-/// dropping a yes (DESIGN 4.3). Until the abort is known to be there, the hold stays.
-void take_back(self_pointer self, const std::string& decision) {
-  auto& state = self->state;
-  if (planted == planted_bug::drops_yes) {
-    state.holds.erase(decision);
-    return;
-  }
-  auto& hold = state.holds[decision];
-  hold.until = state.clock.now(self) + state.hold_time;
-  reprieve::decision aborted;
-  aborted.id = decision;
-  aborted.resource_group = hold.resource_group;
-  aborted.phase = decision_phase::aborted;
-  aborted.abort_reason =
-    fmt::format("shard {} waited too long for it and took its hold back", state.shard);
-  const auto key = keys::open_decision(decision);
-  transaction writes{
-    {{state.owner_key, compared::modified, state.epoch}, {key, compared::modified, 0}},
-    {put{key, encode(head_of(aborted, 0)), 0}}};
-  self->request(state.store, answer_time, std::move(writes))
-    .then(
-      [self, decision](transaction_answer& answer) {
-        if (!answer.ok())
-          return;
-        if (!answer->succeeded)
-          follow_key(self, decision);
-        else if (self->state.holds.erase(decision) > 0)
-          self->state.aborted_here[decision] = answer->current;
-        else // it was released meanwhile
-          forget_abort(self, decision, answer->current);
-      },
-      [](caf::error&) {});
-}
-
-void take_back_due_holds(self_pointer self) {
-  auto& state = self->state;
-  state.looks_at_holds = false;
-  const auto now = state.clock.now(self);
-  std::vector<std::string> due;
-  for (const auto& [decision, hold] : state.holds)
-    if (hold.until <= now)
-      due.push_back(decision);
-  for (const auto& decision : due)
-    take_back(self, decision);
-  look_later(self);
-}
-
-absl::Status vote(self_pointer self, const prepare<node_part>& asked) {
-  auto& state = self->state;
-  for (const auto& part : asked.parts) {
-    const auto record = state.records.newest(part.node);
-    if (!record)
-      return absl::FailedPreconditionError(fmt::format("node {} is gone", part.node));
-    std::vector<const node_part*> held;
-    for (const auto& [decision, hold] : state.holds)
-      for (const auto& other : hold.parts)
-        if (other.node == part.node && decision != asked.decision)
-          held.push_back(&other);
-    if (auto possible = can_promise(sure_form(state, *record), held, part); !possible.ok())
-      return possible;
-  }
-  state.holds[asked.decision] = {asked.resource_group, asked.parts,
-                                 state.clock.now(self) + state.hold_time};
-  look_later(self);
-  if (planted == planted_bug::tells_at_prepare)
-    for (const auto& part : asked.parts)
-      for (const auto& uid : part.victims)
-        if (auto victim = *find_pod(*state.records.newest(part.node), uid); true) {
-          victim.evicted_by = asked.decision;
-          order_stop(self, victim);
-        }
-  return absl::OkStatus();
 }
 
 /// The pod ended by itself: its record goes only when its workload knows the end for good.
@@ -434,17 +316,11 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
       auto traced = start_span("node_shard.prepare", asked.trace);
       auto voted = vote(self, asked);
       traced.set("vote", voted.ok() ? "yes" : std::string(voted.message()));
+      if (voted.ok() && planted == planted_bug::tells_at_prepare)
+        tell_too_early(self, asked);
       return voted;
     },
-    [self](const release_hold& dropped) {
-      auto& s = self->state;
-      s.holds.erase(dropped.decision);
-      if (const auto aborted = s.aborted_here.find(dropped.decision);
-          aborted != s.aborted_here.end()) {
-        forget_abort(self, dropped.decision, aborted->second);
-        s.aborted_here.erase(aborted);
-      }
-    },
+    [self](const release_hold& dropped) { release(self, dropped.decision); },
     [self](const apply_part<node_part>& committed) -> caf::result<absl::Status> {
       auto traced = start_span("node_shard.apply", committed.trace);
       record_changes changes;

@@ -27,9 +27,9 @@ public:
   explicit balance(const resources& start) : amounts_(start) {}
 
   void take(const resources& requests) {
-    auto sum = requests;
-    ++sum[std::string(resource::pods)];
-    take_all(sum);
+    take_all(requests);
+    if (const auto pods = amounts_.find(resource::pods); pods != amounts_.end())
+      --pods->second;
   }
 
   /// Of several pods, already summed up, with how many they are. A node that does not say how many

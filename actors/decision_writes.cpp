@@ -1,0 +1,230 @@
+#include "actors/decision_steps.hpp"
+#include "actors/planted_bug.hpp"
+#include "protocol/records.hpp"
+#include "state/keys.hpp"
+
+#include <algorithm>
+#include <memory>
+
+namespace reprieve::decision_steps {
+
+namespace {
+
+void write_commit(self_pointer self);
+
+/// What every write of the decision compares: its owner is still in its place.
+std::vector<comparison> owned(const decision_settings& settings) {
+  if (planted == planted_bug::no_epoch)
+    return {};
+  return {{settings.owner_key, compared::modified, settings.epoch}};
+}
+
+/// Likewise, and that its key is as it was left.
+std::vector<comparison> owned_and(const decision_settings& settings, revision key_revision) {
+  auto all = owned(settings);
+  all.push_back({keys::open_decision(settings.what.id), compared::modified, key_revision});
+  return all;
+}
+
+/// Writes the chunks from `first` on, some at a time.
+void write_chunks(self_pointer self, std::shared_ptr<const std::vector<std::string>> chunks,
+                  std::size_t first) {
+  constexpr std::size_t at_once = 4;
+  if (first >= chunks->size()) {
+    write_commit(self);
+    return;
+  }
+  const auto& settings = self->state.settings;
+  transaction writes{owned(settings), {}};
+  const auto last = std::min(chunks->size(), first + at_once);
+  for (auto k = first; k < last; ++k)
+    writes.operations.emplace_back(
+      put{keys::decision_body(id(self), static_cast<std::uint32_t>(k)), (*chunks)[k], 0});
+  self->request(settings.store, answer_time, std::move(writes))
+    .then(
+      [self, chunks = std::move(chunks), last](transaction_answer& answer) {
+        if (!answer.ok())
+          give_up(self, answer.status());
+        else if (answer->succeeded)
+          write_chunks(self, chunks, last);
+        else
+          self->quit(lost_ownership()); // with all that this replica has under way
+      },
+      [self](caf::error& error) { give_up(self, to_status(error)); });
+}
+
+/// Creates the decision's key as committed, if nobody aborted it first.
+void write_commit(self_pointer self) {
+  auto& settings = self->state.settings;
+  auto committed = settings.what;
+  committed.phase = decision_phase::committed;
+  committed.committed = settings.clock.now(self);
+  const auto key = keys::open_decision(id(self));
+  transaction writes{owned_and(settings, 0),
+                     {put{key, encode(head_of(committed, settings.chunks)), 0}}};
+  self->request(settings.store, answer_time, std::move(writes))
+    .then(
+      [self, at = committed.committed](transaction_answer& answer) {
+        auto& s = self->state.settings;
+        if (answer.ok() && answer->succeeded) {
+          s.head_revision = answer->current;
+          s.what.committed = at;
+          enter(self, decision_phase::committed);
+          tell_people(self, "Committed", s.what.why.summary);
+          apply_all(self);
+        } else if (planted == planted_bug::unknown_is_aborted && !answer.ok()) {
+          give_up(self, answer.status());
+        } else {
+          // Not known, or somebody aborted it: writing the abort tells which (DESIGN 4.3).
+          write_abort(self, answer.ok() ? absl::AbortedError("a shard took its hold back")
+                                        : answer.status());
+        }
+      },
+      [self](caf::error& error) { write_abort(self, to_status(error)); });
+}
+
+/// Reads how far the decision came, and goes on from there.
+void read_phase(self_pointer self) {
+  const auto again = [self] { try_again(self, [self] { resume_from_store(self); }); };
+  self
+    ->request(self->state.settings.store, answer_time,
+              range_request{just(keys::open_decision(id(self))), 0, 0, false})
+    .then(
+      [self, again](range_answer& answer) {
+        if (!answer.ok()) {
+          again();
+          return;
+        }
+        if (answer->values.empty()) {
+          // Only the end takes the key away. One that never had a key was kept from writing it.
+          if (what(self).phase == decision_phase::preparing)
+            give_up(self, absl::AbortedError("the replica has lost its place"));
+          else
+            end(self, what(self).phase == decision_phase::aborted
+                        ? absl::AbortedError(what(self).abort_reason)
+                        : absl::OkStatus());
+          return;
+        }
+        const auto head = decode<decision_head>(answer->values.front().value);
+        if (!head.ok()) {
+          again();
+          return;
+        }
+        self->state.settings.head_revision = answer->values.front().modified;
+        what(self).phase = head->summary.phase;
+        what(self).abort_reason = head->summary.abort_reason;
+        what(self).victims_told = head->summary.victims_told;
+        go_on(self);
+      },
+      [again](caf::error&) { again(); });
+}
+
+} // namespace
+
+void write_bodies(self_pointer self) {
+  begin_step(self, "decision.commit");
+  auto chunks = std::make_shared<const std::vector<std::string>>(encode_bodies(what(self)));
+  self->state.settings.chunks = static_cast<std::uint32_t>(chunks->size());
+  write_chunks(self, std::move(chunks), 0);
+}
+
+void erase_bodies(self_pointer self) {
+  const auto& settings = self->state.settings;
+  if (settings.chunks == 0)
+    return;
+  self
+    ->request(settings.store, answer_time,
+              transaction{owned(settings), {erase{with_prefix(keys::bodies_of(id(self)))}}})
+    .then([](transaction_answer&) {}, [](caf::error&) {});
+}
+
+void write_starting(self_pointer self) {
+  auto& settings = self->state.settings;
+  begin_step(self, "decision.start");
+  auto starting = settings.what;
+  starting.phase = decision_phase::starting;
+  const auto key = keys::open_decision(id(self));
+  transaction writes{owned_and(settings, settings.head_revision),
+                     {put{key, encode(head_of(starting, settings.chunks)), 0}}};
+  self->request(settings.store, answer_time, std::move(writes))
+    .then(
+      [self](transaction_answer& answer) {
+        if (answer.ok() && answer->succeeded) {
+          self->state.settings.head_revision = answer->current;
+          enter(self, decision_phase::starting);
+          start_all(self);
+        } else {
+          resume_from_store(self);
+        }
+      },
+      [self](caf::error&) { resume_from_store(self); });
+}
+
+void resume_from_store(self_pointer self) {
+  const auto again = [self] { try_again(self, [self] { resume_from_store(self); }); };
+  const auto& settings = self->state.settings;
+  self->request(settings.store, answer_time, range_request{just(settings.owner_key), 0, 0, false})
+    .then(
+      [self, again](range_answer& answer) {
+        if (!answer.ok())
+          again();
+        else if (answer->values.empty()
+                 || answer->values.front().modified != self->state.settings.epoch)
+          self->quit(lost_ownership());
+        else
+          read_phase(self);
+      },
+      [again](caf::error&) { again(); });
+}
+
+void write_abort(self_pointer self, absl::Status why) {
+  auto& settings = self->state.settings;
+  auto aborted = settings.what;
+  aborted.phase = decision_phase::aborted;
+  aborted.abort_reason = std::string(why.message());
+  aborted.victims_told = self->state.told;
+  const auto key = keys::open_decision(id(self));
+  transaction writes{owned_and(settings, settings.head_revision),
+                     {put{key, encode(head_of(aborted, settings.chunks)), 0}}};
+  self->request(settings.store, answer_time, std::move(writes))
+    .then(
+      [self, aborted, why](transaction_answer& answer) {
+        if (!answer.ok()) {
+          try_again(self, [self, why] { write_abort(self, why); });
+          return;
+        }
+        if (!answer->succeeded) {
+          resume_from_store(self);
+          return;
+        }
+        self->state.settings.head_revision = answer->current;
+        self->state.settings.what = aborted;
+        withdraw_all(self);
+      },
+      [self, why](caf::error&) { try_again(self, [self, why] { write_abort(self, why); }); });
+}
+
+void write_end(self_pointer self, absl::Status how) {
+  auto& settings = self->state.settings;
+  auto ended = settings.what;
+  ended.phase = how.ok() ? decision_phase::done : decision_phase::aborted;
+  ended.ended = settings.clock.now(self);
+  const auto key = keys::open_decision(id(self));
+  transaction writes{owned_and(settings, settings.head_revision),
+                     {erase{just(key)}, put{keys::done_decision(ended.ended, id(self)),
+                                            encode(head_of(ended, settings.chunks)), 0}}};
+  self->request(settings.store, answer_time, std::move(writes))
+    .then(
+      [self, how](transaction_answer& answer) {
+        if (!answer.ok() || !answer->succeeded) {
+          resume_from_store(self);
+          return;
+        }
+        tell_people(self, how.ok() ? "Done" : "Aborted",
+                    how.ok() ? "the decision is carried out" : std::string(how.message()));
+        end(self, how);
+      },
+      [self](caf::error&) { resume_from_store(self); });
+}
+
+} // namespace reprieve::decision_steps
