@@ -16,8 +16,9 @@ namespace {
 using self_pointer = coordinator_actor::stateful_pointer<coordinator_state>;
 using pending_unit = group_mirror::pending_unit;
 
-/// Long enough for a burst to share a cycle, short enough that nobody waits for it.
+/// Of more nodes than this, only those that the preemptor gets are told of.
 constexpr std::size_t most_domains_told = 1000;
+/// Long enough for a burst to share a cycle, short enough that nobody waits for it.
 constexpr std::chrono::milliseconds gathering_time{2};
 constexpr std::chrono::seconds retry_delay{1};
 constexpr std::size_t most_pods_in_a_batch = 512;
@@ -204,10 +205,7 @@ private:
   void keep_to_the_front(std::vector<pending_unit>& left) const {
     if (settings_.group.policy != group_policy::sessions)
       return;
-    std::vector<preemptor*> waiting;
-    for (auto& unit : left)
-      waiting.push_back(&unit.who);
-    reprieve::keep_to_the_front(waiting);
+    reprieve::keep_to_the_front(left, &pending_unit::who);
   }
 
   /// Remembers since when the node of a pod that is bound to one is reserved for it (DESIGN 3.5).

@@ -30,13 +30,6 @@ std::optional<std::size_t> front_of_queue(std::span<const preemptor* const> wait
   return static_cast<std::size_t>(front - waiting.begin());
 }
 
-void keep_to_the_front(std::span<preemptor* const> waiting) {
-  const std::vector<const preemptor*> line(waiting.begin(), waiting.end());
-  const auto front = front_of_queue(line);
-  for (std::size_t i = 0; i < waiting.size(); ++i)
-    waiting[i]->at_front = i == front;
-}
-
 plan preempt_sessions(const problem& given) {
   sessions rules{given};
   if (given.who.at_front)

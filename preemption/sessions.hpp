@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,8 +22,16 @@ namespace reprieve {
 /// of their own and stand in nobody's way; one that must not preempt keeps its place at the front.
 std::optional<std::size_t> front_of_queue(std::span<const preemptor* const> waiting);
 
-/// Marks who is at the front and who is not.
-void keep_to_the_front(std::span<preemptor* const> waiting);
+/// Marks who is at the front and who is not, among units of which `who` is the preemptor.
+template <class Unit, class Who = std::identity>
+void keep_to_the_front(std::vector<Unit>& waiting, Who who = {}) {
+  std::vector<const preemptor*> line;
+  for (auto& unit : waiting)
+    line.push_back(&std::invoke(who, unit));
+  const auto front = front_of_queue(line);
+  for (std::size_t i = 0; i < waiting.size(); ++i)
+    std::invoke(who, waiting[i]).at_front = i == front;
+}
 
 /// Looks for sessions to preempt if the preemptor is at the front of the job queue.
 plan preempt_sessions(const problem& given);

@@ -75,12 +75,8 @@ absl::Status decide_in_turn(const decide_request& wanted, const snapshot& taken,
       keep(who, std::move(made));
     else
       left.push_back(who);
-  if (settings->group.policy == group_policy::sessions) {
-    std::vector<preemptor*> line;
-    for (auto& who : left)
-      line.push_back(&who);
-    keep_to_the_front(line);
-  }
+  if (settings->group.policy == group_policy::sessions)
+    keep_to_the_front(left);
   for (const auto& who : left)
     keep(who, reprieve::decide(view, who, *settings));
   return absl::OkStatus();

@@ -13,23 +13,6 @@ using ::testing::IsEmpty;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
-std::int64_t allocated(const queue_stage_result& result, std::string_view queue) {
-  return line_of(result, queue, "cpu").allocated;
-}
-
-std::int64_t preempting(const queue_stage_result& result, std::string_view queue) {
-  return line_of(result, queue, "cpu").preempting;
-}
-
-queue_case case_of(const queue_stage_result& result, std::string_view queue) {
-  return line_of(result, queue, "cpu").stands;
-}
-
-/// `a` holds all 9 CPUs, and deserves 3 of them.
-queues one_against_two() {
-  return queues(cpu(9)).queue("a").queue("b").queue("c").allocated("a", cpu(9));
-}
-
 } // namespace
 
 // -- the three cases ------------------------------------------------------------------------------

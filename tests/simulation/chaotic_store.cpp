@@ -25,7 +25,7 @@ void chaotic_store::read(range_request request, store_callback<range_result> don
   const auto refuse = [done](absl::Status why) { done(std::move(why)); };
   under_way_.push_back({event::type::request, what,
                         [this, what, request = std::move(request), done] {
-                          behind_->read(request, [&](absl::StatusOr<range_result> found) {
+                          behind().read(request, [&](absl::StatusOr<range_result> found) {
                             answer_later(what, [done, found = std::move(found)] { done(found); });
                           });
                         },
@@ -37,7 +37,7 @@ void chaotic_store::commit(transaction writes, store_callback<transaction_result
   const auto refuse = [done](absl::Status why) { done(std::move(why)); };
   under_way_.push_back({event::type::request, what,
                         [this, what, writes = std::move(writes), done] {
-                          behind_->commit(writes, [&](absl::StatusOr<transaction_result> result) {
+                          behind().commit(writes, [&](absl::StatusOr<transaction_result> result) {
                             compared_ = result.ok() && result->succeeded;
                             if (compared_)
                               carried_out_(writes, result->current);

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "state/memory_store.hpp"
 #include "tests/simulation/dice.hpp"
+#include "tests/support/store_in_front.hpp"
 
 #include <functional>
 #include <list>
@@ -13,12 +13,13 @@ namespace reprieve::simulation {
 /// One client's connection to a store that the simulation moves on by hand: calls arrive in any
 /// order, answers take their time or are lost, and a write of which nothing is known may still be
 /// carried out later, even when its sender is dead.
-class chaotic_store final : public store {
+class chaotic_store final : public store_in_front {
 public:
   using observer = std::function<void(const transaction&, revision)>;
 
-  chaotic_store(std::shared_ptr<memory_store> behind, observer carried_out)
-      : behind_(std::move(behind)), carried_out_(std::move(carried_out)) {}
+  /// The store behind it answers at once.
+  chaotic_store(std::shared_ptr<store> behind, observer carried_out)
+      : store_in_front(std::move(behind)), carried_out_(std::move(carried_out)) {}
 
   /// Whether something is under way.
   bool busy() const {
@@ -36,20 +37,6 @@ public:
 
   void read(range_request request, store_callback<range_result> done) override;
   void commit(transaction writes, store_callback<transaction_result> done) override;
-  std::unique_ptr<watch_handle> watch(key_range range, revision from,
-                                      store_callback<watch_batch> each) override {
-    return behind_->watch(std::move(range), from, std::move(each));
-  }
-  void grant(duration time_to_live, store_callback<lease_id> done,
-             std::function<void()> lost) override {
-    behind_->grant(time_to_live, std::move(done), std::move(lost));
-  }
-  void revoke(lease_id lease, store_callback<revision> done) override {
-    behind_->revoke(lease, std::move(done));
-  }
-  void compact(revision before, store_callback<revision> done) override {
-    behind_->compact(before, std::move(done));
-  }
 
 private:
   /// Something that will happen: a call reaches the store, or an answer its caller.
@@ -63,7 +50,6 @@ private:
 
   void answer_later(std::string what, std::function<void()> answer);
 
-  std::shared_ptr<memory_store> behind_;
   observer carried_out_;
   std::list<event> under_way_;
   bool cut_ = false;

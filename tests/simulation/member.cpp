@@ -2,7 +2,7 @@
 
 namespace reprieve::simulation {
 
-member::member(int generation, duration born, std::shared_ptr<memory_store> behind,
+member::member(int generation, duration born, std::shared_ptr<store> behind,
                chaotic_store::observer carried_out, const cluster_actor& cluster)
     : generation_(generation),
       store_(std::make_shared<chaotic_store>(std::move(behind), std::move(carried_out))),

@@ -15,7 +15,7 @@ class member {
 public:
   enum class state { live, paused, dead };
 
-  member(int generation, duration born, std::shared_ptr<memory_store> behind,
+  member(int generation, duration born, std::shared_ptr<store> behind,
          chaotic_store::observer carried_out, const cluster_actor& cluster);
 
   int generation() const {

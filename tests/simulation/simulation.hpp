@@ -1,6 +1,7 @@
 #pragma once
 
 #include "actors/simulated_cluster.hpp"
+#include "state/memory_store.hpp"
 #include "tests/simulation/client.hpp"
 #include "tests/simulation/dice.hpp"
 #include "tests/simulation/member.hpp"

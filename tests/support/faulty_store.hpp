@@ -1,6 +1,6 @@
 #pragma once
 
-#include "state/store.hpp"
+#include "tests/support/store_in_front.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -12,7 +12,7 @@ namespace reprieve {
 
 /// A store between a test and the real one that loses answers, refuses calls, or holds writes back
 /// until the test lets them through.
-class faulty_store final : public store {
+class faulty_store final : public store_in_front {
 public:
   enum class fault {
     none,
@@ -21,7 +21,7 @@ public:
     carried_out_late ///< answered with `kUnknown`, carried out by `let_late_writes_through`
   };
 
-  explicit faulty_store(std::shared_ptr<store> behind) : behind_(std::move(behind)) {}
+  using store_in_front::store_in_front;
 
   /// What happens to the n-th write from now on, 0 being the next.
   void fault_at(std::size_t n, fault f) {
@@ -30,7 +30,7 @@ public:
 
   void let_late_writes_through() {
     for (auto& late : std::exchange(late_, {}))
-      behind_->commit(std::move(late), [](auto) {});
+      behind().commit(std::move(late), [](auto) {});
   }
 
   /// From now on nobody gets an answer and nothing is carried out: its user is dead.
@@ -44,7 +44,7 @@ public:
 
   void read(range_request request, store_callback<range_result> done) override {
     if (!cut_)
-      behind_->read(std::move(request), std::move(done));
+      behind().read(std::move(request), std::move(done));
   }
 
   void commit(transaction writes, store_callback<transaction_result> done) override {
@@ -57,13 +57,13 @@ public:
         what = planned;
     switch (what) {
     case fault::none:
-      behind_->commit(std::move(writes), std::move(done));
+      behind().commit(std::move(writes), std::move(done));
       break;
     case fault::refused:
       done(absl::UnavailableError("refused for the test"));
       break;
     case fault::answer_lost:
-      behind_->commit(std::move(writes), [](auto) {});
+      behind().commit(std::move(writes), [](auto) {});
       done(absl::UnknownError("lost for the test"));
       break;
     case fault::carried_out_late:
@@ -73,26 +73,7 @@ public:
     }
   }
 
-  std::unique_ptr<watch_handle> watch(key_range range, revision from,
-                                      store_callback<watch_batch> each) override {
-    return behind_->watch(std::move(range), from, std::move(each));
-  }
-
-  void grant(duration time_to_live, store_callback<lease_id> done,
-             std::function<void()> lost) override {
-    behind_->grant(time_to_live, std::move(done), std::move(lost));
-  }
-
-  void revoke(lease_id lease, store_callback<revision> done) override {
-    behind_->revoke(lease, std::move(done));
-  }
-
-  void compact(revision before, store_callback<revision> done) override {
-    behind_->compact(before, std::move(done));
-  }
-
 private:
-  std::shared_ptr<store> behind_;
   std::size_t writes_ = 0;
   std::vector<std::pair<std::size_t, fault>> faults_;
   std::vector<transaction> late_;

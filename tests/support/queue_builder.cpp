@@ -82,4 +82,20 @@ std::vector<std::string> all_victims(const queue_stage_result& result) {
   return workloads;
 }
 
+std::int64_t allocated(const queue_stage_result& result, std::string_view queue) {
+  return line_of(result, queue, "cpu").allocated;
+}
+
+std::int64_t preempting(const queue_stage_result& result, std::string_view queue) {
+  return line_of(result, queue, "cpu").preempting;
+}
+
+queue_case case_of(const queue_stage_result& result, std::string_view queue) {
+  return line_of(result, queue, "cpu").stands;
+}
+
+queues one_against_two() {
+  return queues(cpu(9)).queue("a").queue("b").queue("c").allocated("a", cpu(9));
+}
+
 } // namespace reprieve::tests

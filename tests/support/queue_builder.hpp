@@ -175,4 +175,13 @@ std::vector<std::string> victims_in(const queue_stage_result& result, std::strin
 /// Over all queues.
 std::vector<std::string> all_victims(const queue_stage_result& result);
 
+// What a queue has of CPU, which most tests are about.
+
+std::int64_t allocated(const queue_stage_result& result, std::string_view queue);
+std::int64_t preempting(const queue_stage_result& result, std::string_view queue);
+queue_case case_of(const queue_stage_result& result, std::string_view queue);
+
+/// `a` holds all 9 CPUs, and deserves 3 of them; `b` and `c` deserve 3 each.
+queues one_against_two();
+
 } // namespace reprieve::tests
