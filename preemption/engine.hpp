@@ -10,7 +10,9 @@ plan place(const cluster_view& view, const preemptor& who, const plan_settings& 
 
 /// Places the preemptor, with victims where it can't be had without: by the rules for a required
 /// node if it is bound to one (DESIGN 3.5), else by the policy of the resource group (DESIGN 3.1,
-/// 3.6). Pure: the same view, preemptor and settings give the same plan.
+/// 3.6). Deployments of a group with the lifecycle policy are not for here: they go by replica
+/// counts (`preempt_by_lifecycle`), whereas what else runs there goes by pods. Pure: the same view,
+/// preemptor and settings give the same plan.
 plan decide(const cluster_view& view, const preemptor& who, const plan_settings& settings);
 
 /// Tells of a plan with victims, from the trail that it carries, why each goes and who else on the

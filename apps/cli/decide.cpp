@@ -2,6 +2,7 @@
 
 #include "apps/cli/plan_text.hpp"
 #include "preemption/engine.hpp"
+#include "preemption/lifecycle_snapshot.hpp"
 #include "preemption/sessions.hpp"
 #include "preemption/snapshot.hpp"
 #include "protocol/manifest_reader.hpp"
@@ -17,8 +18,8 @@ namespace reprieve::cli {
 
 namespace {
 
-int refuse(std::string_view why) {
-  fmt::print(stderr, "reprieve: {}\n", why);
+int refuse(const absl::Status& why) {
+  fmt::print(stderr, "reprieve: {}\n", std::string(why.message()));
   return bad_input;
 }
 
@@ -34,19 +35,34 @@ absl::StatusOr<snapshot> read(const std::vector<std::string>& files) {
   return snapshot::of(std::move(entries));
 }
 
-absl::StatusOr<plan_settings> settings_for(const decide_request& wanted, const snapshot& taken,
-                                           const std::string& group) {
+absl::StatusOr<time_point> time_of(const decide_request& wanted) {
+  if (wanted.now.empty())
+    return std::chrono::system_clock::now();
+  auto now = parse_time(wanted.now);
+  if (!now.ok())
+    return absl::InvalidArgumentError(
+      fmt::format("--now: {}", std::string(now.status().message())));
+  return now;
+}
+
+/// Whether the lifecycle phase decides for the workload: a deployment, where that was asked for or
+/// its resource group has that policy. Other kinds go by pods even there.
+bool goes_by_lifecycle(const decide_request& wanted, const snapshot& taken,
+                       std::string_view workload) {
+  const auto found = taken.workloads().find(workload);
+  if (found == taken.workloads().end() || found->second.spec.kind != workload_kind::deployment)
+    return false;
+  if (!wanted.policy.empty())
+    return wanted.policy == "lifecycle";
+  return taken.settings_of(found->second.spec.resource_group).policy == group_policy::lifecycle;
+}
+
+plan_settings settings_for(const decide_request& wanted, const snapshot& taken,
+                           const std::string& group, time_point now) {
   plan_settings settings;
   settings.group = taken.settings_of(group);
   settings.group.name = group;
-  settings.now = std::chrono::system_clock::now();
-  if (!wanted.now.empty()) {
-    const auto now = parse_time(wanted.now);
-    if (!now.ok())
-      return absl::InvalidArgumentError(
-        fmt::format("--now: {}", std::string(now.status().message())));
-    settings.now = *now;
-  }
+  settings.now = now;
   if (wanted.policy == "workload-aware")
     settings.group.policy = group_policy::workload_aware;
   else if (wanted.policy == "sessions")
@@ -58,40 +74,35 @@ absl::StatusOr<plan_settings> settings_for(const decide_request& wanted, const s
 
 /// As the coordinator does: first what fits in free room, then the others, each on what those
 /// before it leave.
-absl::Status decide_in_turn(const decide_request& wanted, const snapshot& taken,
-                            const std::string& group, const std::vector<preemptor>& waiting,
-                            std::vector<told_plan>& told) {
-  const auto settings = settings_for(wanted, taken, group);
-  if (!settings.ok())
-    return settings.status();
+void decide_in_turn(const plan_settings& settings, const snapshot& taken,
+                    const std::vector<preemptor>& waiting, std::vector<told_plan>& told) {
+  const auto& group = settings.group.name;
   auto view = taken.view_of(group);
   const auto keep = [&](const preemptor& who, plan made) {
-    carry_out(made, fmt::format("plan-{}", told.size() + 1), taken.pods(), view);
-    told.push_back({group, who, std::move(made)});
+    told.push_back({fmt::format("plan-{}", told.size() + 1), group, who, std::move(made)});
+    carry_out(told.back().made, told.back().id, taken.pods(), view);
   };
   std::vector<preemptor> left;
   for (const auto& who : waiting)
-    if (auto made = place(view, who, *settings); made.result == plan::outcome::placed)
+    if (auto made = place(view, who, settings); made.result == plan::outcome::placed)
       keep(who, std::move(made));
     else
       left.push_back(who);
-  if (settings->group.policy == group_policy::sessions)
+  if (settings.group.policy == group_policy::sessions)
     keep_to_the_front(left);
   for (const auto& who : left)
-    keep(who, reprieve::decide(view, who, *settings));
-  return absl::OkStatus();
+    keep(who, reprieve::decide(view, who, settings));
 }
 
 /// What pods use and ask for, queue by queue.
-queue_stage_result run_queues(const snapshot& taken, const decide_request& wanted) {
+queue_stage_result run_queues(const snapshot& taken, time_point now) {
   queue_stage_input in;
   in.queues = taken.known().queues;
   in.previous = taken.queues();
   by_name<std::string> queue_of;
   for (const auto& [name, record] : taken.workloads())
     queue_of[name] = record.spec.queue;
-  in.now = wanted.now.empty() ? std::chrono::system_clock::now()
-                              : parse_time(wanted.now).value_or(no_time);
+  in.now = now;
   for (const auto& group : taken.groups()) {
     in.limits[group] = taken.settings_of(group).limits;
     add_to(in.capacity, taken.capacity_of(group));
@@ -109,37 +120,65 @@ queue_stage_result run_queues(const snapshot& taken, const decide_request& wante
   return run_queue_stage(in);
 }
 
-/// The lifecycle phase for every deployment that lacks replicas (DESIGN 3.3).
-lifecycle_plan run_lifecycle(const snapshot& taken, const decide_request& wanted, time_point now) {
-  lifecycle_input in;
-  in.now = now;
-  in.placements = taken.placements();
-  for (const auto& p : taken.pods())
-    in.pods.push_back(lifecycle_pod_of(p));
+/// What the phase finds for those that seek replicas, on what the plans before it leave.
+lifecycle_plan run_lifecycle(const snapshot& taken, const std::vector<told_plan>& told,
+                             const std::function<bool(std::string_view)>& seeks, time_point now) {
+  auto view = taken.whole_view();
+  for (const auto& one : told)
+    carry_out(one.made, one.id, taken.pods(), view);
+  return preempt_by_lifecycle(view, lifecycle_of(taken, seeks, now));
+}
+
+absl::StatusOr<decided> decide_for_one(const decide_request& wanted, const snapshot& taken,
+                                       time_point now) {
+  const auto group = taken.group_of(wanted.preemptor);
+  if (!group.ok())
+    return group.status();
+  const auto waiting = taken.pending_of(wanted.preemptor);
+  if (waiting.empty())
+    return absl::InvalidArgumentError(fmt::format(
+      "{} lacks no pods in this snapshot; take out those that are to be placed", wanted.preemptor));
+  const auto& workload = waiting.front().workload;
+  decided made;
+  if (goes_by_lifecycle(wanted, taken, workload))
+    made.lifecycle = run_lifecycle(
+      taken, {}, [&](std::string_view name) { return name == workload; }, now);
+  else if (wanted.policy == "lifecycle")
+    return absl::InvalidArgumentError(fmt::format(
+      "{} is no workload of kind deployment, and the lifecycle policy decides for those only",
+      workload));
+  else
+    decide_in_turn(settings_for(wanted, taken, *group, now), taken, waiting, made.plans);
+  return made;
+}
+
+/// The whole cycle; of the lifecycle policy, where that was asked for, its phase alone.
+decided decide_for_all(const decide_request& wanted, const snapshot& taken, time_point now) {
+  const auto by_lifecycle = [&](std::string_view workload) {
+    return goes_by_lifecycle(wanted, taken, workload);
+  };
+  decided made;
+  bool some_by_lifecycle = wanted.policy == "lifecycle";
   for (const auto& group : taken.groups()) {
-    in.clusters.push_back(taken.settings_of(group));
-    in.clusters.back().name = group;
+    auto waiting = taken.pending(group);
+    const auto others =
+      std::erase_if(waiting, [&](const preemptor& who) { return by_lifecycle(who.workload); });
+    some_by_lifecycle = some_by_lifecycle || others > 0;
+    if (wanted.policy != "lifecycle")
+      decide_in_turn(settings_for(wanted, taken, group, now), taken, waiting, made.plans);
   }
-  for (const auto& [name, record] : taken.workloads()) {
-    if (record.spec.kind != workload_kind::deployment)
-      continue;
-    lifecycle_deployment one;
-    one.name = name;
-    one.priority = record.status.resolved.priority;
-    one.may_preempt = record.status.resolved.may_preempt;
-    one.submitted = record.status.submitted;
-    one.pods = record.spec.groups.front().pods;
-    // The others lack nothing here, but the phase has to know their priorities.
-    if (wanted.preemptor.empty() || name == wanted.preemptor)
-      for (const auto& who : taken.pending_of(name))
-        for (const auto& group : who.groups)
-          one.lacking += static_cast<std::int32_t>(group.pods.size());
-    for (const auto& share : taken.placements())
-      if (share.deployment == name)
-        one.scores[share.cluster] = share.score;
-    in.deployments.push_back(std::move(one));
-  }
-  return preempt_by_lifecycle(taken.whole_view(), in);
+  if (some_by_lifecycle)
+    made.lifecycle = run_lifecycle(taken, made.plans, by_lifecycle, now);
+  if (wanted.policy != "lifecycle")
+    made.queues = run_queues(taken, now);
+  return made;
+}
+
+bool has_a_place_for_all(const decided& made) {
+  return (!made.lifecycle || made.lifecycle->unmatched.empty())
+         && std::ranges::none_of(made.plans, [](const told_plan& one) {
+              return one.made.result == plan::outcome::infeasible;
+            });
 }
 
 } // namespace
@@ -147,54 +186,26 @@ lifecycle_plan run_lifecycle(const snapshot& taken, const decide_request& wanted
 int decide(const decide_request& wanted, output as) {
   const bool queues = wanted.policy == "queues";
   if (!wanted.all && !queues && wanted.preemptor.empty())
-    return refuse("say for whom with --preemptor NAME, or for everything that waits with --all");
+    return refuse(absl::InvalidArgumentError(
+      "say for whom with --preemptor NAME, or for everything that waits with --all"));
+  const auto now = time_of(wanted);
+  if (!now.ok())
+    return refuse(now.status());
   const auto taken = read(wanted.files);
   if (!taken.ok())
-    return refuse(std::string(taken.status().message()));
+    return refuse(taken.status());
 
-  if (wanted.policy == "lifecycle") {
-    const auto settings = settings_for(wanted, *taken, std::string(default_group));
-    if (!settings.ok())
-      return refuse(std::string(settings.status().message()));
-    const auto made = run_lifecycle(*taken, wanted, settings->now);
-    fmt::print("{}", as == output::json ? lifecycle_json(made) : lifecycle_story(made));
-    return made.unmatched.empty() ? done : infeasible;
-  }
-
-  std::vector<told_plan> told;
-  if (!wanted.preemptor.empty()) {
-    const auto group = taken->group_of(wanted.preemptor);
-    if (!group.ok())
-      return refuse(std::string(group.status().message()));
-    const auto waiting = taken->pending_of(wanted.preemptor);
-    if (waiting.empty())
-      return refuse(fmt::format("{} lacks no pods in this snapshot; take out those that are to be "
-                                "placed",
-                                wanted.preemptor));
-    if (const auto decided = decide_in_turn(wanted, *taken, *group, waiting, told); !decided.ok())
-      return refuse(std::string(decided.message()));
-  } else if (wanted.all) {
-    for (const auto& group : taken->groups())
-      if (const auto decided = decide_in_turn(wanted, *taken, group, taken->pending(group), told);
-          !decided.ok())
-        return refuse(std::string(decided.message()));
-  }
-
-  std::optional<queue_stage_result> shares;
-  if (queues || wanted.all)
-    shares = run_queues(*taken, wanted);
-  if (as == output::json) {
-    fmt::print("{}", plans_json(told, shares ? &*shares : nullptr));
-  } else {
-    for (const auto& one : told)
-      fmt::print("{}\n", plan_story(one));
-    if (shares)
-      fmt::print("{}", queue_story(*shares));
-  }
-  const auto has_none = [](const told_plan& one) {
-    return one.made.result == plan::outcome::infeasible;
-  };
-  return std::ranges::any_of(told, has_none) ? infeasible : done;
+  absl::StatusOr<decided> made = decided{};
+  if (!wanted.preemptor.empty())
+    made = decide_for_one(wanted, *taken, *now);
+  else if (wanted.all)
+    made = decide_for_all(wanted, *taken, *now);
+  if (!made.ok())
+    return refuse(made.status());
+  if (queues)
+    made->queues = run_queues(*taken, *now);
+  fmt::print("{}", as == output::json ? decided_json(*made) : decided_story(*made));
+  return has_a_place_for_all(*made) ? done : infeasible;
 }
 
 } // namespace reprieve::cli

@@ -95,7 +95,7 @@ json json_of(const domain_outcome& d) {
 }
 
 json json_of(const told_plan& one) {
-  const auto& [group, who, made] = one;
+  const auto& [id, group, who, made] = one;
   json told{{"preemptor", who.workload},
             {"priority", who.priority},
             {"resourceGroup", group},
@@ -151,77 +151,7 @@ json json_of(const queue_outcome& q) {
   return made;
 }
 
-std::string quantities(const resources& amounts) {
-  std::string text;
-  for (const auto& [name, amount] : amounts)
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", format_quantity(amount, name), name);
-  return text.empty() ? "-" : text;
-}
-
-} // namespace
-
-std::string plan_story(const told_plan& one) {
-  decision told;
-  told.workloads = {one.who.workload};
-  told.resource_group = one.resource_group;
-  told.policy = policy_of(one.made);
-  told.assignments = one.made.assignments;
-  told.victims = one.made.victims;
-  told.why = one.made.why;
-  told.scored = one.made.scored;
-  return fmt::format("{} {}\n{}", one.who.workload, word_for(one.made.result), plan_lines(told));
-}
-
-std::string queue_story(const queue_stage_result& result) {
-  text_table table{{"QUEUE", "DESERVED", "ALLOCATED", "USED", "PREEMPTING"}};
-  std::string reasons;
-  for (const auto& q : result.queues) {
-    table.add({q.own_pods ? q.queue + " (its own pods)" : q.queue, quantities(q.status.deserved),
-               quantities(q.status.allocated), quantities(q.status.used),
-               quantities(q.status.preempting)});
-    for (const auto& line : q.lines)
-      reasons += fmt::format("  {}, {}: {}\n", q.queue, line.resource, line.reason);
-    for (const auto& v : q.victims)
-      reasons += fmt::format("  {}: {} goes: {}\n", q.queue, to_string(v.portion), v.reason);
-  }
-  return table.text() + reasons;
-}
-
-std::string plans_json(const std::vector<told_plan>& plans, const queue_stage_result* queues) {
-  json all{{"plans", json::array()}};
-  for (const auto& one : plans)
-    all["plans"].push_back(json_of(one));
-  if (queues != nullptr) {
-    all["queues"] = json::array();
-    for (const auto& q : queues->queues)
-      all["queues"].push_back(json_of(q));
-    all["unassigned"] = json_of(queues->unassigned);
-  }
-  return all.dump(2) + "\n";
-}
-
-std::string lifecycle_story(const lifecycle_plan& made) {
-  std::string text;
-  for (const auto& m : made.matches) {
-    text += fmt::format("{} gets replica {} on {} of {}{}\n", m.deployment, m.replica, m.node,
-                        m.cluster, m.victims.empty() ? ", which is free" : " from:");
-    for (const auto& v : m.victims)
-      text += fmt::format("  {} of {}, {}, priority {}: {}\n", v.uid, v.deployment,
-                          to_string(v.stage), v.priority, v.reason);
-  }
-  for (const auto& s : made.scale_downs)
-    text += fmt::format("scale {} of {} in {} down from {} to {}\n", s.placement, s.deployment,
-                        s.cluster, s.from, s.to);
-  for (const auto& uid : made.force_deletes)
-    text += fmt::format("force-delete {}\n", uid);
-  for (const auto& p : made.awaited)
-    text += fmt::format("wait for {} on {}, {}\n", p.uid, p.node, to_string(p.stage));
-  for (const auto& u : made.unmatched)
-    text += fmt::format("nothing for {} pods of {}: {}\n", u.pods, u.deployment, u.reason);
-  return text.empty() ? "nobody lacks a replica\n" : text;
-}
-
-std::string lifecycle_json(const lifecycle_plan& made) {
+json json_of(const lifecycle_plan& made) {
   json all{{"matches", json::array()},           {"scaleDowns", json::array()},
            {"forceDeletes", made.force_deletes}, {"awaited", json::array()},
            {"unmatched", json::array()},         {"passedOver", json::array()}};
@@ -252,6 +182,89 @@ std::string lifecycle_json(const lifecycle_plan& made) {
       {{"deployment", u.deployment}, {"pods", u.pods}, {"reason", u.reason}});
   for (const auto& p : made.passed_over)
     all["passedOver"].push_back({{"preemptor", p.preemptor}, {"uid", p.uid}, {"reason", p.reason}});
+  return all;
+}
+
+std::string quantities(const resources& amounts) {
+  std::string text;
+  for (const auto& [name, amount] : amounts)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", format_quantity(amount, name), name);
+  return text.empty() ? "-" : text;
+}
+
+std::string plan_story(const told_plan& one) {
+  decision told;
+  told.workloads = {one.who.workload};
+  told.resource_group = one.resource_group;
+  told.policy = policy_of(one.made);
+  told.assignments = one.made.assignments;
+  told.victims = one.made.victims;
+  told.why = one.made.why;
+  told.scored = one.made.scored;
+  return fmt::format("{} {}\n{}", one.who.workload, word_for(one.made.result), plan_lines(told));
+}
+
+std::string queue_story(const queue_stage_result& result) {
+  text_table table{{"QUEUE", "DESERVED", "ALLOCATED", "USED", "PREEMPTING"}};
+  std::string reasons;
+  for (const auto& q : result.queues) {
+    table.add({q.own_pods ? q.queue + " (its own pods)" : q.queue, quantities(q.status.deserved),
+               quantities(q.status.allocated), quantities(q.status.used),
+               quantities(q.status.preempting)});
+    for (const auto& line : q.lines)
+      reasons += fmt::format("  {}, {}: {}\n", q.queue, line.resource, line.reason);
+    for (const auto& v : q.victims)
+      reasons += fmt::format("  {}: {} goes: {}\n", q.queue, to_string(v.portion), v.reason);
+  }
+  return table.text() + reasons;
+}
+
+std::string lifecycle_story(const lifecycle_plan& made) {
+  std::string text;
+  for (const auto& m : made.matches) {
+    text += fmt::format("{} gets replica {} on {} of {}{}\n", m.deployment, m.replica, m.node,
+                        m.cluster, m.victims.empty() ? ", which is free" : " from:");
+    for (const auto& v : m.victims)
+      text += fmt::format("  {} of {}, {}, priority {}: {}\n", v.uid, v.deployment,
+                          to_string(v.stage), v.priority, v.reason);
+  }
+  for (const auto& s : made.scale_downs)
+    text += fmt::format("scale {} of {} in {} down from {} to {}\n", s.placement, s.deployment,
+                        s.cluster, s.from, s.to);
+  for (const auto& uid : made.force_deletes)
+    text += fmt::format("force-delete {}\n", uid);
+  for (const auto& p : made.awaited)
+    text += fmt::format("wait for {} on {}, {}\n", p.uid, p.node, to_string(p.stage));
+  for (const auto& u : made.unmatched)
+    text += fmt::format("nothing for {} pods of {}: {}\n", u.pods, u.deployment, u.reason);
+  return text.empty() ? "nobody lacks a replica\n" : text;
+}
+
+} // namespace
+
+std::string decided_story(const decided& made) {
+  std::string text;
+  for (const auto& one : made.plans)
+    text += plan_story(one) + "\n";
+  if (made.lifecycle)
+    text += lifecycle_story(*made.lifecycle);
+  if (made.queues)
+    text += queue_story(*made.queues);
+  return text;
+}
+
+std::string decided_json(const decided& made) {
+  json all{{"plans", json::array()}};
+  for (const auto& one : made.plans)
+    all["plans"].push_back(json_of(one));
+  if (made.lifecycle)
+    all["lifecycle"] = json_of(*made.lifecycle);
+  if (made.queues) {
+    all["queues"] = json::array();
+    for (const auto& q : made.queues->queues)
+      all["queues"].push_back(json_of(q));
+    all["unassigned"] = json_of(made.queues->unassigned);
+  }
   return all.dump(2) + "\n";
 }
 

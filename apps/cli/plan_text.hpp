@@ -5,6 +5,7 @@
 #include "preemption/preemptor.hpp"
 #include "preemption/queue_stage.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,19 +13,23 @@ namespace reprieve::cli {
 
 /// What the engine said about one preemptor.
 struct told_plan {
+  std::string id;
   std::string resource_group;
   preemptor who;
   plan made;
 };
 
-/// For people.
-std::string plan_story(const told_plan& one);
-std::string queue_story(const queue_stage_result& result);
-std::string lifecycle_story(const lifecycle_plan& made);
+/// All that it said; of the stages, those that were run.
+struct decided {
+  std::vector<told_plan> plans;
+  std::optional<lifecycle_plan> lifecycle;
+  std::optional<queue_stage_result> queues;
+};
 
-/// For programs: `{"plans": […], "queues": […]}`.
-std::string plans_json(const std::vector<told_plan>& plans, const queue_stage_result* queues);
-/// `{"matches": […], "scaleDowns": […], "forceDeletes": […], …}`.
-std::string lifecycle_json(const lifecycle_plan& made);
+/// For people.
+std::string decided_story(const decided& made);
+
+/// For programs: `{"plans": […], "lifecycle": {…}, "queues": […]}`.
+std::string decided_json(const decided& made);
 
 } // namespace reprieve::cli

@@ -75,6 +75,51 @@ TEST(decide, goes_on_from_what_the_queues_of_a_snapshot_were_allocated) {
   EXPECT_EQ(queues[2]["preempting"]["cpu"], "4");
 }
 
+TEST(decide, counts_replicas_for_a_deployment_whose_group_has_the_lifecycle_policy) {
+  const auto told = decide_on("two-clusters.yaml", {"--preemptor", "web", "-o", "json"});
+  ASSERT_EQ(told.code, 3) << "the last replica of crawl stays: " << told.output;
+
+  const auto phase = nlohmann::json::parse(told.output).at("lifecycle");
+
+  ASSERT_EQ(phase["matches"].size(), 1U);
+  EXPECT_EQ(phase["matches"][0]["victims"][0]["uid"], "crawl-1");
+  EXPECT_EQ(phase["scaleDowns"][0]["placement"], "crawl-east");
+  EXPECT_EQ(phase["scaleDowns"][0]["to"], 1);
+  EXPECT_EQ(phase["unmatched"][0]["pods"], 1);
+}
+
+TEST(decide, goes_by_pods_in_such_a_group_if_that_is_asked_for) {
+  const auto told = decide_on("two-clusters.yaml",
+                              {"--preemptor", "web", "--policy", "workload-aware", "-o", "json"});
+  ASSERT_EQ(told.code, 0) << told.output;
+
+  const auto all = nlohmann::json::parse(told.output);
+
+  EXPECT_FALSE(all.contains("lifecycle"));
+  EXPECT_EQ(all["plans"].size(), 2U);
+}
+
+TEST(decide, runs_the_lifecycle_phase_in_the_whole_cycle) {
+  const auto told = decide_on("two-clusters.yaml", {"--all", "-o", "json"});
+  ASSERT_EQ(told.code, 3) << told.output;
+
+  const auto all = nlohmann::json::parse(told.output);
+
+  ASSERT_EQ(all["plans"].size(), 1U) << "replicas are no pods of ours to place";
+  EXPECT_EQ(all["plans"][0]["preemptor"], "train");
+  EXPECT_EQ(all["plans"][0]["outcome"], "placed");
+  EXPECT_EQ(all["lifecycle"]["matches"].size(), 1U);
+  EXPECT_TRUE(all.contains("queues"));
+}
+
+TEST(decide, refuses_the_lifecycle_policy_for_what_is_no_deployment) {
+  const auto told =
+    decide_on("two-clusters.yaml", {"--preemptor", "train", "--policy", "lifecycle"});
+
+  EXPECT_EQ(told.code, 2);
+  EXPECT_NE(told.output.find("decides for those only"), std::string::npos) << told.output;
+}
+
 TEST(decide, says_the_same_each_time) {
   const std::vector<std::string> asked{"--all", "--now", "2026-01-01T00:00:00Z", "-o", "json"};
   EXPECT_EQ(decide(asked).output, decide(asked).output);

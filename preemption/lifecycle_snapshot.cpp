@@ -1,0 +1,53 @@
+#include "preemption/lifecycle_snapshot.hpp"
+
+namespace reprieve {
+
+namespace {
+
+std::int32_t pods_lacking(const snapshot& taken, const std::string& deployment) {
+  std::size_t pods = 0;
+  for (const auto& unit : taken.pending_of(deployment))
+    for (const auto& group : unit.groups)
+      pods += group.pods.size();
+  return static_cast<std::int32_t>(pods);
+}
+
+lifecycle_deployment deployment_of(const workload_record& record) {
+  lifecycle_deployment one;
+  one.name = record.spec.name;
+  one.priority = record.status.resolved.priority;
+  one.may_preempt = record.status.resolved.may_preempt;
+  one.submitted = record.status.submitted;
+  one.pods = record.spec.groups.front().pods;
+  return one;
+}
+
+} // namespace
+
+lifecycle_input lifecycle_of(const snapshot& taken,
+                             const std::function<bool(std::string_view deployment)>& seeks,
+                             time_point now) {
+  lifecycle_input in;
+  in.now = now;
+  in.placements = taken.placements();
+  for (const auto& p : taken.pods())
+    in.pods.push_back(lifecycle_pod_of(p));
+  for (const auto& group : taken.groups()) {
+    in.clusters.push_back(taken.settings_of(group));
+    in.clusters.back().name = group;
+  }
+  for (const auto& [name, record] : taken.workloads()) {
+    if (record.spec.kind != workload_kind::deployment)
+      continue;
+    auto one = deployment_of(record);
+    if (seeks(name))
+      one.lacking = pods_lacking(taken, name);
+    for (const auto& share : taken.placements())
+      if (share.deployment == name)
+        one.scores[share.cluster] = share.score;
+    in.deployments.push_back(std::move(one));
+  }
+  return in;
+}
+
+} // namespace reprieve

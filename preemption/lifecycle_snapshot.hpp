@@ -1,0 +1,17 @@
+#pragma once
+
+#include "preemption/lifecycle.hpp"
+#include "preemption/snapshot.hpp"
+
+#include <functional>
+#include <string_view>
+
+namespace reprieve {
+
+/// What the phase decides on, taken from a snapshot: every deployment, since it has to know their
+/// priorities; those that do not seek anything lack no replicas.
+lifecycle_input lifecycle_of(const snapshot& taken,
+                             const std::function<bool(std::string_view deployment)>& seeks,
+                             time_point now);
+
+} // namespace reprieve
