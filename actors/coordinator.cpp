@@ -1,5 +1,6 @@
 #include "actors/coordinator.hpp"
 
+#include "preemption/budgets.hpp"
 #include "preemption/engine.hpp"
 #include "preemption/sessions.hpp"
 #include "state/keys.hpp"
@@ -235,6 +236,7 @@ private:
     settings.what.victims = made.victims;
     settings.what.why = made.why;
     settings.what.scored = made.scored;
+    settings.budgets = budget_parts(state_.mirror.view(), made.followed.victims);
     take_plan(settings, unit, std::move(made));
     launch(self_, std::move(settings));
   }

@@ -43,13 +43,17 @@ void split_into_parts(self_pointer self) {
   }
   const auto workload_shards = static_cast<std::uint32_t>(settings.shards.workloads.size());
   for (auto& [name, part] : by_workload)
-    state.workloads[shard_number(name, workload_shards)].push_back(std::move(part));
+    state.workloads[shard_number(name, workload_shards)].workloads.push_back(std::move(part));
+  for (const auto& part : settings.budgets)
+    state.workloads[shard_number(part.budget, workload_shards)].budgets.push_back(part);
 }
 
 void release_all(self_pointer self) {
   const auto& shards = self->state.settings.shards;
   for (const auto& [number, parts] : self->state.nodes)
     self->send(shards.nodes[number], release_hold{id(self)});
+  for (const auto& [number, parts] : self->state.workloads)
+    self->send(shards.workloads[number], release_hold{id(self)});
 }
 
 /// One event for every workload that loses something.
@@ -113,14 +117,14 @@ void prepare_all(self_pointer self) {
       write_bodies(self);
   });
   ask_touched(self, all, settings.shards.nodes, state.nodes, [&](const auto& parts) {
-    return prepare<node_part>{id(self), group, parts, trace};
+    return prepare<node_parts>{id(self), group, parts, trace};
   });
   ask_touched(self, all, settings.shards.workloads, state.workloads, [&](const auto& parts) {
-    return prepare<workload_part>{id(self), group, parts, trace};
+    return prepare<workload_parts>{id(self), group, parts, trace};
   });
   if (!settings.queues.empty())
     all.ask(self, settings.shards.queues,
-            prepare<queue_part>{id(self), group, settings.queues, trace});
+            prepare<queue_parts>{id(self), group, settings.queues, trace});
   all.complete();
 }
 
@@ -137,10 +141,10 @@ void apply_all(self_pointer self) {
       actuate_all(self);
   });
   ask_touched(self, all, shards.nodes, state.nodes, [&](const auto& parts) {
-    return apply_part<node_part>{id(self), parts, trace};
+    return apply_parts<node_parts>{id(self), parts, trace};
   });
   ask_touched(self, all, shards.workloads, state.workloads, [&](const auto& parts) {
-    return apply_part<workload_part>{id(self), parts, trace};
+    return apply_parts<workload_parts>{id(self), parts, trace};
   });
   all.complete();
 }

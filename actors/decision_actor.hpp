@@ -72,7 +72,8 @@ struct decision_settings {
   bool recovered = false;
   revision head_revision = 0; ///< of its key, where it is recovered
   std::uint32_t chunks = 0;   ///< likewise
-  std::vector<queue_part> queues;
+  queue_parts queues;
+  std::vector<budget_part> budgets; ///< what it takes from them; not known of one recovered
   std::map<std::string, std::int64_t>
     generations; ///< of the workloads placed, as the plan saw them
   group_shards shards;
@@ -88,13 +89,13 @@ struct decision_state {
   static inline const char* name = "decision";
 
   decision_settings settings;
-  span whole;                                                    ///< from the plan to the end
-  span step;                                                     ///< the step under way
-  std::function<void()> again;                                   ///< what `retry_step` tries
-  std::map<std::uint32_t, std::vector<node_part>> nodes;         ///< by shard number
-  std::map<std::uint32_t, std::vector<workload_part>> workloads; ///< likewise
-  std::set<std::string> no_room_yet;                             ///< shards
-  bool told = false; ///< whether victims may have been told
+  span whole;                                        ///< from the plan to the end
+  span step;                                         ///< the step under way
+  std::function<void()> again;                       ///< what `retry_step` tries
+  std::map<std::uint32_t, node_parts> nodes;         ///< by shard number
+  std::map<std::uint32_t, workload_parts> workloads; ///< likewise
+  std::set<std::string> no_room_yet;                 ///< shards
+  bool told = false;                                 ///< whether victims may have been told
   bool cancelled = false;
   std::string cancel_reason;
 };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "actors/caf.hpp"
+#include "state/budget_count.hpp"
 #include "state/decision.hpp"
 #include "state/node_record.hpp"
 #include "state/portion.hpp"
@@ -20,22 +21,32 @@ struct workload_part {
   std::vector<portion_id> evicted;
 };
 
+/// What one decision does to the nodes of one shard.
+using node_parts = std::vector<node_part>;
+
+/// What it does to the workloads of one shard, and what it takes from the budgets there.
+struct workload_parts {
+  std::vector<workload_part> workloads;
+  std::vector<budget_part> budgets;
+};
+
 /// How much one decision adds to one queue.
 struct queue_part {
   std::string queue;
   resources wanted;
   resources used; ///< by the whole resource group there, this decision included
 };
+using queue_parts = std::vector<queue_part>;
 
 // The messages of the two-phase commit (DESIGN 4) between a decision and the shards it touches.
-// `part` is the receiver's own: node_part, workload_part or queue_part.
+// `parts` are the receiver's own: node_parts or workload_parts.
 
 /// Asks for a vote; a yes holds what was asked for under the decision's id.
-template <class Part>
+template <class Parts>
 struct prepare {
   std::string decision;
   std::string resource_group;
-  std::vector<Part> parts;
+  Parts parts;
   trace_context trace;
 };
 
@@ -45,10 +56,10 @@ struct release_hold {
 };
 
 /// The decision is committed: put your part into your records. Again and again is the same as once.
-template <class Part>
-struct apply_part {
+template <class Parts>
+struct apply_parts {
   std::string decision;
-  std::vector<Part> parts;
+  Parts parts;
   trace_context trace;
 };
 
@@ -88,12 +99,12 @@ struct await_room {
 
 } // namespace reprieve
 
-REPRIEVE_MESSAGE(reprieve::prepare<reprieve::node_part>)
-REPRIEVE_MESSAGE(reprieve::prepare<reprieve::workload_part>)
-REPRIEVE_MESSAGE(reprieve::prepare<reprieve::queue_part>)
+REPRIEVE_MESSAGE(reprieve::prepare<reprieve::node_parts>)
+REPRIEVE_MESSAGE(reprieve::prepare<reprieve::workload_parts>)
+REPRIEVE_MESSAGE(reprieve::prepare<reprieve::queue_parts>)
 REPRIEVE_MESSAGE(reprieve::release_hold)
-REPRIEVE_MESSAGE(reprieve::apply_part<reprieve::node_part>)
-REPRIEVE_MESSAGE(reprieve::apply_part<reprieve::workload_part>)
+REPRIEVE_MESSAGE(reprieve::apply_parts<reprieve::node_parts>)
+REPRIEVE_MESSAGE(reprieve::apply_parts<reprieve::workload_parts>)
 REPRIEVE_MESSAGE(reprieve::actuate)
 REPRIEVE_MESSAGE(reprieve::start_pods)
 REPRIEVE_MESSAGE(reprieve::withdraw)

@@ -185,7 +185,7 @@ caf::result<absl::Status> stop(self_pointer self, const stop_pods& wanted) {
 }
 
 /// A mistake on purpose: the decision is not committed.
-void tell_too_early(self_pointer self, const prepare<node_part>& asked) {
+void tell_too_early(self_pointer self, const prepare<node_parts>& asked) {
   for (const auto& part : asked.parts)
     for (const auto& uid : part.victims) {
       auto victim = *find_pod(*self->state.records.newest(part.node), uid);
@@ -277,9 +277,8 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
   state.shard = std::move(settings.shard);
   state.records = record_table<node_record>{std::move(settings.records)};
   state.epoch = settings.ledger.epoch;
-  state.store = settings.ledger.store;
-  state.owner_key = settings.ledger.owner_key;
-  state.hold_time = settings.hold_time;
+  state.holds =
+    holds_of<node_parts>(state.shard, settings.ledger, settings.hold_time, settings.clock);
   state.ledger = self->spawn<caf::linked>(ledger, std::move(settings.ledger));
   state.cluster = std::move(settings.cluster);
   state.workloads = std::move(settings.workloads);
@@ -312,7 +311,7 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
       self->send(wanted.follower, std::move(everything));
       s.followers.push_back(std::move(wanted.follower));
     },
-    [self](const prepare<node_part>& asked) -> caf::result<absl::Status> {
+    [self](const prepare<node_parts>& asked) -> caf::result<absl::Status> {
       auto traced = start_span("node_shard.prepare", asked.trace);
       auto voted = vote(self, asked);
       traced.set("vote", voted.ok() ? "yes" : std::string(voted.message()));
@@ -321,7 +320,7 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
       return voted;
     },
     [self](const release_hold& dropped) { release(self, dropped.decision); },
-    [self](const apply_part<node_part>& committed) -> caf::result<absl::Status> {
+    [self](const apply_parts<node_parts>& committed) -> caf::result<absl::Status> {
       auto traced = start_span("node_shard.apply", committed.trace);
       record_changes changes;
       auto& touched = self->state.touched[committed.decision];
@@ -374,9 +373,9 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
     [self](const withdraw& dropped) -> caf::result<absl::Status> {
       auto traced = start_span("node_shard.withdraw", dropped.trace);
       self->state.holds.erase(dropped.decision);
+      self->state.holds.aborted_here.erase(dropped.decision);
       self->state.awaiting.erase(dropped.decision);
       self->state.granted.erase(dropped.decision);
-      self->state.aborted_here.erase(dropped.decision);
       auto changes = change_touched(self->state, dropped.decision, [&](node_record& record) {
         release(record, dropped.decision, dropped.told);
         if (planted == planted_bug::releases_told)
@@ -399,7 +398,7 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
     },
     [self](const pod_report& report) { take_in(self, report); },
     [self](look_at_holds) { take_back_due_holds(self); },
-    [self](count_holds) { return self->state.holds.size(); },
+    [self](count_holds) { return self->state.holds.held.size(); },
   };
 }
 

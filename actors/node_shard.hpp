@@ -2,7 +2,9 @@
 
 #include "actors/cluster.hpp"
 #include "actors/decision_protocol.hpp"
+#include "actors/hold_book.hpp"
 #include "actors/ledger.hpp"
+#include "actors/node_delta.hpp"
 #include "actors/record_table.hpp"
 #include "actors/workload_shard.hpp"
 #include "state/node_record.hpp"
@@ -16,14 +18,6 @@
 
 namespace reprieve {
 
-/// Changes of a shard's durable node records, numbered without gaps.
-struct node_delta {
-  std::string shard;
-  std::uint64_t number = 0; ///< 1 brings everything there is
-  std::vector<std::shared_ptr<const node_record>> changed;
-  std::vector<std::string> removed;
-};
-
 struct put_nodes {
   std::vector<node> nodes;
 };
@@ -31,12 +25,6 @@ struct put_nodes {
 struct remove_nodes {
   std::vector<std::string> names;
 };
-
-/// The shard's reminder to itself that a hold may be due.
-struct look_at_holds {};
-
-/// How many holds there are.
-struct count_holds {};
 
 /// Stop pods without a decision, because their workload was deleted.
 struct stop_pods {
@@ -46,25 +34,9 @@ struct stop_pods {
 
 } // namespace reprieve
 
-REPRIEVE_MESSAGE(reprieve::node_delta)
-
-namespace reprieve {
-
-using node_follower_actor = typed_actor<handles<void(node_delta)>>;
-
-/// Send everything now and every change from then on.
-struct follow_nodes {
-  node_follower_actor follower;
-};
-
-} // namespace reprieve
-
 REPRIEVE_MESSAGE(reprieve::put_nodes)
 REPRIEVE_MESSAGE(reprieve::remove_nodes)
 REPRIEVE_MESSAGE(reprieve::stop_pods)
-REPRIEVE_MESSAGE(reprieve::follow_nodes)
-REPRIEVE_MESSAGE(reprieve::look_at_holds)
-REPRIEVE_MESSAGE(reprieve::count_holds)
 
 namespace reprieve {
 
@@ -79,11 +51,11 @@ using node_shard_actor = typed_actor<
   /// Sends the follower all records, then every change.
   handles<void(follow_nodes)>,
   /// Votes, and holds on a yes.
-  handles<absl::Status(prepare<node_part>)>,
+  handles<absl::Status(prepare<node_parts>)>,
   /// Drops a hold whose decision did not commit.
   handles<void(release_hold)>,
   /// Nominates and marks victims; answers when durable.
-  handles<absl::Status(apply_part<node_part>)>,
+  handles<absl::Status(apply_parts<node_parts>)>,
   /// Makes the stop of the victims durable, then tells them.
   handles<absl::Status(actuate)>,
   /// Promises a `room_free` for when the decision's room is free.
@@ -110,13 +82,6 @@ struct node_shard_settings {
   wall_clock clock;
 };
 
-/// A vote that was given and not made good yet.
-struct node_hold {
-  std::string resource_group;
-  std::vector<node_part> parts;
-  time_point until = no_time;
-};
-
 struct node_shard_state {
   static inline const char* name = "node_shard";
 
@@ -129,15 +94,7 @@ struct node_shard_state {
   duration force_delete_after{0};
   wall_clock clock;
 
-  store_door_actor store;
-  std::string owner_key;
-  duration hold_time{0};
-  bool looks_at_holds = false; ///< whether a reminder is under way
-
-  std::map<std::string, node_hold, std::less<>> holds; ///< by decision
-  /// Decisions whose abort this shard wrote, and at which revision: the key goes when the decision
-  /// says that it has given up as well.
-  std::map<std::string, revision, std::less<>> aborted_here;
+  hold_book<node_parts> holds;
   std::map<std::string, room_listener_actor, std::less<>> awaiting; ///< by decision
   std::set<std::string, std::less<>> granted; ///< decisions that were told that their room is free
   /// The nodes that open decisions have nominations or victims on.

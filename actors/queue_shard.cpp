@@ -52,7 +52,7 @@ usage_by_queue total_usage(const queue_shard_state& state) {
   return total;
 }
 
-absl::Status vote(queue_shard_state& state, const prepare<queue_part>& asked) {
+absl::Status vote(queue_shard_state& state, const prepare<queue_parts>& asked) {
   const auto known = state.usage.find(asked.resource_group);
   if (known == state.usage.end())
     return absl::UnavailableError(
@@ -104,7 +104,7 @@ queue_shard_actor::behavior_type queue_shard(self_pointer self, queue_shard_sett
     },
     [self](queue_usage& seen) { self->state.usage[seen.resource_group] = std::move(seen.used); },
     [self](read_usage) { return total_usage(self->state); },
-    [self](const prepare<queue_part>& asked) -> caf::result<absl::Status> {
+    [self](const prepare<queue_parts>& asked) -> caf::result<absl::Status> {
       auto traced = start_span("queue_shard.prepare", asked.trace);
       auto voted = vote(self->state, asked);
       traced.set("vote", voted.ok() ? "yes" : std::string(voted.message()));

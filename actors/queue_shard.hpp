@@ -76,7 +76,7 @@ using queue_shard_actor = typed_actor<
   handles<usage_by_queue(read_usage)>,
   /// Votes whether the queues have room for a decision. A yes counts it as used until the group
   /// tells its usage again.
-  handles<absl::Status(prepare<queue_part>)>>;
+  handles<absl::Status(prepare<queue_parts>)>>;
 
 struct queue_shard_settings {
   std::string tree;

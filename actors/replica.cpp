@@ -157,7 +157,7 @@ directory::group start_group(self_pointer self, const resource_group& settings,
       workload_shard,
       workload_shard_settings{shard, std::move(contents.workloads[k]),
                               std::move(contents.budgets[k]), std::move(contents.placements[k]),
-                              ledger_for(state, "w/" + shard), ours.clock}));
+                              ledger_for(state, "w/" + shard), ours.hold_time, ours.clock}));
   }
   for (std::uint32_t k = 0; k < contents.nodes.size(); ++k) {
     const auto shard = shard_name(settings.name, k);
@@ -167,6 +167,9 @@ directory::group start_group(self_pointer self, const resource_group& settings,
                           ours.cluster, group.shards.workloads, settings.force_delete_after,
                           ours.hold_time, ours.clock}));
   }
+  const std::vector<node_feed_actor> feeds{group.shards.nodes.begin(), group.shards.nodes.end()};
+  for (const auto& shard : group.shards.workloads)
+    self->send(shard, meet_nodes{feeds});
   group.coordinator = self->spawn<caf::linked>(
     coordinator,
     coordinator_settings{settings.name, group.shards, state.store, owner_key(state), state.epoch,

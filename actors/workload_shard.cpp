@@ -1,5 +1,6 @@
 #include "actors/workload_shard.hpp"
 
+#include "actors/workload_holds.hpp"
 #include "observability/tracing.hpp"
 #include "state/keys.hpp"
 
@@ -11,7 +12,8 @@ namespace reprieve {
 
 namespace {
 
-using self_pointer = workload_shard_actor::stateful_pointer<workload_shard_state>;
+using self_pointer = workload_shard_pointer;
+using answer_promise = promise<absl::Status>;
 
 template <class Record>
 using changes_of = std::map<std::string, std::shared_ptr<Record>, std::less<>>;
@@ -64,15 +66,24 @@ void publish(self_pointer self, workload_delta delta) {
     self->send(follower, delta);
 }
 
+/// Counts for the budgets as they are now.
+void know_budgets(self_pointer self, const std::vector<disruption_budget>& changed,
+                  const std::vector<std::string>& removed) {
+  for (const auto& budget : changed)
+    self->state.counted.put(budget);
+  for (const auto& name : removed)
+    self->state.counted.remove(name);
+  count_for_budgets(self);
+}
+
 /// Makes the changes durable, then visible, then answers.
-caf::result<absl::Status> commit(self_pointer self, shard_changes changes) {
+void commit(self_pointer self, shard_changes changes, answer_promise answer) {
   auto& state = self->state;
   std::vector<operation> writes;
   auto workloads = stage(state.workloads, changes.workloads, state.shard, keys::workload, writes);
   auto budgets = stage(state.budgets, changes.budgets, state.shard, keys::budget, writes);
   auto placements =
     stage(state.placements, changes.placements, state.shard, keys::placement, writes);
-  auto answer = self->make_response_promise<absl::Status>();
   write_then(self, std::move(writes),
              [self, answer, workloads = std::move(workloads), budgets = std::move(budgets),
               placements = std::move(placements)]() mutable {
@@ -86,10 +97,16 @@ caf::result<absl::Status> commit(self_pointer self, shard_changes changes) {
                delta.removed_placements = settle(s.placements, placements, [&](const auto& record) {
                  delta.placements.push_back(*record);
                });
+               know_budgets(self, delta.budgets, delta.removed_budgets);
                if (!workloads.empty() || !budgets.empty() || !placements.empty())
                  publish(self, std::move(delta));
                answer.deliver(absl::OkStatus());
              });
+}
+
+caf::result<absl::Status> commit(self_pointer self, shard_changes changes) {
+  auto answer = self->make_response_promise<absl::Status>();
+  commit(self, std::move(changes), answer);
   return answer;
 }
 
@@ -112,15 +129,17 @@ std::shared_ptr<workload_record> admitted_record(self_pointer self, const worklo
   return record;
 }
 
-caf::result<absl::Status> put_all(self_pointer self, const put_workloads& wanted) {
+void put_all(self_pointer self, const put_workloads& wanted, answer_promise answer) {
   shard_changes changes;
   for (const auto& one : wanted.objects) {
     const auto& name = name_of(one.what);
     if (const auto* spec = std::get_if<workload>(&one.what)) {
       const auto known = self->state.workloads.newest(name);
-      if (known && known->deleting)
-        return absl::FailedPreconditionError(
-          fmt::format("workload {} is being deleted; apply it again when it has gone", name));
+      if (known && known->deleting) {
+        answer.deliver(absl::FailedPreconditionError(
+          fmt::format("workload {} is being deleted; apply it again when it has gone", name)));
+        return;
+      }
       auto next = admitted_record(self, *spec, one.priorities.value_or(resolved_priorities{}));
       if (!known || *next != *known)
         changes.workloads[name] = std::move(next);
@@ -130,7 +149,7 @@ caf::result<absl::Status> put_all(self_pointer self, const put_workloads& wanted
       changes.placements[name] = std::make_shared<placement>(*share);
     }
   }
-  return commit(self, std::move(changes));
+  commit(self, std::move(changes), std::move(answer));
 }
 
 template <class Record>
@@ -144,37 +163,32 @@ absl::Status erase_from(const record_table<Record>& table, const remove_workload
   return absl::OkStatus();
 }
 
-caf::result<absl::Status> remove(self_pointer self, const remove_workloads& wanted) {
+absl::Status mark_as_deleting(const workload_shard_state& state, const remove_workloads& wanted,
+                              changes_of<workload_record>& changes) {
+  for (const auto& name : wanted.names) {
+    auto next = edit(state, name);
+    if (!next)
+      return absl::NotFoundError(fmt::format("there is no workload {}", name));
+    next->deleting = true;
+    changes[name] = std::move(next);
+  }
+  return absl::OkStatus();
+}
+
+void remove(self_pointer self, const remove_workloads& wanted, answer_promise answer) {
   auto& state = self->state;
   shard_changes changes;
-  absl::Status found = absl::OkStatus();
+  absl::Status found;
   if (wanted.kind == object_kind::disruption_budget)
     found = erase_from(state.budgets, wanted, changes.budgets);
   else if (wanted.kind == object_kind::placement)
     found = erase_from(state.placements, wanted, changes.placements);
   else
-    for (const auto& name : wanted.names) {
-      auto next = edit(state, name);
-      if (!next)
-        return absl::NotFoundError(fmt::format("there is no workload {}", name));
-      next->deleting = true;
-      changes.workloads[name] = std::move(next);
-    }
-  if (!found.ok())
-    return found;
-  return commit(self, std::move(changes));
-}
-
-absl::Status vote(const workload_shard_state& state, const prepare<workload_part>& asked) {
-  for (const auto& part : asked.parts) {
-    const auto record = state.workloads.newest(part.workload);
-    if (!record)
-      return absl::FailedPreconditionError(fmt::format("workload {} is gone", part.workload));
-    if (part.generation != 0 && (record->deleting || record->status.generation != part.generation))
-      return absl::FailedPreconditionError(
-        fmt::format("workload {} has changed since the plan was made", part.workload));
-  }
-  return absl::OkStatus();
+    found = mark_as_deleting(state, wanted, changes.workloads);
+  if (found.ok())
+    commit(self, std::move(changes), std::move(answer));
+  else
+    answer.deliver(found);
 }
 
 /// The decision's effect on each workload that is still there, done by `each`.
@@ -202,14 +216,33 @@ workload_shard_actor::behavior_type workload_shard(self_pointer self,
   state.budgets = record_table<disruption_budget>{std::move(settings.budgets)};
   state.placements = record_table<placement>{std::move(settings.placements)};
   state.epoch = settings.ledger.epoch;
+  state.holds =
+    holds_of<workload_parts>(state.shard, settings.ledger, settings.hold_time, settings.clock);
+  state.holds.gone = [self] { go_on_with_changes(self); };
   state.ledger = self->spawn<caf::linked>(ledger, std::move(settings.ledger));
   state.clock = settings.clock;
+  for (const auto& [name, budget] : state.budgets.durable())
+    state.counted.put(*budget);
   return {
-    [self](const put_workloads& wanted) -> caf::result<absl::Status> {
-      return put_all(self, wanted);
+    [self](put_workloads& wanted) -> caf::result<absl::Status> {
+      auto answer = self->make_response_promise<absl::Status>();
+      std::vector<std::string> workloads;
+      for (const auto& one : wanted.objects)
+        if (std::holds_alternative<workload>(one.what))
+          workloads.push_back(name_of(one.what));
+      change_when_free(self, std::move(workloads), [self, answer, wanted = std::move(wanted)] {
+        put_all(self, wanted, answer);
+      });
+      return answer;
     },
-    [self](const remove_workloads& wanted) -> caf::result<absl::Status> {
-      return remove(self, wanted);
+    [self](remove_workloads& wanted) -> caf::result<absl::Status> {
+      auto answer = self->make_response_promise<absl::Status>();
+      auto workloads =
+        wanted.kind == object_kind::workload ? wanted.names : std::vector<std::string>{};
+      change_when_free(self, std::move(workloads), [self, answer, wanted = std::move(wanted)] {
+        remove(self, wanted, answer);
+      });
+      return answer;
     },
     [self](const forget_workload& ended) -> caf::result<absl::Status> {
       shard_changes changes;
@@ -241,33 +274,53 @@ workload_shard_actor::behavior_type workload_shard(self_pointer self,
       self->send(wanted.follower, std::move(everything));
       s.followers.push_back(std::move(wanted.follower));
     },
-    [self](const prepare<workload_part>& asked) -> caf::result<absl::Status> {
+    [self](const prepare<workload_parts>& asked) -> caf::result<absl::Status> {
       auto traced = start_span("workload_shard.prepare", asked.trace);
-      auto voted = vote(self->state, asked);
+      auto voted = vote(self, asked);
       traced.set("vote", voted.ok() ? "yes" : std::string(voted.message()));
       return voted;
     },
-    [self](const apply_part<workload_part>& committed) -> caf::result<absl::Status> {
+    [self](const release_hold& dropped) {
+      self->state.evicting.erase(dropped.decision);
+      release(self, dropped.decision);
+    },
+    [self](const apply_parts<workload_parts>& committed) -> caf::result<absl::Status> {
       auto traced = start_span("workload_shard.apply", committed.trace);
+      if (!committed.parts.budgets.empty())
+        self->state.evicting[committed.decision] = committed.parts.budgets;
       std::map<std::string, std::vector<portion_id>> evicted;
-      for (const auto& part : committed.parts)
+      for (const auto& part : committed.parts.workloads)
         evicted[part.workload] = part.evicted;
       const auto now = self->state.clock.now(self);
-      return commit(self, change_evicted(self->state, evicted,
-                                         [&](workload_record& record, const auto& portions) {
-                                           evict(record, portions, committed.decision, now);
-                                         }));
+      auto answer = commit(self, change_evicted(self->state, evicted,
+                                                [&](workload_record& record, const auto& portions) {
+                                                  evict(record, portions, committed.decision, now);
+                                                }));
+      self->state.holds.erase(committed.decision);
+      return answer;
     },
     [self](const withdraw& dropped) -> caf::result<absl::Status> {
       auto traced = start_span("workload_shard.withdraw", dropped.trace);
       std::map<std::string, std::vector<portion_id>> reprieved;
       for (const auto& portion : dropped.reprieved)
         reprieved[portion.workload].push_back(portion);
-      return commit(self, change_evicted(self->state, reprieved,
-                                         [&](workload_record& record, const auto& portions) {
-                                           reprieve_portions(record, portions, dropped.decision);
-                                         }));
+      auto answer =
+        commit(self, change_evicted(self->state, reprieved,
+                                    [&](workload_record& record, const auto& portions) {
+                                      reprieve_portions(record, portions, dropped.decision);
+                                    }));
+      self->state.evicting.erase(dropped.decision);
+      self->state.holds.aborted_here.erase(dropped.decision);
+      self->state.holds.erase(dropped.decision);
+      return answer;
     },
+    [self](meet_nodes& there) {
+      self->state.nodes = std::move(there.shards);
+      count_for_budgets(self);
+    },
+    [self](node_delta& delta) { count(self, delta); },
+    [self](look_at_holds) { take_back_due_holds(self); },
+    [self](count_holds) { return self->state.holds.held.size(); },
   };
 }
 

@@ -1,16 +1,21 @@
 #pragma once
 
 #include "actors/decision_protocol.hpp"
+#include "actors/hold_book.hpp"
 #include "actors/ledger.hpp"
+#include "actors/node_delta.hpp"
 #include "actors/record_table.hpp"
 #include "state/admission.hpp"
+#include "state/budget_count.hpp"
 #include "state/disruption_budget.hpp"
 #include "state/placement.hpp"
 #include "state/workload_record.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -52,6 +57,11 @@ struct slot_ended {
   slot_state how = slot_state::succeeded;
 };
 
+/// The node shards of the same resource group, whose pods budgets count.
+struct meet_nodes {
+  std::vector<node_feed_actor> shards;
+};
+
 } // namespace reprieve
 
 REPRIEVE_MESSAGE(reprieve::workload_delta)
@@ -71,11 +81,14 @@ REPRIEVE_MESSAGE(reprieve::put_workloads)
 REPRIEVE_MESSAGE(reprieve::remove_workloads)
 REPRIEVE_MESSAGE(reprieve::forget_workload)
 REPRIEVE_MESSAGE(reprieve::slot_ended)
+REPRIEVE_MESSAGE(reprieve::meet_nodes)
 REPRIEVE_MESSAGE(reprieve::follow_workloads)
 
 namespace reprieve {
 
 /// Owns a slice of what should exist: workloads, and the budgets and placements that go with them.
+/// What a decision was told by a vote stays so until the decision is known to be committed or given
+/// up: who wants to change it meanwhile has it aborted first.
 using workload_shard_actor = typed_actor<
   /// Adds or changes what admission let through; answers when durable.
   handles<absl::Status(put_workloads)>,
@@ -87,12 +100,23 @@ using workload_shard_actor = typed_actor<
   handles<absl::Status(slot_ended)>,
   /// Sends the follower all records, then every change.
   handles<void(follow_workloads)>,
-  /// Votes whether the workloads are still what the plan saw.
-  handles<absl::Status(prepare<workload_part>)>,
+  /// Votes whether the workloads are still what the plan saw and budgets allow what it takes, and
+  /// holds on a yes.
+  handles<absl::Status(prepare<workload_parts>)>,
+  /// Drops a hold whose decision did not commit.
+  handles<void(release_hold)>,
   /// Records who goes and who comes back; answers when durable.
-  handles<absl::Status(apply_part<workload_part>)>,
+  handles<absl::Status(apply_parts<workload_parts>)>,
   /// Takes back what a decision did to victims that were not told; answers when durable.
-  handles<absl::Status(withdraw)>>;
+  handles<absl::Status(withdraw)>,
+  /// Where to find the pods that budgets count.
+  handles<void(meet_nodes)>,
+  /// From a node shard, where there are budgets.
+  handles<void(node_delta)>,
+  /// From itself: takes back holds that nobody has come back for.
+  handles<void(look_at_holds)>,
+  /// For an audit.
+  handles<std::size_t(count_holds)>>;
 
 struct workload_shard_settings {
   std::string shard;
@@ -100,7 +124,14 @@ struct workload_shard_settings {
   record_table<disruption_budget>::map_type budgets;
   record_table<placement>::map_type placements;
   ledger_settings ledger;
+  duration hold_time{0};
   wall_clock clock;
+};
+
+/// A change that would break a vote.
+struct waiting_change {
+  std::vector<std::string> workloads;
+  std::function<void()> go_on;
 };
 
 struct workload_shard_state {
@@ -113,6 +144,15 @@ struct workload_shard_state {
   ledger_actor ledger;
   revision epoch = 0;
   wall_clock clock;
+
+  hold_book<workload_parts> holds;
+  std::vector<waiting_change> waiting;
+  std::vector<node_feed_actor> nodes;
+  bool follows_nodes = false;          ///< only where there are budgets
+  std::set<std::string> counted_nodes; ///< shards that have told of their pods
+  budget_count counted;
+  /// What decisions take from budgets, from the vote until the node records show it.
+  std::map<std::string, std::vector<budget_part>, std::less<>> evicting;
 
   std::vector<workload_follower_actor> followers;
   std::uint64_t deltas = 0;

@@ -1,5 +1,7 @@
 #include "preemption/budgets.hpp"
 
+#include <algorithm>
+
 namespace reprieve {
 
 std::int64_t budget_use::add(portion_row p) {
@@ -32,6 +34,24 @@ std::vector<std::int64_t> pods_over_budget(const cluster_view& view,
   for (const auto p : portions)
     over.push_back(used.add(p));
   return over;
+}
+
+std::vector<budget_part> budget_parts(const cluster_view& view,
+                                      std::span<const portion_row> victims) {
+  std::vector<budget_part> parts(view.budget_rows());
+  if (parts.empty())
+    return parts;
+  for (const auto victim : victims)
+    for (const auto p : view.pods_of(victim))
+      for (const auto row : view.budgets_of(p))
+        parts[row].pods.push_back({view.pod_uid(p), std::string(view.node_name(view.node_of(p)))});
+  for (std::uint32_t row = 0; row < parts.size(); ++row) {
+    const auto allowed = std::max<std::int64_t>(view.disruptions_allowed(row), 0);
+    parts[row].budget = view.budget_at(row).name;
+    parts[row].over = std::max<std::int64_t>(std::ssize(parts[row].pods) - allowed, 0);
+  }
+  std::erase_if(parts, [](const budget_part& part) { return part.pods.empty(); });
+  return parts;
 }
 
 } // namespace reprieve

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "state/budget_count.hpp"
 #include "state/cluster_view.hpp"
 
 #include <cstdint>
@@ -27,5 +28,9 @@ private:
 /// For each of `portions` what `budget_use::add` says when all go in this order.
 std::vector<std::int64_t> pods_over_budget(const cluster_view& view,
                                            std::span<const portion_row> portions);
+
+/// What these victims, who go in this order, take from each budget, in order of name.
+std::vector<budget_part> budget_parts(const cluster_view& view,
+                                      std::span<const portion_row> victims);
 
 } // namespace reprieve

@@ -1,0 +1,193 @@
+#pragma once
+
+#include "actors/decision_protocol.hpp"
+#include "actors/ledger.hpp"
+#include "actors/planted_bug.hpp"
+#include "protocol/records.hpp"
+#include "state/keys.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace reprieve {
+
+/// A shard's reminder to itself that a hold may be due.
+struct look_at_holds {};
+
+/// How many holds there are.
+struct count_holds {};
+
+/// What a shard has said yes to and holds until the decision comes back. Parts are what was asked
+/// for: `node_parts` or `workload_parts`.
+template <class Parts>
+struct hold_book {
+  struct hold {
+    std::string resource_group;
+    Parts parts;
+    time_point until = no_time;
+  };
+
+  std::string shard;
+  store_door_actor store;
+  std::string owner_key;
+  revision epoch = 0;
+  duration time{0}; ///< how long a decision may take from the vote to the commit
+  wall_clock clock;
+
+  std::map<std::string, hold, std::less<>> held; ///< by decision
+  /// Decisions whose abort this shard wrote, and at which revision: the key goes when the decision
+  /// says that it has given up as well.
+  std::map<std::string, revision, std::less<>> aborted_here;
+  std::function<void()> gone;  ///< called when a hold has gone, if set
+  bool looks_at_holds = false; ///< whether a reminder is under way
+
+  bool erase(const std::string& decision) {
+    const bool was_held = held.erase(decision) > 0;
+    if (was_held && gone)
+      gone();
+    return was_held;
+  }
+};
+
+/// An empty book for a shard that writes like its ledger.
+template <class Parts>
+hold_book<Parts> holds_of(std::string shard, const ledger_settings& ledger, duration time,
+                          wall_clock clock) {
+  hold_book<Parts> holds;
+  holds.shard = std::move(shard);
+  holds.store = ledger.store;
+  holds.owner_key = ledger.owner_key;
+  holds.epoch = ledger.epoch;
+  holds.time = time;
+  holds.clock = clock;
+  return holds;
+}
+
+// The actor's state has its hold_book as `holds`.
+
+namespace detail {
+
+template <class Self>
+void look_later(Self self) {
+  auto& holds = self->state.holds;
+  if (holds.held.empty() || std::exchange(holds.looks_at_holds, true))
+    return;
+  auto first = time_point::max();
+  for (const auto& [decision, hold] : holds.held)
+    first = std::min(first, hold.until);
+  self->delayed_send(self, std::max(first - holds.clock.now(self), duration{0}), look_at_holds{});
+}
+
+/// What the decision's key says: aborted, or how far it came; absent ones can't be told from those
+/// that are over.
+template <class Self>
+void follow_key(Self self, const std::string& decision) {
+  self
+    ->request(self->state.holds.store, answer_time,
+              range_request{just(keys::open_decision(decision)), 0, 0, false})
+    .then(
+      [self, decision](range_answer& answer) {
+        if (!answer.ok() || answer->values.empty())
+          return; // asked again when the hold is due again
+        const auto head = decode<decision_head>(answer->values.front().value);
+        if (head.ok() && head->summary.phase == decision_phase::aborted)
+          self->state.holds.erase(decision);
+      },
+      [](caf::error&) {});
+}
+
+/// The decision knows that it is given up: nobody needs the abort any more that was written for it.
+template <class Self>
+void forget_abort(Self self, const std::string& decision, revision at) {
+  auto& holds = self->state.holds;
+  const auto key = keys::open_decision(decision);
+  self
+    ->request(holds.store, answer_time,
+              transaction{
+                {{holds.owner_key, compared::modified, holds.epoch}, {key, compared::modified, at}},
+                {erase{just(key)}}})
+    .then([](transaction_answer&) {}, [](caf::error&) {});
+}
+
+} // namespace detail
+
+/// Holds what the decision asked for.
+template <class Self, class Parts>
+void keep_hold(Self self, const prepare<Parts>& asked) {
+  auto& holds = self->state.holds;
+  holds.held[asked.decision] = {asked.resource_group, asked.parts,
+                                holds.clock.now(self) + holds.time};
+  detail::look_later(self);
+}
+
+/// The decision has given up before its commit.
+template <class Self>
+void release(Self self, const std::string& decision) {
+  auto& holds = self->state.holds;
+  holds.erase(decision);
+  if (const auto aborted = holds.aborted_here.find(decision); aborted != holds.aborted_here.end()) {
+    detail::forget_abort(self, decision, aborted->second);
+    holds.aborted_here.erase(aborted);
+  }
+}
+
+/// Takes a hold back: by writing the abort, never by just dropping a yes (DESIGN 4.3). Until the
+/// abort is known to be there, the hold stays.
+template <class Self>
+void take_back(Self self, const std::string& decision, const std::string& why) {
+  auto& holds = self->state.holds;
+  if (planted == planted_bug::drops_yes) {
+    holds.erase(decision);
+    return;
+  }
+  auto& hold = holds.held[decision];
+  hold.until = holds.clock.now(self) + holds.time;
+  reprieve::decision aborted;
+  aborted.id = decision;
+  aborted.resource_group = hold.resource_group;
+  aborted.phase = decision_phase::aborted;
+  aborted.abort_reason = why;
+  const auto key = keys::open_decision(decision);
+  transaction writes{
+    {{holds.owner_key, compared::modified, holds.epoch}, {key, compared::modified, 0}},
+    {put{key, encode(head_of(aborted, 0)), 0}}};
+  self->request(holds.store, answer_time, std::move(writes))
+    .then(
+      [self, decision](transaction_answer& answer) {
+        if (!answer.ok())
+          return;
+        if (!answer->succeeded)
+          detail::follow_key(self, decision);
+        else if (self->state.holds.erase(decision))
+          self->state.holds.aborted_here[decision] = answer->current;
+        else // it was released meanwhile
+          detail::forget_abort(self, decision, answer->current);
+      },
+      [](caf::error&) {});
+}
+
+/// Takes back the holds of decisions that took too long.
+template <class Self>
+void take_back_due_holds(Self self) {
+  auto& holds = self->state.holds;
+  holds.looks_at_holds = false;
+  const auto now = holds.clock.now(self);
+  std::vector<std::string> due;
+  for (const auto& [decision, hold] : holds.held)
+    if (hold.until <= now)
+      due.push_back(decision);
+  for (const auto& decision : due)
+    take_back(self, decision,
+              fmt::format("shard {} waited too long for it and took its hold back", holds.shard));
+  detail::look_later(self);
+}
+
+} // namespace reprieve
+
+REPRIEVE_MESSAGE(reprieve::look_at_holds)
+REPRIEVE_MESSAGE(reprieve::count_holds)

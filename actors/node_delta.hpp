@@ -1,0 +1,43 @@
+#pragma once
+
+#include "actors/caf.hpp"
+#include "state/node_record.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace reprieve {
+
+/// Changes of a shard's durable node records, numbered without gaps.
+struct node_delta {
+  std::string shard;
+  std::uint64_t number = 0; ///< 1 brings everything there is
+  std::vector<std::shared_ptr<const node_record>> changed;
+  std::vector<std::string> removed;
+};
+
+} // namespace reprieve
+
+REPRIEVE_MESSAGE(reprieve::node_delta)
+
+namespace reprieve {
+
+using node_follower_actor = typed_actor<handles<void(node_delta)>>;
+
+/// Send everything now and every change from then on.
+struct follow_nodes {
+  node_follower_actor follower;
+};
+
+} // namespace reprieve
+
+REPRIEVE_MESSAGE(reprieve::follow_nodes)
+
+namespace reprieve {
+
+/// A node shard as those see it who follow it.
+using node_feed_actor = typed_actor<handles<void(follow_nodes)>>;
+
+} // namespace reprieve

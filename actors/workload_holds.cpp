@@ -1,0 +1,128 @@
+#include "actors/workload_holds.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace reprieve {
+
+namespace {
+
+absl::Status vote_on_workload(const workload_shard_state& state, const workload_part& part) {
+  const auto record = state.workloads.newest(part.workload);
+  if (!record)
+    return absl::FailedPreconditionError(fmt::format("workload {} is gone", part.workload));
+  if (part.generation != 0 && (record->deleting || record->status.generation != part.generation))
+    return absl::FailedPreconditionError(
+      fmt::format("workload {} has changed since the plan was made", part.workload));
+  return absl::OkStatus();
+}
+
+/// How many pods of a budget other decisions take that its count does not show yet.
+std::int64_t taken_by_others(const workload_shard_state& state, const std::string& decision,
+                             const std::string& budget) {
+  std::int64_t taken = 0;
+  for (const auto& [other, parts] : state.evicting)
+    for (const auto& part : parts)
+      if (other != decision && part.budget == budget)
+        taken += state.counted.staying(part.pods);
+  return taken;
+}
+
+absl::Status vote_on_budget(workload_shard_state& state, const std::string& decision,
+                            const budget_part& part) {
+  const auto allowed = state.counted.allowed(part.budget);
+  if (!allowed)
+    return absl::OkStatus(); // it has gone, and with it what it forbade
+  if (state.counted_nodes.size() < state.nodes.size())
+    return absl::UnavailableError(
+      fmt::format("the pods that budget {} counts are not known yet", part.budget));
+  const auto left = *allowed - taken_by_others(state, decision, part.budget);
+  const auto asked = state.counted.staying(part.pods) - part.over;
+  if (asked > std::max<std::int64_t>(left, 0))
+    return absl::FailedPreconditionError(
+      fmt::format("budget {} lets {} more pods go, and {} were to go within it", part.budget,
+                  std::max<std::int64_t>(left, 0), asked));
+  return absl::OkStatus();
+}
+
+/// The decisions that were promised that these workloads stay as they are.
+std::vector<std::string> in_the_way(const workload_shard_state& state,
+                                    const std::vector<std::string>& workloads) {
+  std::vector<std::string> found;
+  for (const auto& [decision, hold] : state.holds.held)
+    if (std::ranges::any_of(hold.parts.workloads, [&](const workload_part& part) {
+          return part.generation != 0
+                 && std::ranges::find(workloads, part.workload) != workloads.end();
+        }))
+      found.push_back(decision);
+  return found;
+}
+
+} // namespace
+
+absl::Status vote(workload_shard_pointer self, const prepare<workload_parts>& asked) {
+  auto& state = self->state;
+  for (const auto& part : asked.parts.workloads)
+    if (auto voted = vote_on_workload(state, part); !voted.ok())
+      return voted;
+  for (const auto& part : asked.parts.budgets)
+    if (auto voted = vote_on_budget(state, asked.decision, part); !voted.ok())
+      return voted;
+  if (!asked.parts.budgets.empty())
+    state.evicting[asked.decision] = asked.parts.budgets;
+  keep_hold(self, asked);
+  return absl::OkStatus();
+}
+
+void change_when_free(workload_shard_pointer self, std::vector<std::string> workloads,
+                      std::function<void()> go_on) {
+  auto& state = self->state;
+  // Changes keep their order: one that waits lets none of the same workload pass.
+  const bool behind_others = std::ranges::any_of(state.waiting, [&](const waiting_change& other) {
+    return std::ranges::any_of(workloads, [&](const auto& name) {
+      return std::ranges::find(other.workloads, name) != other.workloads.end();
+    });
+  });
+  const auto decisions = in_the_way(state, workloads);
+  if (decisions.empty() && !behind_others) {
+    go_on();
+    return;
+  }
+  state.waiting.push_back({std::move(workloads), std::move(go_on)});
+  for (const auto& decision : decisions)
+    take_back(self, decision, "a workload that it places is being changed");
+}
+
+void go_on_with_changes(workload_shard_pointer self) {
+  auto& state = self->state;
+  for (auto& one : std::exchange(state.waiting, {}))
+    change_when_free(self, std::move(one.workloads), std::move(one.go_on));
+}
+
+void count_for_budgets(workload_shard_pointer self) {
+  auto& state = self->state;
+  if (state.follows_nodes || state.nodes.empty() || state.budgets.durable().empty())
+    return;
+  state.follows_nodes = true;
+  for (const auto& shard : state.nodes)
+    self->send(shard, follow_nodes{self});
+}
+
+void count(workload_shard_pointer self, node_delta& delta) {
+  auto& state = self->state;
+  state.counted_nodes.insert(delta.shard);
+  for (auto& record : delta.changed)
+    state.counted.put(std::move(record));
+  for (const auto& name : delta.removed)
+    state.counted.remove_node(name);
+  // What the records show is not counted twice. Who holds a vote may still ask.
+  std::erase_if(state.evicting, [&](const auto& one) {
+    return !state.holds.held.contains(one.first)
+           && std::ranges::all_of(one.second, [&](const budget_part& part) {
+                return state.counted.staying(part.pods) == 0;
+              });
+  });
+}
+
+} // namespace reprieve
