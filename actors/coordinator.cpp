@@ -61,34 +61,34 @@ void launch(self_pointer self, decision_settings settings) {
   const auto id = settings.what.id;
   const auto phase = settings.what.phase;
   state.mirror.open(std::make_shared<const decision>(settings.what));
-  for (auto& part : settings.queues)
-    part.used = state.mirror.usage().find(part.queue)->second;
   state.decisions[id] = {self->spawn<caf::linked>(run_decision, std::move(settings)), phase,
                          state.changes};
 }
 
+void add_pod(resources& to, const pod& p) {
+  add_to(to, p.requests);
+  ++to[std::string(resource::pods)];
+}
+
+/// What the pods take that must have a place.
 resources wanted_by(const preemptor& who) {
   resources sum;
   for (const auto& group : who.groups)
     for (std::int32_t i = 0; i < group.needed; ++i)
-      add_to(sum, group.pods[static_cast<std::size_t>(i)].requests);
+      add_pod(sum, group.pods[static_cast<std::size_t>(i)]);
   return sum;
 }
 
-void add_queue_part(std::vector<queue_part>& parts, const std::string& queue,
-                    const std::vector<assignment>& assignments) {
-  auto found = std::find_if(parts.begin(), parts.end(),
-                            [&](const queue_part& part) { return part.queue == queue; });
-  if (found == parts.end())
-    found = parts.insert(parts.end(), queue_part{queue, {}, {}});
+resources taken_by(const std::vector<assignment>& assignments) {
+  resources sum;
   for (const auto& one : assignments)
-    add_to(found->wanted, one.placed.requests);
+    add_pod(sum, one.placed);
+  return sum;
 }
 
 /// Adds one unit's plan to a decision that is being put together.
 void take_plan(decision_settings& settings, const pending_unit& unit, plan&& made) {
   auto& what = settings.what;
-  add_queue_part(settings.queues, unit.record->spec.queue, made.assignments);
   for (auto& one : made.assignments) {
     one.placed.placed_by = what.id;
     what.assignments.push_back(std::move(one));
@@ -112,18 +112,20 @@ public:
       settings_.explained = depth::chosen;
   }
 
+  /// Whoever is served first takes what is free, else preempts, else waits; those behind see what
+  /// the others hold, so that nobody takes the room that a more important one is about to use.
   void run() {
     stop_unwanted();
     state_.waiting_because.clear();
-    std::vector<pending_unit> left;
-    for (auto& unit : state_.mirror.pending())
-      if (may_be_tried(unit) && !place_plainly(unit))
-        left.push_back(std::move(unit));
+    auto units = state_.mirror.pending();
+    count_pending(units);
+    std::erase_if(units, [&](const pending_unit& unit) { return !may_be_tried(unit); });
+    mark_front(units);
+    for (auto& unit : units)
+      if (!place_plainly(unit))
+        preempt_for(unit);
     launch_batch();
-    keep_to_the_front(left);
-    for (auto& unit : left)
-      preempt_for(unit);
-    report_usage();
+    report_needs();
   }
 
 private:
@@ -170,17 +172,39 @@ private:
       try_again_at(status.resume_after);
       return false;
     }
-    const auto within = within_limits(state_.known->queues, state_.mirror.usage(),
-                                      unit.record->spec.queue, wanted_by(unit.who));
-    if (!within.ok())
-      waits(unit, std::string(within.message()));
-    return within.ok();
+    if (!state_.grants)
+      waits(unit, "what its queue may use is not known yet");
+    return state_.grants.has_value();
+  }
+
+  /// Whether the group's grant covers so much more in the unit's queue, once these have gone; if
+  /// not, the unit waits for it.
+  bool is_granted(const pending_unit& unit, const resources& more,
+                  const std::vector<victim>& victims = {}) {
+    const auto& queue = unit.record->spec.queue;
+    const auto* granted = find(*state_.grants, queue);
+    const auto* used = find(state_.mirror.usage(), queue);
+    auto staying = used == nullptr ? resources{} : used->staying;
+    const auto going = state_.mirror.usage_of(victims);
+    if (const auto* ours = find(going, queue))
+      for (const auto& [resource, amount] : *ours)
+        staying[resource] -= amount;
+    auto why = granted == nullptr
+                 ? fmt::format("queue {} has nothing in this resource group", queue)
+                 : beyond_grant(queue, *granted, staying, more);
+    if (why.empty())
+      return true;
+    add_to(needs_[queue].blocked, more);
+    waits(unit, std::move(why));
+    return false;
   }
 
   bool place_plainly(const pending_unit& unit) {
     auto made = place(state_.mirror.view(), unit.who, settings_);
     if (made.result != plan::outcome::placed)
       return false;
+    if (!is_granted(unit, taken_by(made.assignments)))
+      return true; // it has its answer
     auto& what = batch_.what;
     if (what.id.empty())
       begin(batch_, "placement");
@@ -203,10 +227,9 @@ private:
   }
 
   /// In a group with sessions only the first that waits may preempt (DESIGN 3.6).
-  void keep_to_the_front(std::vector<pending_unit>& left) const {
-    if (settings_.group.policy != group_policy::sessions)
-      return;
-    reprieve::keep_to_the_front(left, &pending_unit::who);
+  void mark_front(std::vector<pending_unit>& units) const {
+    if (settings_.group.policy == group_policy::sessions)
+      keep_to_the_front(units, &pending_unit::who);
   }
 
   /// Remembers since when the node of a pod that is bound to one is reserved for it (DESIGN 3.5).
@@ -230,6 +253,8 @@ private:
       waits(unit, made.why.summary);
       return;
     }
+    if (!is_granted(unit, taken_by(made.assignments), made.victims))
+      return;
     decision_settings settings;
     begin(settings, made.policy.empty() ? "placement" : made.policy);
     settings.what.priority = unit.who.priority;
@@ -248,9 +273,22 @@ private:
     settings.what.decided = now_;
   }
 
-  void report_usage() {
-    self_->send(state_.settings.shards.queues,
-                queue_usage{state_.settings.resource_group, state_.mirror.usage()});
+  void count_pending(const std::vector<pending_unit>& units) {
+    for (const auto& unit : units)
+      if (unit.record->status.resume_after <= now_)
+        add_to(needs_[unit.record->spec.queue].pending, wanted_by(unit.who));
+  }
+
+  /// Tells the queue shard what has changed since it was told last.
+  void report_needs() {
+    quota_report report{state_.settings.resource_group, std::move(needs_),
+                        state_.mirror.capacity()};
+    for (const auto& [queue, used] : state_.mirror.usage())
+      report.queues[queue].used = used;
+    if (report == state_.told)
+      return;
+    state_.told = report;
+    self_->send(state_.settings.shards.queues, std::move(report));
   }
 
   self_pointer self_;
@@ -258,6 +296,7 @@ private:
   time_point now_;
   plan_settings settings_;
   decision_settings batch_;
+  by_name<quota_need> needs_; ///< by queue
 };
 
 /// Gives up the decisions that lost their ground: a preemptor that is not wanted any more, a node
@@ -271,6 +310,40 @@ void cancel_groundless(self_pointer self) {
     if (auto reason = state.mirror.why_groundless(*d); !reason.empty())
       self->send(found->second.actor, cancel_decision{std::move(reason)});
   }
+}
+
+/// Agrees to less, but not to less than is spent.
+quota_grants lower(coordinator_state& state, const lower_grants& asked) {
+  quota_grants kept;
+  for (const auto& [queue, amounts] : asked.queues) {
+    const auto* used = find(state.mirror.usage(), queue);
+    auto& granted = (*state.grants)[queue];
+    for (const auto& [resource, amount] : amounts) {
+      const auto spent = used == nullptr ? 0 : amount_of(used->staying, resource);
+      granted[resource] = std::min(granted[resource], std::max(amount, spent));
+      kept.queues[queue][resource] = granted[resource];
+    }
+  }
+  return kept;
+}
+
+/// Takes pods back from a queue: those of the chosen that are still there and do not go yet.
+void take_back(self_pointer self, reclaim& order) {
+  auto& state = self->state;
+  std::erase_if(order.victims, [&](const victim& one) { return !state.mirror.stays(one); });
+  if (order.victims.empty())
+    return;
+  decision_settings settings;
+  auto& what = settings.what;
+  what.id = new_id(state);
+  what.resource_group = state.settings.resource_group;
+  what.queue = std::move(order.queue);
+  what.policy = "queues";
+  what.decided = state.settings.clock.now(self);
+  what.victims = std::move(order.victims);
+  what.why = std::move(order.why);
+  launch(self, std::move(settings));
+  wake(self);
 }
 
 void ended(self_pointer self, const decision_ended& over) {
@@ -307,6 +380,7 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
   for (const auto& shard : state.settings.shards.workloads)
     self->send(shard, follow_workloads{self});
   self->send(state.settings.shards.queues, follow_catalog{self});
+  self->send(state.settings.shards.queues, follow_quota{state.settings.resource_group, self});
   return {
     [self](node_delta& delta) {
       auto& s = self->state;
@@ -339,6 +413,15 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
         found->second.phase = moved.phase;
     },
     [self](const decision_ended& over) { ended(self, over); },
+    [self](quota_grants& told) {
+      self->state.grants = std::move(told.queues);
+      wake(self);
+    },
+    [self](const lower_grants& asked) { return lower(self->state, asked); },
+    [self](const read_queue_pods& asked) {
+      return queue_pods{self->state.mirror.pods_in(asked.queues), {}};
+    },
+    [self](reclaim& order) { take_back(self, order); },
     [self](run_cycle) {
       self->state.cycle_due = false;
       if (!knows_enough(self->state))

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -50,6 +51,14 @@ using coordinator_actor = typed_actor<
   handles<void(decision_moved)>,
   /// From a decision.
   handles<void(decision_ended)>,
+  /// From the queue shard: what may be spent.
+  handles<void(quota_grants)>,
+  /// From the queue shard: agrees to less, as far as it is not spent.
+  handles<quota_grants(lower_grants)>,
+  /// From the queue shard: the pods of these queues.
+  handles<queue_pods(read_queue_pods)>,
+  /// From the queue shard: takes pods back from a queue.
+  handles<void(reclaim)>,
   /// From itself.
   handles<void(run_cycle)>,
   /// Answers with the reason of the newest cycle, empty where there is none.
@@ -82,6 +91,8 @@ struct coordinator_state {
   std::map<std::string, in_flight, std::less<>> decisions;
   std::map<std::string, std::string, std::less<>> waiting_because; ///< by workload
   std::map<std::string, time_point> reserved; ///< by uid: since when its required node is
+  std::optional<by_name<resources>> grants;   ///< by queue; not known at first
+  quota_report told;                          ///< to the queue shard
   std::set<std::string> seen_shards;          ///< that have sent what they hold
   time_point next_retry = no_time;            ///< when a cycle is due for work that backs off
   std::uint64_t last_decision = 0;

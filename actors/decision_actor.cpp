@@ -122,9 +122,6 @@ void prepare_all(self_pointer self) {
   ask_touched(self, all, settings.shards.workloads, state.workloads, [&](const auto& parts) {
     return prepare<workload_parts>{id(self), group, parts, trace};
   });
-  if (!settings.queues.empty())
-    all.ask(self, settings.shards.queues,
-            prepare<queue_parts>{id(self), group, settings.queues, trace});
   all.complete();
 }
 

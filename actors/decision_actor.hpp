@@ -70,9 +70,8 @@ struct decision_settings {
   decision what;
   /// Whether the store has it already: its owner was replaced, and it goes on from its phase.
   bool recovered = false;
-  revision head_revision = 0; ///< of its key, where it is recovered
-  std::uint32_t chunks = 0;   ///< likewise
-  queue_parts queues;
+  revision head_revision = 0;       ///< of its key, where it is recovered
+  std::uint32_t chunks = 0;         ///< likewise
   std::vector<budget_part> budgets; ///< what it takes from them; not known of one recovered
   std::map<std::string, std::int64_t>
     generations; ///< of the workloads placed, as the plan saw them

@@ -5,7 +5,6 @@
 #include "state/decision.hpp"
 #include "state/node_record.hpp"
 #include "state/portion.hpp"
-#include "state/resources.hpp"
 
 #include <cstdint>
 #include <map>
@@ -29,14 +28,6 @@ struct workload_parts {
   std::vector<workload_part> workloads;
   std::vector<budget_part> budgets;
 };
-
-/// How much one decision adds to one queue.
-struct queue_part {
-  std::string queue;
-  resources wanted;
-  resources used; ///< by the whole resource group there, this decision included
-};
-using queue_parts = std::vector<queue_part>;
 
 // The messages of the two-phase commit (DESIGN 4) between a decision and the shards it touches.
 // `parts` are the receiver's own: node_parts or workload_parts.
@@ -101,7 +92,6 @@ struct await_room {
 
 REPRIEVE_MESSAGE(reprieve::prepare<reprieve::node_parts>)
 REPRIEVE_MESSAGE(reprieve::prepare<reprieve::workload_parts>)
-REPRIEVE_MESSAGE(reprieve::prepare<reprieve::queue_parts>)
 REPRIEVE_MESSAGE(reprieve::release_hold)
 REPRIEVE_MESSAGE(reprieve::apply_parts<reprieve::node_parts>)
 REPRIEVE_MESSAGE(reprieve::apply_parts<reprieve::workload_parts>)

@@ -211,10 +211,10 @@ caf::result<get_result> get(self_pointer self, const get_request& wanted) {
   if (wanted.kind != object_kind::queue)
     return look_up(state, wanted, {});
   auto answer = self->make_response_promise<get_result>();
-  self->request(state.serving->queues, answer_time, read_usage{})
+  self->request(state.serving->queues, answer_time, read_queues{})
     .then(
-      [self, wanted, answer](const usage_by_queue& usage) mutable {
-        answer.deliver(look_up(self->state, wanted, usage));
+      [self, wanted, answer](const by_name<queue_status>& queues) mutable {
+        answer.deliver(look_up(self->state, wanted, queues));
       },
       [answer](caf::error& error) mutable { answer.deliver(get_result(to_status(error))); });
   return answer;

@@ -139,7 +139,7 @@ apply_outcome outcome_of(const gateway_state& state, const object& o) {
 }
 
 get_result look_up(const gateway_state& state, const get_request& wanted,
-                   const usage_by_queue& usage) {
+                   const by_name<queue_status>& queues) {
   std::vector<shown_object> found;
   const auto show = [&](object o) -> shown_object* {
     if (!is_asked_for(state, wanted, o))
@@ -154,7 +154,8 @@ get_result look_up(const gateway_state& state, const get_request& wanted,
   case object_kind::queue:
     for (const auto& [name, one] : state.known->queues)
       if (auto* shown = show(one))
-        shown->queue = queue_status{{}, {}, used_below(state.known->queues, usage, name), {}};
+        if (const auto* status = find(queues, name))
+          shown->queue = *status;
     break;
   case object_kind::priority_class:
     for (const auto& [name, one] : state.known->classes)

@@ -30,7 +30,7 @@ apply_outcome outcome_of(const gateway_state& state, const object& o);
 
 /// All objects of the kind that the request asks for.
 get_result look_up(const gateway_state& state, const get_request& wanted,
-                   const usage_by_queue& usage);
+                   const by_name<queue_status>& queues);
 
 /// Pods of the workload, on the node, or of the queue; in order of name.
 std::vector<pod> pods_of(const gateway_state& state, object_kind kind, std::string_view name);

@@ -16,6 +16,17 @@ bool cost_the_same(const workload_record& a, const workload_record& b) {
          && a.spec.minimum_runtime == b.spec.minimum_runtime;
 }
 
+void take_from(resources& from, const resources& amounts) {
+  for (const auto& [resource, amount] : amounts)
+    from[resource] -= amount;
+}
+
+/// As the queue stage counts it: beside what it asks for, it is one of `pods`.
+void add_pod(resources& to, const pod& p) {
+  add_to(to, p.requests);
+  ++to[std::string(resource::pods)];
+}
+
 } // namespace
 
 void group_mirror::put(std::shared_ptr<const node_record> record) {
@@ -96,6 +107,9 @@ void group_mirror::refresh_node(const std::string& name) {
         follow(p, owner->second->spec, owner->second->status);
   }
   auto& shown = shown_[name];
+  for (const auto& [resource, amount] : shown.spec.capacity)
+    capacity_[resource] -= amount;
+  add_to(capacity_, wanted.spec.capacity);
   for (const auto& old : shown.pods) {
     pods_[old.workload].erase(old.uid);
     stale_workloads_.insert(old.workload);
@@ -118,21 +132,25 @@ void group_mirror::refresh_node(const std::string& name) {
 
 void group_mirror::refresh_workload(const std::string& name) {
   if (const auto old = standing_.find(name); old != standing_.end()) {
-    for (const auto& [resource, amount] : old->second.used)
-      usage_[old->second.queue][resource] -= amount;
+    auto& used = usage_[old->second.queue];
+    take_from(used.staying, old->second.used.staying);
+    take_from(used.leaving, old->second.used.leaving);
     standing_.erase(old);
   }
   const auto record = find_workload(name);
   const auto& pods = pods_[name];
   standing now;
-  std::set<std::pair<std::string_view, std::int32_t>> arriving; // replicas of groups
+  std::set<std::pair<std::string_view, std::int32_t>> unsettled; // replicas of groups
   for (const auto& [uid, node] : pods) {
     const pod& p = *find_pod(shown_.find(node)->second, uid);
-    if (p.phase == pod_phase::nominated)
-      arriving.emplace(p.group, p.replica);
-    if (!takes_room(p.phase) || !p.evicted_by.empty())
+    const bool leaves = is_leaving(p.phase) || !p.evicted_by.empty();
+    if (leaves || p.phase == pod_phase::nominated)
+      unsettled.emplace(p.group, p.replica);
+    if (!takes_room(p.phase))
       continue;
-    add_to(now.used, p.requests);
+    add_pod(leaves ? now.used.leaving : now.used.staying, p);
+    if (!p.evicted_by.empty())
+      continue;
     if (p.phase != pod_phase::nominated && (!record || !wants(*record, p)))
       now.unwanted.push_back({uid, node});
   }
@@ -140,17 +158,19 @@ void group_mirror::refresh_workload(const std::string& name) {
     now.lacking = lacking_units(
       *record, [&](const pod& p) { return pods.contains(p.uid); },
       [&](const pod& p) { return &shown_.find(pods.at(p.uid))->second.spec; });
-    // More of a gang comes when those that it needs are there: their decision may be given up.
+    // More of a gang comes when those that it needs are there to stay: the decision that places
+    // them may be given up, and nobody joins those who go.
     std::erase_if(now.lacking, [&](const preemptor& unit) {
       const auto& more = unit.groups.front().pods.front();
-      return !unit.gang && arriving.contains({more.group, more.replica})
+      return !unit.gang && unsettled.contains({more.group, more.replica})
              && record->spec.groups[*group_position(record->spec, more.group)].is_gang();
     });
     now.ended = record->deleting && pods.empty();
     now.queue = record->spec.queue;
-    add_to(usage_[now.queue], now.used);
+    add_to(usage_[now.queue].staying, now.used.staying);
+    add_to(usage_[now.queue].leaving, now.used.leaving);
   } else {
-    now.used.clear();
+    now.used = {};
   }
   if (pods.empty())
     pods_.erase(name);
@@ -206,9 +226,60 @@ std::vector<std::string> group_mirror::ended_workloads() {
   return ended;
 }
 
-const usage_by_queue& group_mirror::usage() {
+const by_name<queue_totals>& group_mirror::usage() {
   refresh();
   return usage_;
+}
+
+const resources& group_mirror::capacity() {
+  refresh();
+  return capacity_;
+}
+
+std::vector<queue_pod> group_mirror::pods_in(const std::vector<std::string>& queues) {
+  refresh();
+  std::vector<queue_pod> found;
+  for (const auto& [workload, nodes] : pods_) {
+    const auto record = find_workload(workload);
+    if (!record || std::ranges::find(queues, record->spec.queue) == queues.end())
+      continue;
+    for (const auto& [uid, node] : nodes)
+      if (const pod& p = *find_pod(shown_.find(node)->second, uid); takes_room(p.phase))
+        found.push_back(queue_pod_of(p, record->spec.queue, record->spec.resource_group));
+  }
+  return found;
+}
+
+bool group_mirror::stays(const victim& one) {
+  refresh();
+  const auto pods = pods_.find(one.portion.workload);
+  if (pods == pods_.end())
+    return false;
+  std::size_t found = 0;
+  for (const auto& [uid, node] : pods->second) {
+    const pod& p = *find_pod(shown_.find(node)->second, uid);
+    if (portion_of(p) != one.portion || !takes_room(p.phase) || is_leaving(p.phase)
+        || !p.evicted_by.empty())
+      continue;
+    if (p.phase == pod_phase::nominated
+        || std::ranges::find(one.pods, uid, &victim_pod::uid) == one.pods.end())
+      return false;
+    ++found;
+  }
+  return found == one.pods.size();
+}
+
+usage_by_queue group_mirror::usage_of(const std::vector<victim>& victims) {
+  usage_by_queue taken;
+  for (const auto& one : victims)
+    for (const auto& [uid, node] : one.pods) {
+      const auto on = shown_.find(node);
+      const pod* p = on == shown_.end() ? nullptr : find_pod(on->second, uid);
+      const auto record = p == nullptr ? nullptr : find_workload(p->workload);
+      if (record && p->evicted_by.empty() && !is_leaving(p->phase))
+        add_pod(taken[record->spec.queue], *p);
+    }
+  return taken;
 }
 
 std::shared_ptr<const workload_record> group_mirror::find_workload(std::string_view name) const {

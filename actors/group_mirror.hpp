@@ -1,6 +1,7 @@
 #pragma once
 
 #include "preemption/preemptor.hpp"
+#include "preemption/queue_stage.hpp"
 #include "state/catalog.hpp"
 #include "state/cluster_view.hpp"
 #include "state/decision.hpp"
@@ -64,8 +65,20 @@ public:
   /// Workloads that are being deleted and have no pod left.
   std::vector<std::string> ended_workloads();
 
-  /// What the pods of this group take by queue, nominated ones included, leaving ones not.
-  const usage_by_queue& usage();
+  /// What the pods of this group take by queue, nominated ones among those that stay.
+  const by_name<queue_totals>& usage();
+
+  /// What all nodes have together.
+  const resources& capacity();
+
+  /// The pods of workloads in these queues that take room.
+  std::vector<queue_pod> pods_in(const std::vector<std::string>& queues);
+
+  /// Whether the portion is still these pods, and none of them comes or leaves.
+  bool stays(const victim& one);
+
+  /// What these pods take that stay so far, by queue.
+  usage_by_queue usage_of(const std::vector<victim>& victims);
 
   std::shared_ptr<const workload_record> find_workload(std::string_view name) const;
 
@@ -80,7 +93,7 @@ private:
     std::vector<victim_pod> unwanted;
     bool ended = false;
     std::string queue;
-    resources used;
+    queue_totals used;
   };
 
   void refresh();
@@ -101,7 +114,8 @@ private:
   std::map<std::string, std::map<std::string, std::string>, std::less<>>
     pods_;                                                ///< nodes by uid, by workload
   std::map<std::string, standing, std::less<>> standing_; ///< by workload; only what matters
-  usage_by_queue usage_;
+  by_name<queue_totals> usage_;
+  resources capacity_;
 };
 
 } // namespace reprieve

@@ -1,15 +1,13 @@
 #include "actors/queue_shard.hpp"
 
-#include "observability/tracing.hpp"
+#include "actors/queue_stage_runner.hpp"
 #include "state/keys.hpp"
-
-#include <fmt/format.h>
 
 namespace reprieve {
 
 namespace {
 
-using self_pointer = queue_shard_actor::stateful_pointer<queue_shard_state>;
+using self_pointer = queue_shard_pointer;
 
 std::string key_of(std::string_view tree, object_kind kind, std::string_view name) {
   switch (kind) {
@@ -39,38 +37,10 @@ caf::result<absl::Status> commit(self_pointer self, std::vector<operation> write
     self->state.known = next;
     for (const auto& follower : self->state.followers)
       self->send(follower, catalog_update{next});
+    stage_is_due(self);
     answer.deliver(absl::OkStatus());
   });
   return answer;
-}
-
-usage_by_queue total_usage(const queue_shard_state& state) {
-  usage_by_queue total;
-  for (const auto& [group, used] : state.usage)
-    for (const auto& [queue, amounts] : used)
-      add_to(total[queue], amounts);
-  return total;
-}
-
-absl::Status vote(queue_shard_state& state, const prepare<queue_parts>& asked) {
-  const auto known = state.usage.find(asked.resource_group);
-  if (known == state.usage.end())
-    return absl::UnavailableError(
-      fmt::format("the usage of resource group {} is not known yet", asked.resource_group));
-  const auto before = known->second;
-  for (const auto& part : asked.parts) {
-    auto& used = known->second[part.queue];
-    used = part.used;
-    for (const auto& [resource, amount] : part.wanted)
-      used[resource] -= amount;
-    auto within = within_limits(state.known->queues, total_usage(state), part.queue, part.wanted);
-    if (!within.ok()) {
-      known->second = before;
-      return within;
-    }
-    used = part.used;
-  }
-  return absl::OkStatus();
 }
 
 } // namespace
@@ -80,7 +50,10 @@ queue_shard_actor::behavior_type queue_shard(self_pointer self, queue_shard_sett
   state.tree = std::move(settings.tree);
   state.newest = std::move(settings.known);
   state.known = std::make_shared<const catalog>(state.newest);
+  state.quota = std::move(settings.quota);
+  state.newest_quota = state.quota;
   state.ledger = self->spawn<caf::linked>(ledger, std::move(settings.ledger));
+  state.clock = settings.clock;
   return {
     [self](const put_catalog& wanted) -> caf::result<absl::Status> {
       std::vector<operation> writes;
@@ -102,14 +75,23 @@ queue_shard_actor::behavior_type queue_shard(self_pointer self, queue_shard_sett
       self->send(wanted.follower, catalog_update{self->state.known});
       self->state.followers.push_back(std::move(wanted.follower));
     },
-    [self](queue_usage& seen) { self->state.usage[seen.resource_group] = std::move(seen.used); },
-    [self](read_usage) { return total_usage(self->state); },
-    [self](const prepare<queue_parts>& asked) -> caf::result<absl::Status> {
-      auto traced = start_span("queue_shard.prepare", asked.trace);
-      auto voted = vote(self->state, asked);
-      traced.set("vote", voted.ok() ? "yes" : std::string(voted.message()));
-      return voted;
+    [self](follow_quota& wanted) {
+      auto& group = self->state.groups[wanted.resource_group];
+      group.holder = std::move(wanted.holder);
+      ++group.holders;
+      group.lowering = false;
+      tell_grants(self, wanted.resource_group);
     },
+    [self](quota_report& told) {
+      auto& group = self->state.groups[told.resource_group];
+      if (group.has_told && group.told == told)
+        return;
+      group.told = std::move(told);
+      group.has_told = true;
+      stage_is_due(self);
+    },
+    [self](read_queues) { return self->state.statuses; },
+    [self](run_stage) { start_stage(self); },
   };
 }
 

@@ -1,11 +1,10 @@
 #pragma once
 
-#include "actors/decision_protocol.hpp"
 #include "actors/ledger.hpp"
-#include "actors/record_table.hpp"
+#include "actors/queue_quota.hpp"
 #include "state/catalog.hpp"
 #include "state/object.hpp"
-#include "state/queue_limits.hpp"
+#include "state/quota_record.hpp"
 
 #include <map>
 #include <memory>
@@ -29,14 +28,11 @@ struct remove_catalog {
   std::vector<std::string> names;
 };
 
-/// What the pods of one resource group take in each queue; summed up from the node records.
-struct queue_usage {
-  std::string resource_group;
-  usage_by_queue used;
-};
+/// Asks how the queues stand.
+struct read_queues {};
 
-/// Asks for all groups' usage together.
-struct read_usage {};
+/// The shard's reminder to itself that the queue stage is due; bursts of changes share one.
+struct run_stage {};
 
 } // namespace reprieve
 
@@ -54,15 +50,16 @@ struct follow_catalog {
 
 REPRIEVE_MESSAGE(reprieve::put_catalog)
 REPRIEVE_MESSAGE(reprieve::remove_catalog)
-REPRIEVE_MESSAGE(reprieve::queue_usage)
-REPRIEVE_MESSAGE(reprieve::read_usage)
-REPRIEVE_MESSAGE(reprieve::usage_by_queue)
+REPRIEVE_MESSAGE(reprieve::read_queues)
+REPRIEVE_MESSAGE(reprieve::run_stage)
+REPRIEVE_MESSAGE(reprieve::by_name<reprieve::queue_status>)
 REPRIEVE_MESSAGE(reprieve::follow_catalog)
 
 namespace reprieve {
 
 /// Owns one queue tree and the classes and groups that are configured with it. Resource groups meet
-/// only here: it sees to it that together they stay within the queues' limits.
+/// only here: it runs the queue stage over all of them whenever what they use or want has changed,
+/// and grants each its part of what the queues are allocated.
 using queue_shard_actor = typed_actor<
   /// Adds or changes what admission let through; answers when durable.
   handles<absl::Status(put_catalog)>,
@@ -70,18 +67,21 @@ using queue_shard_actor = typed_actor<
   handles<absl::Status(remove_catalog)>,
   /// Sends the follower the catalog now and after every change.
   handles<void(follow_catalog)>,
-  /// Takes in what a group uses.
-  handles<void(queue_usage)>,
-  /// What all groups use.
-  handles<usage_by_queue(read_usage)>,
-  /// Votes whether the queues have room for a decision. A yes counts it as used until the group
-  /// tells its usage again.
-  handles<absl::Status(prepare<queue_parts>)>>;
+  /// From a coordinator: whom to grant to, in place of whoever had the group before.
+  handles<void(follow_quota)>,
+  /// From a coordinator: what its group has, uses and wants.
+  handles<void(quota_report)>,
+  /// How the queues stood when the stage ran last.
+  handles<by_name<queue_status>(read_queues)>,
+  /// From itself.
+  handles<void(run_stage)>>;
 
 struct queue_shard_settings {
   std::string tree;
   catalog known; ///< as the store has it
+  by_name<quota_record> quota;
   ledger_settings ledger;
+  wall_clock clock;
 };
 
 struct queue_shard_state {
@@ -91,8 +91,23 @@ struct queue_shard_state {
   std::shared_ptr<const catalog> known;
   catalog newest; ///< with the writes under way
   ledger_actor ledger;
-  std::map<std::string, usage_by_queue, std::less<>> usage; ///< by resource group
   std::vector<catalog_follower_actor> followers;
+  wall_clock clock;
+
+  /// A resource group that takes part.
+  struct participant {
+    quota_holder_actor holder;
+    quota_report told;
+    bool has_told = false;
+    std::uint64_t holders = 0; ///< counts who had the group; answers of earlier ones do not count
+    bool lowering = false;     ///< was asked to do with less and has not answered
+  };
+  by_name<participant> groups;
+  by_name<quota_record> quota;        ///< as they are durable
+  by_name<quota_record> newest_quota; ///< with the writes under way
+  by_name<queue_status> statuses;     ///< as the stage found them last
+  bool stage_due = false;
+  bool stage_runs = false; ///< waits for pods or for its writes
 };
 
 queue_shard_actor::behavior_type

@@ -211,26 +211,38 @@ void load_group(self_pointer self, const resource_group& settings) {
   });
 }
 
-absl::StatusOr<catalog> catalog_of(const key_values& found) {
-  auto known = initial_catalog();
+/// A queue tree as the store has it.
+struct tree_contents {
+  catalog known = initial_catalog();
+  by_name<quota_record> quota;
+};
+
+absl::StatusOr<tree_contents> tree_of(const key_values& found) {
+  tree_contents tree;
   for (const auto& one : found) {
     const auto take = [&]<class T>(absl::StatusOr<T> record) {
       if (record.ok())
-        put_in(known, object{*std::move(record)});
+        put_in(tree.known, object{*std::move(record)});
       return record.status();
     };
     absl::Status taken;
-    if (one.key.find("/class/") != std::string::npos)
+    if (one.key.find("/class/") != std::string::npos) {
       taken = take(decode<priority_class>(one.value));
-    else if (one.key.find("/group/") != std::string::npos)
+    } else if (one.key.find("/group/") != std::string::npos) {
       taken = take(decode<resource_group>(one.value));
-    else
+    } else if (one.key.find("/quota/") != std::string::npos) {
+      auto record = decode<quota_record>(one.value);
+      taken = record.status();
+      if (record.ok())
+        tree.quota[std::string(keys::last_part(one.key))] = *std::move(record);
+    } else {
       taken = take(decode<queue>(one.value));
+    }
     if (!taken.ok())
       return absl::DataLossError(
         fmt::format("the record at {} can't be read: {}", one.key, std::string(taken.message())));
   }
-  return known;
+  return tree;
 }
 
 /// Puts the decisions together again from their keys and chunks.
@@ -264,9 +276,9 @@ void load_catalog(self_pointer self, const schema_record& schema) {
       self->state.sequences[one.key] = std::move(one);
     read_all(self, {fmt::format("q/{}/", tree)}, [self, schema](key_values found) {
       auto& state = self->state;
-      auto known = catalog_of(found);
-      if (!known.ok()) {
-        fail(self, known.status());
+      auto contents = tree_of(found);
+      if (!contents.ok()) {
+        fail(self, contents.status());
         return;
       }
       auto serving = std::make_shared<directory>();
@@ -274,8 +286,9 @@ void load_catalog(self_pointer self, const schema_record& schema) {
       serving->store = state.store;
       serving->events = self->spawn<caf::linked>(event_log);
       serving->queues = self->spawn<caf::linked>(
-        queue_shard, queue_shard_settings{std::string(tree), *std::move(known),
-                                          ledger_for(state, fmt::format("q/{}", tree))});
+        queue_shard, queue_shard_settings{
+                       std::string(tree), std::move(contents->known), std::move(contents->quota),
+                       ledger_for(state, fmt::format("q/{}", tree)), state.settings.clock});
       state.serving = std::move(serving);
       self->send(state.serving->queues, follow_catalog{self});
       self->send(self, prune_decisions{});

@@ -14,12 +14,22 @@
 
 namespace reprieve {
 
+/// What pods of one queue take that are not listed one by one.
+struct queue_totals {
+  resources staying; ///< `pods` included
+  resources leaving;
+
+  bool operator==(const queue_totals&) const = default;
+};
+
 /// All that the queue stage looks at. Only those resources are shared that the capacity names.
 struct queue_stage_input {
   by_name<queue> queues;
   by_name<queue_status> previous; ///< as the last run left it; one that is absent has nothing
   std::vector<queue_pod> pods;    ///< of all queues, in any order
-  by_name<resources> pending;     ///< by queue, what its pods without a node ask for
+  /// Beside the pods, by queue: they count as used, and nobody of them may be chosen.
+  by_name<queue_totals> totals;
+  by_name<resources> pending; ///< by queue, what its pods without a node ask for
   resources capacity;
   by_name<guards> limits; ///< by resource group
   /// How many preemptions each workload had in the last hour, where there were any.

@@ -8,13 +8,20 @@ namespace reprieve {
 
 namespace {
 
+bool has_any(const resources& amounts) {
+  return std::ranges::any_of(amounts, [](const auto& one) { return one.second > 0; });
+}
+
 queue_names queues_with_pods(const queue_stage_input& in) {
   queue_names names;
   for (const auto& p : in.pods)
     if (takes_room(p.phase))
       names.insert(p.queue);
+  for (const auto& [name, totals] : in.totals)
+    if (has_any(totals.staying) || has_any(totals.leaving))
+      names.insert(name);
   for (const auto& [name, asked] : in.pending)
-    if (std::ranges::any_of(asked, [](const auto& one) { return one.second > 0; }))
+    if (has_any(asked))
       names.insert(name);
   return names;
 }
@@ -39,6 +46,10 @@ std::int64_t queue_table::used_outside(std::size_t column) const {
   wide_int used = 0;
   for (const auto* p : outside_)
     used += taken_of(*p, columns_[column]);
+  for (const auto& [name, totals] : in_.totals)
+    if (find(in_.queues, name) == nullptr)
+      used += static_cast<wide_int>(amount_of(totals.staying, columns_[column]))
+              + amount_of(totals.leaving, columns_[column]);
   return narrowed(used);
 }
 
@@ -48,6 +59,10 @@ std::vector<queue_account> queue_table::accounts(std::size_t column) const {
   for (std::size_t row = 0; row < rows(); ++row) {
     wide_int used = 0;
     wide_int staying = 0;
+    if (const auto* totals = find(in_.totals, leaf(row).spec.name)) {
+      staying = amount_of(totals->staying, name);
+      used = staying + amount_of(totals->leaving, name);
+    }
     for (const auto* p : pods_[row]) {
       const auto taken = taken_of(*p, name);
       used += taken;

@@ -21,6 +21,7 @@ void write_head(const decision& from, Message& to) {
   to.set_id(from.id);
   to.set_resource_group(from.resource_group);
   to.mutable_workloads()->Assign(from.workloads.begin(), from.workloads.end());
+  to.set_queue(from.queue);
   to.set_priority(from.priority);
   to.set_policy(from.policy);
   to.set_phase(to_proto(from.phase));
@@ -38,6 +39,7 @@ void read_head(const Message& from, decision& to, field_reader& read) {
   to.id = from.id();
   to.resource_group = from.resource_group();
   to.workloads.assign(from.workloads().begin(), from.workloads().end());
+  to.queue = from.queue();
   to.priority = from.priority();
   to.policy = from.policy();
   read.one("phase", from.phase(), to.phase, from_proto);

@@ -203,6 +203,29 @@ absl::StatusOr<queue> decode(std::string_view bytes) {
   return from_proto(from->queue());
 }
 
+std::string encode(const quota_record& r) {
+  v1::QuotaRecord to;
+  write_map(r.allocated, *to.mutable_allocated());
+  write_map(r.preempting, *to.mutable_preempting());
+  for (const auto& [group, amounts] : r.grants)
+    write_map(amounts, *(*to.mutable_grants())[group].mutable_of());
+  return to.SerializeAsString();
+}
+
+template <>
+absl::StatusOr<quota_record> decode(std::string_view bytes) {
+  const auto from = parse<v1::QuotaRecord>(bytes);
+  if (!from.ok())
+    return from.status();
+  quota_record to;
+  field_reader read;
+  read.amounts("allocated", from->allocated(), to.allocated);
+  read.amounts("preempting", from->preempting(), to.preempting);
+  for (const auto& [group, amounts] : from->grants())
+    read.amounts("grants." + group, amounts.of(), to.grants[group]);
+  return read.result(std::move(to));
+}
+
 std::string encode(const placement& r) {
   return to_proto(r).SerializeAsString();
 }

@@ -6,6 +6,7 @@
 #include "state/placement.hpp"
 #include "state/priority_class.hpp"
 #include "state/queue.hpp"
+#include "state/quota_record.hpp"
 #include "state/resource_group.hpp"
 #include "state/workload_record.hpp"
 
@@ -64,6 +65,7 @@ std::string encode(const workload_record& r);
 std::string encode(const disruption_budget& r);
 std::string encode(const placement& r);
 std::string encode(const queue& r);
+std::string encode(const quota_record& r);
 std::string encode(const priority_class& r);
 std::string encode(const resource_group& r);
 std::string encode(const decision_head& r);

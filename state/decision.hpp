@@ -102,6 +102,7 @@ struct decision {
   std::string id;
   std::string resource_group;
   std::vector<std::string> workloads; ///< whom it places; one, where there are victims
+  std::string queue;                  ///< that gives up what it used, where nobody is placed
   std::int32_t priority = 0;          ///< of the preemptor
   std::string policy;
   decision_phase phase = decision_phase::preparing;

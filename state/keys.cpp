@@ -42,6 +42,10 @@ std::string resource_group(std::string_view tree, std::string_view name) {
   return fmt::format("q/{}/group/{}", tree, name);
 }
 
+std::string quota(std::string_view tree, std::string_view queue) {
+  return fmt::format("q/{}/quota/{}", tree, queue);
+}
+
 std::string open_decision(std::string_view id) {
   return fmt::format("{}{}", open_decisions, id);
 }

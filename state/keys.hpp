@@ -24,6 +24,7 @@ std::string placement(std::string_view shard, std::string_view name);
 std::string queue(std::string_view tree, std::string_view name);
 std::string priority_class(std::string_view tree, std::string_view name);
 std::string resource_group(std::string_view tree, std::string_view name);
+std::string quota(std::string_view tree, std::string_view queue);
 
 inline constexpr std::string_view open_decisions = "d/open/";
 inline constexpr std::string_view done_decisions = "d/done/";

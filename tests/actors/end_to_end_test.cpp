@@ -187,7 +187,7 @@ TEST_F(end_to_end, a_workload_over_its_queues_limit_waits_and_says_so) {
   ASSERT_TRUE(replica.start().ok());
   auto cluster = demo("1-cluster.yaml");
   for (auto& one : cluster)
-    if (auto* q = std::get_if<queue>(&one); q != nullptr && q->name == "training")
+    if (auto* q = std::get_if<queue>(&one); q != nullptr && q->name == "company")
       q->limit = {{"gpu", 16'000}};
   ASSERT_TRUE(replica.apply(cluster).ok());
   ASSERT_TRUE(replica.apply(demo("2-work.yaml")).ok());
@@ -199,6 +199,103 @@ TEST_F(end_to_end, a_workload_over_its_queues_limit_waits_and_says_so) {
       gpus += static_cast<std::size_t>(amount_of(p.requests, "gpu"));
   EXPECT_LE(gpus, 16'000U);
   EXPECT_GT(gpus, 0U);
+}
+
+/// A queue without limits, and a workload of `pods` pods of one GPU in it.
+queue weighing(std::string name, std::int64_t weight, bool capped = false) {
+  queue q;
+  q.name = std::move(name);
+  q.weight = weight;
+  q.cap_by_demand = capped;
+  return q;
+}
+
+workload gpus_in(const std::string& queue, std::int32_t pods) {
+  workload w;
+  w.name = queue + "-work";
+  w.queue = queue;
+  w.resume.policy = resume_policy::always;
+  w.resume.backoff = seconds{1};
+  auto& group = w.groups.emplace_back();
+  group.name = "pods";
+  group.count = pods;
+  group.pods.requests = {{"gpu", 1000}};
+  return w;
+}
+
+TEST_F(end_to_end, quota_moves_to_a_queue_that_deserves_it_when_pods_of_another_have_gone) {
+  replica_world replica(store_, journal());
+  ASSERT_TRUE(replica.start().ok());
+  node machine;
+  machine.name = "n1";
+  machine.capacity = {{"gpu", 8000}};
+  ASSERT_TRUE(replica
+                .apply({machine, weighing("first", 1, true), weighing("second", 3, true),
+                        gpus_in("first", 8)})
+                .ok());
+  ASSERT_TRUE(replica.world().advance_until(
+    [&] { return replica.pods("first-work", pod_phase::running) == 8; }, seconds{10}));
+
+  ASSERT_TRUE(replica.apply({gpus_in("second", 8)}).ok());
+  ASSERT_TRUE(replica.world().advance_until(
+    [&] { return replica.pods("second-work", pod_phase::running) == 6; }, seconds{60}));
+
+  EXPECT_EQ(replica.pods("first-work", pod_phase::running), 2U) << "a quarter of the weight";
+  const auto queues = replica.get(object_kind::queue, "second");
+  ASSERT_EQ(queues.size(), 1U);
+  ASSERT_TRUE(queues.front().queue);
+  EXPECT_EQ(queues.front().queue->deserved, (resources{{"gpu", 6000}}));
+  EXPECT_EQ(queues.front().queue->allocated, (resources{{"gpu", 6000}}));
+  EXPECT_EQ(amount_of(queues.front().queue->preempting, "gpu"), 0);
+  const auto why = replica.explain_workload("first-work");
+  ASSERT_TRUE(why.ok());
+  const auto reclaimed = std::ranges::find(why->decisions, std::string("first"), &decision::queue);
+  ASSERT_NE(reclaimed, why->decisions.end());
+  EXPECT_EQ(reclaimed->policy, "queues");
+  EXPECT_EQ(reclaimed->victims.size(), 6U);
+  EXPECT_TRUE(reclaimed->assignments.empty());
+}
+
+TEST_F(end_to_end, what_a_queue_is_allocated_survives_a_restart) {
+  {
+    replica_world replica(store_, journal());
+    ASSERT_TRUE(replica.start().ok());
+    node machine;
+    machine.name = "n1";
+    machine.capacity = {{"gpu", 8000}};
+    ASSERT_TRUE(
+      replica.apply({machine, weighing("first", 1), weighing("second", 3), gpus_in("first", 8)})
+        .ok());
+    ASSERT_TRUE(replica.world().advance_until(
+      [&] { return replica.pods("first-work", pod_phase::running) == 2; }, seconds{10}));
+  }
+  replica_world replica(store_, journal());
+  ASSERT_TRUE(replica.start().ok());
+  replica.world().advance(seconds{5});
+
+  EXPECT_EQ(replica.pods("first-work", pod_phase::running), 2U);
+  EXPECT_TRUE(read_account(journal()).stopped.empty());
+}
+
+TEST_F(end_to_end, a_full_queue_makes_room_for_its_own_more_important_work) {
+  replica_world replica(store_, journal());
+  ASSERT_TRUE(replica.start().ok());
+  node machine;
+  machine.name = "n1";
+  machine.capacity = {{"gpu", 2000}};
+  auto urgent = gpus_in("first", 1);
+  urgent.name = "urgent";
+  urgent.priority = 10;
+  ASSERT_TRUE(replica.apply({machine, weighing("first", 1, true), gpus_in("first", 2)}).ok());
+  ASSERT_TRUE(replica.world().advance_until(
+    [&] { return replica.pods("first-work", pod_phase::running) == 2; }, seconds{10}));
+
+  ASSERT_TRUE(replica.apply({urgent}).ok());
+  ASSERT_TRUE(replica.world().advance_until(
+    [&] { return replica.pods("urgent", pod_phase::running) == 1; }, seconds{10}));
+
+  EXPECT_EQ(replica.pods("first-work", pod_phase::running), 1U)
+    << "who goes counts for the queue's quota as who comes does";
 }
 
 TEST_F(end_to_end, chunks_of_a_decision_that_never_committed_are_dropped_at_the_next_start) {

@@ -34,6 +34,8 @@ node client::draw_node(std::size_t number) {
 workload client::draw_workload(const std::string& name) {
   workload w;
   w.name = name;
+  if (!queues_.empty() && !luck_.one_in(3))
+    w.queue = queues_[luck_.below(queues_.size())].name;
   w.priority = static_cast<std::int32_t>(luck_.between(0, 9));
   w.kind = luck_.one_in(3) ? workload_kind::deployment : workload_kind::batch;
   w.resume.policy = luck_.one_in(2) ? resume_policy::always : resume_policy::by_kind;
@@ -73,6 +75,17 @@ std::string client::set_up(member& through) {
     budget.min_available = 1;
     objects.emplace_back(budget);
   }
+  if (luck_.one_in(2))
+    for (const auto* name : {"q1", "q2"}) {
+      queue q;
+      q.name = name;
+      q.weight = luck_.between(1, 3);
+      q.cap_by_demand = luck_.one_in(2);
+      if (luck_.one_in(3))
+        q.limit = {{"gpu", luck_.between(2, 12) * 1000}};
+      queues_.push_back(q);
+      objects.emplace_back(q);
+    }
   return ask(through, cluster_name, std::move(objects), [this] { ready_ = true; });
 }
 
@@ -84,6 +97,13 @@ std::string client::act(member& through) {
     if (is_asked(changed.name))
       return {};
     changed.schedulable = !changed.schedulable;
+    return ask(through, changed.name, {changed}, [] {});
+  }
+  if (!queues_.empty() && luck_.one_in(20)) {
+    auto& changed = queues_[luck_.below(queues_.size())];
+    if (is_asked(changed.name))
+      return {};
+    changed.weight = luck_.between(1, 5);
     return ask(through, changed.name, {changed}, [] {});
   }
   const auto name = fmt::format("w{}", luck_.below(10));

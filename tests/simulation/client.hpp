@@ -51,6 +51,7 @@ private:
   truth& facts_;
   std::list<question> asked_;
   std::vector<node> nodes_;
+  std::vector<queue> queues_;
   bool ready_ = false;
   std::map<std::string, workload> submitted_;
 };

@@ -2,6 +2,8 @@
 
 #include "preemption/engine.hpp"
 #include "preemption/pending.hpp"
+#include "preemption/quota.hpp"
+#include "state/queue_limits.hpp"
 
 #include <caf/scheduled_actor.hpp>
 #include <cxxabi.h>
@@ -252,6 +254,30 @@ std::string simulation::reason_given(const std::string& workload) {
   return *told;
 }
 
+/// Whether the queue may use what the plan asks for, once its victims have gone.
+bool simulation::is_granted(const std::string& queue, const plan& made) const {
+  resources more;
+  for (const auto& one : made.assignments) {
+    add_to(more, one.placed.requests);
+    ++more[std::string(resource::pods)];
+  }
+  auto used = facts_.used_in(queue);
+  for (const auto& one : made.victims) {
+    const auto owner = facts_.workloads().find(one.portion.workload);
+    if (owner == facts_.workloads().end() || owner->second.spec.queue != queue)
+      continue;
+    for (const auto& [uid, node] : one.pods) {
+      for (const auto& [resource, amount] : find_pod(facts_.nodes().at(node), uid)->requests)
+        used[resource] -= amount;
+      --used[std::string(resource::pods)];
+    }
+  }
+  const auto record = facts_.quota().find(queue);
+  const auto* granted =
+    record == facts_.quota().end() ? nullptr : find(record->second.grants, "default");
+  return granted != nullptr && beyond_grant(queue, *granted, used, more).empty();
+}
+
 /// Whoever still waits could not have been placed.
 void simulation::check_progress() {
   cluster_view view;
@@ -283,7 +309,8 @@ void simulation::check_progress() {
     for (const auto& who : lacking_units(
            record, [&](const pod& p) { return standing.contains(p.uid); },
            [&](const pod& p) { return standing.at(p.uid); }))
-      if (const auto made = decide(view, who, settings); made.result != plan::outcome::infeasible)
+      if (const auto made = decide(view, who, settings);
+          made.result != plan::outcome::infeasible && is_granted(record.spec.queue, made))
         facts_.complain(fmt::format("{} waits, although {}; the scheduler says '{}'{}", name,
                                     made.why.summary, reason_given(name), facts_.text_of_nodes()));
   }

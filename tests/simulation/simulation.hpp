@@ -1,6 +1,7 @@
 #pragma once
 
 #include "actors/simulated_cluster.hpp"
+#include "preemption/plan.hpp"
 #include "state/memory_store.hpp"
 #include "tests/simulation/client.hpp"
 #include "tests/simulation/dice.hpp"
@@ -48,6 +49,7 @@ private:
   void step();
   void heal();
   void check_progress();
+  bool is_granted(const std::string& queue, const plan& made) const;
   std::string reason_given(const std::string& workload);
   bool handle_message();
   bool move_store();

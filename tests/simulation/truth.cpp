@@ -69,6 +69,8 @@ void truth::put_key(const std::string& key, const std::string& value) {
     workload_written(*decode<workload_record>(value));
   else if (key.starts_with("b/"))
     budgets_[name] = *decode<disruption_budget>(value);
+  else if (key.find("/quota/") != std::string::npos)
+    quota_[name] = *decode<quota_record>(value);
   else if (key.starts_with(keys::decision_bodies))
     bodies_[key] = value;
   else if (key.starts_with(keys::open_decisions))
@@ -247,10 +249,11 @@ void truth::check_commit(const decision& d) {
   ++counted_.commits;
   if (!d.victims.empty())
     ++counted_.preemptions;
-  if (d.assignments.empty())
+  const bool reclaims = !d.queue.empty();
+  if (d.assignments.empty() != reclaims)
     complain(fmt::format("decision {} is committed and places nobody", d.id));
   for (const auto& one : d.victims) {
-    if (one.priority >= d.priority)
+    if (!reclaims && one.priority >= d.priority)
       complain(fmt::format("{} of priority {} goes for one of priority {}", to_string(one.portion),
                            one.priority, d.priority));
     if (one.reason.empty())
@@ -367,6 +370,7 @@ std::string truth::text_of_nodes() const {
 }
 
 void truth::check_rest() {
+  check_quota();
   // An abort that a shard wrote for nobody is swept up by the next who takes over.
   for (const auto& [id, one] : open_)
     if (one.phase != decision_phase::aborted)
@@ -387,6 +391,39 @@ void truth::check_rest() {
       if (node == nodes_.end() || find_pod(node->second, uid) == nullptr)
         complain(fmt::format("pod {} is on machine {} and no record tells of it", uid, one.node));
     }
+}
+
+resources truth::used_in(const std::string& queue) const {
+  resources used;
+  for (const auto& [name, record] : nodes_)
+    for (const auto& p : record.pods) {
+      const auto owner = workloads_.find(p.workload);
+      if (!takes_room(p.phase) || is_leaving(p.phase) || !p.evicted_by.empty()
+          || owner == workloads_.end() || owner->second.spec.queue != queue)
+        continue;
+      for (const auto& [resource, amount] : p.requests)
+        used[resource] += amount;
+      ++used[std::string(resource::pods)];
+    }
+  return used;
+}
+
+/// Nobody uses more than the queue is allocated, and grants hand out no more than that.
+void truth::check_quota() {
+  for (const auto& [queue, record] : quota_) {
+    const auto used = used_in(queue);
+    for (const auto& [resource, allocated] : record.allocated) {
+      std::int64_t granted = 0;
+      for (const auto& [group, amounts] : record.grants)
+        granted += amount_of(amounts, resource);
+      if (granted > allocated)
+        complain(fmt::format("queue {} is allocated {} {} and {} of it are granted", queue,
+                             allocated, resource, granted));
+      if (amount_of(used, resource) > allocated)
+        complain(fmt::format("queue {} is allocated {} {} and uses {}{}", queue, allocated,
+                             resource, amount_of(used, resource), text_of_nodes()));
+    }
+  }
 }
 
 } // namespace reprieve::simulation

@@ -56,6 +56,11 @@ public:
   const std::map<std::string, disruption_budget, std::less<>>& budgets() const {
     return budgets_;
   }
+  const std::map<std::string, quota_record, std::less<>>& quota() const {
+    return quota_;
+  }
+  /// What pods of the queue take that are there to stay, by the records.
+  resources used_in(const std::string& queue) const;
   std::size_t open_decisions() const {
     return open_.size();
   }
@@ -99,6 +104,7 @@ private:
   void check_whole_portions(const decision& d);
   void check_gang(const decision& d);
   void decision_done(const std::string& value);
+  void check_quota();
   void workload_written(const workload_record& record);
   bool is_gone(const std::string& uid) const;
 
@@ -111,6 +117,7 @@ private:
   std::map<std::string, node_record, std::less<>> nodes_;
   std::map<std::string, workload_record, std::less<>> workloads_;
   std::map<std::string, disruption_budget, std::less<>> budgets_;
+  std::map<std::string, quota_record, std::less<>> quota_;
   std::map<std::string, expectation, std::less<>> expected_;
   std::map<std::string, std::string, std::less<>> told_by_; ///< decision by uid
   std::map<std::string, simulated_journal::entry, std::less<>> machines_;

@@ -336,9 +336,9 @@ void draw(trace_context& to) {
 }
 
 void draw(decision& to) {
-  auto& [id, group, workloads, priority, policy, phase, assignments, victims, why, scored, decided,
+  auto& [id, group, workloads, queue, priority, policy, phase, assignments, victims, why, scored, decided,
          committed, ended, abort_reason, victims_told, trace] = to;
-  draw_all(id, group, workloads, policy, phase, assignments, victims, why, scored, decided,
+  draw_all(id, group, workloads, queue, policy, phase, assignments, victims, why, scored, decided,
            committed, ended, abort_reason, victims_told, trace);
   draw_signed(priority);
 }

@@ -1,0 +1,81 @@
+#pragma once
+
+#include "actors/caf.hpp"
+#include "preemption/quota.hpp"
+#include "state/decision.hpp"
+
+#include <string>
+#include <vector>
+
+namespace reprieve {
+
+// The messages between the queue shard and the coordinators of the resource groups, who meet only
+// there (DESIGN 1).
+
+/// What one resource group has, uses and wants; summed up from its records.
+struct quota_report {
+  std::string resource_group;
+  by_name<quota_need> queues;
+  resources capacity;
+
+  bool operator==(const quota_report&) const = default;
+};
+
+/// What the group may use in each queue, from now on and without asking; durable.
+struct quota_grants {
+  by_name<resources> queues;
+};
+
+/// Asks a group to do with less.
+struct lower_grants {
+  by_name<resources> queues;
+};
+
+/// The pods of some queues, to choose from.
+struct read_queue_pods {
+  std::vector<std::string> queues;
+};
+
+struct queue_pods {
+  std::vector<queue_pod> pods;
+  by_name<std::int32_t> preempted_lately; ///< by workload
+};
+
+/// A queue gives back what pods of the group use (DESIGN 3.4).
+struct reclaim {
+  std::string queue;
+  std::vector<victim> victims;
+  reasoning why;
+};
+
+} // namespace reprieve
+
+REPRIEVE_MESSAGE(reprieve::quota_report)
+REPRIEVE_MESSAGE(reprieve::quota_grants)
+REPRIEVE_MESSAGE(reprieve::lower_grants)
+REPRIEVE_MESSAGE(reprieve::read_queue_pods)
+REPRIEVE_MESSAGE(reprieve::queue_pods)
+REPRIEVE_MESSAGE(reprieve::reclaim)
+
+namespace reprieve {
+
+/// A coordinator as the queue shard sees it.
+using quota_holder_actor = typed_actor<
+  /// What the group may spend.
+  handles<void(quota_grants)>,
+  /// Answers with what it keeps to from now on: as asked, or what it uses.
+  handles<quota_grants(lower_grants)>,
+  /// Answers with the group's pods in these queues.
+  handles<queue_pods(read_queue_pods)>,
+  /// Takes pods back, in a decision without a preemptor.
+  handles<void(reclaim)>>;
+
+/// Tell this coordinator what its group may spend, now and after every change.
+struct follow_quota {
+  std::string resource_group;
+  quota_holder_actor holder;
+};
+
+} // namespace reprieve
+
+REPRIEVE_MESSAGE(reprieve::follow_quota)
