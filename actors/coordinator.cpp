@@ -122,7 +122,7 @@ public:
     std::erase_if(units, [&](const pending_unit& unit) { return !may_be_tried(unit); });
     mark_front(units);
     for (auto& unit : units)
-      if (!place_plainly(unit))
+      if (state_.mirror.still_lacks(unit.who) && !place_plainly(unit))
         preempt_for(unit);
     launch_batch();
     report_needs();

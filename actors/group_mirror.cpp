@@ -209,6 +209,16 @@ std::vector<group_mirror::pending_unit> group_mirror::pending() {
   return found;
 }
 
+bool group_mirror::still_lacks(const preemptor& who) {
+  refresh();
+  const auto at = standing_.find(who.workload);
+  const auto& uid = who.groups.front().pods.front().uid;
+  return at != standing_.end()
+         && std::ranges::any_of(at->second.lacking, [&](const preemptor& unit) {
+              return unit.groups.front().pods.front().uid == uid;
+            });
+}
+
 std::vector<victim_pod> group_mirror::unwanted() {
   refresh();
   std::vector<victim_pod> found;

@@ -59,6 +59,10 @@ public:
   /// served.
   std::vector<pending_unit> pending();
 
+  /// Whether the unit lacks its pods even now: a decision made since may have taken those that it
+  /// was to join.
+  bool still_lacks(const preemptor& who);
+
   /// Pods that no workload asks for any more and that were not told to go.
   std::vector<victim_pod> unwanted();
 
