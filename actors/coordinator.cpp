@@ -36,6 +36,16 @@ void wake(self_pointer self) {
   cycle_after(self, gathering_time);
 }
 
+/// One timer is enough: the earliest brings a cycle that sets the next.
+void try_again_at(self_pointer self, time_point when) {
+  auto& planned = self->state.next_retry;
+  const auto now = self->state.settings.clock.now(self);
+  if (planned > now && planned <= when)
+    return;
+  planned = when;
+  cycle_after(self, std::max(when - now, duration{0}));
+}
+
 /// All shards and the catalog have told what they hold.
 bool knows_enough(const coordinator_state& state) {
   const auto& shards = state.settings.shards;
@@ -154,22 +164,13 @@ private:
     state_.waiting_because[unit.who.workload] = std::move(because);
   }
 
-  /// One timer is enough: the earliest brings a cycle that sets the next.
-  void try_again_at(time_point when) {
-    auto& planned = state_.next_retry;
-    if (planned > now_ && planned <= when)
-      return;
-    planned = when;
-    cycle_after(self_, when - now_);
-  }
-
   bool may_be_tried(const pending_unit& unit) {
     const auto& status = unit.record->status;
     if (status.resume_after > now_) {
       waits(unit, fmt::format("it was preempted {} times and is tried again in {}", status.attempts,
                               format_duration(std::chrono::ceil<std::chrono::seconds>(
                                 status.resume_after - now_))));
-      try_again_at(status.resume_after);
+      try_again_at(self_, status.resume_after);
       return false;
     }
     if (!state_.grants)
@@ -240,7 +241,7 @@ private:
     else
       state_.reserved.erase(uid);
     if (made.look_again != no_time)
-      try_again_at(made.look_again);
+      try_again_at(self_, made.look_again);
   }
 
   void preempt_for(pending_unit& unit) {
@@ -303,6 +304,11 @@ private:
 /// that takes no pods (DESIGN 3.2).
 void cancel_groundless(self_pointer self) {
   auto& state = self->state;
+  const auto* group = find(state.known->groups, state.settings.resource_group);
+  const auto limit = group == nullptr ? duration{0} : group->force_delete_after;
+  const auto now = state.settings.clock.now(self);
+  if (const auto next = state.mirror.look_for_stuck(now, limit); next != no_time)
+    try_again_at(self, next);
   for (const auto& [id, d] : state.mirror.open_decisions()) {
     const auto found = state.decisions.find(id);
     if (found == state.decisions.end() || found->second.phase == decision_phase::starting)
@@ -405,7 +411,11 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
       wake(self);
     },
     [self](catalog_update& update) {
-      self->state.known = std::move(update.known);
+      auto& s = self->state;
+      s.known = std::move(update.known);
+      if (const auto* group = find(s.known->groups, s.settings.resource_group))
+        for (const auto& shard : s.settings.shards.nodes)
+          self->send(shard, use_force_limit{group->force_delete_after});
       wake(self);
     },
     [self](const decision_moved& moved) {

@@ -21,6 +21,13 @@ void take_from(resources& from, const resources& amounts) {
     from[resource] -= amount;
 }
 
+/// Shows a pod that does not go although it was told: its room is taken, and it is nobody's victim.
+void make_immovable(pod& p) {
+  p.phase = pod_phase::bound;
+  p.evicted_by.clear();
+  p.daemon = true;
+}
+
 /// As the queue stage counts it: beside what it asks for, it is one of `pods`.
 void add_pod(resources& to, const pod& p) {
   add_to(to, p.requests);
@@ -111,6 +118,7 @@ void group_mirror::refresh_node(const std::string& name) {
     capacity_[resource] -= amount;
   add_to(capacity_, wanted.spec.capacity);
   for (const auto& old : shown.pods) {
+    told_.erase(old.uid);
     pods_[old.workload].erase(old.uid);
     stale_workloads_.insert(old.workload);
     if (find_pod(wanted, old.uid) == nullptr)
@@ -122,7 +130,11 @@ void group_mirror::refresh_node(const std::string& name) {
     return;
   }
   view_.put_node(wanted.spec);
-  for (const auto& p : wanted.pods) {
+  for (auto& p : wanted.pods) {
+    if (p.stop_told != no_time)
+      told_[p.uid] = {name, p.stop_told + p.checkpoint_time + p.grace_period};
+    if (stuck_.contains(p.uid))
+      make_immovable(p);
     view_.put_pod(p);
     pods_[p.workload].emplace(p.uid, name);
     stale_workloads_.insert(p.workload);
@@ -151,7 +163,8 @@ void group_mirror::refresh_workload(const std::string& name) {
     add_pod(leaves ? now.used.leaving : now.used.staying, p);
     if (!p.evicted_by.empty())
       continue;
-    if (p.phase != pod_phase::nominated && (!record || !wants(*record, p)))
+    if (p.phase != pod_phase::nominated && p.stop_told == no_time
+        && (!record || !wants(*record, p)))
       now.unwanted.push_back({uid, node});
   }
   if (record) {
@@ -297,7 +310,27 @@ std::shared_ptr<const workload_record> group_mirror::find_workload(std::string_v
   return found == workloads_.end() ? nullptr : found->second;
 }
 
+time_point group_mirror::look_for_stuck(time_point now, duration force_delete_after) {
+  refresh();
+  auto next = no_time;
+  for (const auto& [uid, one] : told_) {
+    const auto& [node, grace_over] = one;
+    // Killed after the first of these times; gone, however slow the machine, within the second.
+    const auto limit = grace_over + 2 * force_delete_after;
+    if (limit > now)
+      next = next == no_time ? limit : std::min(next, limit);
+    else if (stuck_.insert(uid).second)
+      stale_nodes_.insert(node);
+  }
+  std::erase_if(stuck_, [&](const auto& uid) { return !told_.contains(uid); });
+  return next;
+}
+
 std::string group_mirror::why_groundless(const decision& d) const {
+  for (const auto& one : d.victims)
+    for (const auto& p : one.pods)
+      if (stuck_.contains(p.uid))
+        return fmt::format("victim {} did not leave node {} within its limit", p.uid, p.node);
   for (const auto& one : d.assignments) {
     const auto& p = one.placed;
     const auto owner = find_workload(p.workload);

@@ -86,8 +86,12 @@ public:
 
   std::shared_ptr<const workload_record> find_workload(std::string_view name) const;
 
-  /// Why an open decision should be given up: a pod it places is not wanted any more, or its node
-  /// takes none. Empty where nothing speaks against it.
+  /// Finds the pods that were told to stop and are there past all their limits: from now on nobody
+  /// counts on their room. Returns when there may be more of them.
+  time_point look_for_stuck(time_point now, duration force_delete_after);
+
+  /// Why an open decision should be given up: a pod it places is not wanted any more, its node
+  /// takes none, or a victim does not go. Empty where nothing speaks against it.
   std::string why_groundless(const decision& d) const;
 
 private:
@@ -115,6 +119,9 @@ private:
   std::map<std::string, node_record, std::less<>> shown_; ///< as they are in the view
 
   std::set<std::string, std::less<>> stale_workloads_;
+  /// Pods that were told to stop: where, and when their grace period is over.
+  std::map<std::string, std::pair<std::string, time_point>, std::less<>> told_;
+  std::set<std::string, std::less<>> stuck_; ///< uids of those that will not go
   std::map<std::string, std::map<std::string, std::string>, std::less<>>
     pods_;                                                ///< nodes by uid, by workload
   std::map<std::string, standing, std::less<>> standing_; ///< by workload; only what matters

@@ -1,6 +1,7 @@
 #include "actors/node_shard.hpp"
 
 #include "actors/node_holds.hpp"
+#include "actors/node_stops.hpp"
 #include "actors/planted_bug.hpp"
 #include "observability/tracing.hpp"
 #include "protocol/records.hpp"
@@ -100,13 +101,6 @@ caf::result<absl::Status> commit_and_answer(self_pointer self, record_changes ch
 
 caf::result<absl::Status> commit_and_answer(self_pointer self, record_changes changes) {
   return commit_and_answer(self, std::move(changes), [] {});
-}
-
-void order_stop(self_pointer self, const pod& p) {
-  auto& state = self->state;
-  self->send(state.cluster,
-             stop_order{p.uid, p.node, p.evicted_by, p.checkpoint_time, p.grace_period,
-                        state.force_delete_after, state.epoch, self});
 }
 
 void order_start(self_pointer self, const pod& p) {
@@ -397,6 +391,8 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
                                order_each(self, std::move(ended), order_start));
     },
     [self](const pod_report& report) { take_in(self, report); },
+    [self](look_at_stops) { commit(self, force_due(self), [] {}); },
+    [self](use_force_limit wanted) { self->state.force_delete_after = wanted.force_delete_after; },
     [self](look_at_holds) { take_back_due_holds(self); },
     [self](count_holds) { return self->state.holds.held.size(); },
   };

@@ -26,6 +26,14 @@ struct remove_nodes {
   std::vector<std::string> names;
 };
 
+/// The shard's reminder to itself that a grace period may be over.
+struct look_at_stops {};
+
+/// How long pods of the group have past their grace period, from now on.
+struct use_force_limit {
+  duration force_delete_after{0};
+};
+
 /// Stop pods without a decision, because their workload was deleted.
 struct stop_pods {
   std::vector<victim_pod> pods;
@@ -37,6 +45,8 @@ struct stop_pods {
 REPRIEVE_MESSAGE(reprieve::put_nodes)
 REPRIEVE_MESSAGE(reprieve::remove_nodes)
 REPRIEVE_MESSAGE(reprieve::stop_pods)
+REPRIEVE_MESSAGE(reprieve::look_at_stops)
+REPRIEVE_MESSAGE(reprieve::use_force_limit)
 
 namespace reprieve {
 
@@ -66,6 +76,10 @@ using node_shard_actor = typed_actor<
   handles<absl::Status(withdraw)>,
   /// From the cluster that runs the pods.
   handles<void(pod_report)>,
+  /// From itself: writes down who is past its grace period.
+  handles<void(look_at_stops)>,
+  /// From the coordinator: the group's settings have changed.
+  handles<void(use_force_limit)>,
   /// From itself: takes back holds that nobody has come back for, once their abort is durable.
   handles<void(look_at_holds)>,
   /// For an audit.
@@ -95,6 +109,15 @@ struct node_shard_state {
   wall_clock clock;
 
   hold_book<node_parts> holds;
+
+  /// A pod that was told to stop and has its grace period.
+  struct stop {
+    std::string node;
+    time_point force_at = no_time;
+  };
+  std::map<std::string, stop, std::less<>> stopping; ///< by uid
+  bool looks_at_stops = false;                       ///< whether a reminder is under way
+
   std::map<std::string, room_listener_actor, std::less<>> awaiting; ///< by decision
   std::set<std::string, std::less<>> granted; ///< decisions that were told that their room is free
   /// The nodes that open decisions have nominations or victims on.

@@ -105,6 +105,7 @@ void take_order(self_pointer self, start_order& order) {
   p.life.epoch = order.epoch;
   p.life.run_for = annotated(order.what, "simulation/run-for", duration{0});
   p.life.stop_takes = annotated(order.what, "simulation/stop-takes", state.settings.stop_takes);
+  p.life.stuck_for = annotated(order.what, "simulation/stuck-for", duration{0});
   enter(self, p, stage::starting);
 }
 
@@ -123,7 +124,9 @@ void take_order(self_pointer self, stop_order& order) {
   p.life.node = order.node;
   p.life.epoch = order.epoch;
   p.life.decision = order.decision;
-  p.life.stop_takes = order.checkpoint + std::min(p.life.stop_takes, order.grace + order.force);
+  p.life.stop_takes =
+    order.checkpoint
+    + std::max(std::min(p.life.stop_takes, order.grace + order.force), p.life.stuck_for);
   enter(self, p, stage::stopping);
 }
 

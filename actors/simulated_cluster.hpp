@@ -34,7 +34,8 @@ namespace reprieve {
 
 /// A cluster of no machines that plays the lives of pods: they start, run (for as long as the
 /// annotation `simulation/run-for` says, else until they are stopped), and end within their grace
-/// period (annotation `simulation/stop-takes`; past the grace and force periods they are killed).
+/// period (annotation `simulation/stop-takes`; past the grace and force periods they are killed,
+/// unless `simulation/stuck-for` says that their machine does not even do that for so long).
 /// Like a real one it goes on without the scheduler: its journal tells a new process what it did.
 using simulated_cluster_actor = cluster_actor::extend<handles<void(simulation_step)>>;
 

@@ -26,6 +26,7 @@ void simulated_journal::write(const entry& line) {
                             {"since", line.since.time_since_epoch().count()},
                             {"runFor", line.run_for.count()},
                             {"stopTakes", line.stop_takes.count()},
+                            {"stuckFor", line.stuck_for.count()},
                             {"epoch", line.epoch}};
   std::fputs((text.dump() + "\n").c_str(), file_.get());
   std::fflush(file_.get());
@@ -49,6 +50,7 @@ std::map<std::string, simulated_journal::entry> simulated_journal::read(const st
     read.since = time_point{duration{text.value("since", std::int64_t{0})}};
     read.run_for = duration{text.value("runFor", std::int64_t{0})};
     read.stop_takes = duration{text.value("stopTakes", std::int64_t{0})};
+    read.stuck_for = duration{text.value("stuckFor", std::int64_t{0})};
     read.epoch = text.value("epoch", revision{0});
     newest[read.uid] = std::move(read);
   }

@@ -26,6 +26,7 @@ public:
     time_point since = no_time;
     duration run_for{0};    ///< 0: until it is stopped
     duration stop_takes{0}; ///< once it is told
+    duration stuck_for{0};  ///< longest that it stays even when killed
     revision epoch = 0;
   };
 

@@ -298,6 +298,53 @@ TEST_F(end_to_end, a_full_queue_makes_room_for_its_own_more_important_work) {
     << "who goes counts for the queue's quota as who comes does";
 }
 
+TEST_F(end_to_end, a_victim_that_does_not_go_is_forced_and_then_not_waited_for) {
+  replica_world replica(store_, journal());
+  ASSERT_TRUE(replica.start().ok());
+  std::vector<object> cluster;
+  for (const auto* name : {"n1", "n2"}) {
+    node machine;
+    machine.name = name;
+    machine.capacity = {{"gpu", 1000}};
+    cluster.emplace_back(machine);
+  }
+  resource_group group;
+  group.name = "default";
+  group.force_delete_after = seconds{10};
+  cluster.emplace_back(group);
+  auto stubborn = gpus_in("default", 1);
+  stubborn.name = "stubborn";
+  stubborn.grace_period = seconds{5};
+  stubborn.groups[0].pods.annotations["simulation/stuck-for"] = "10m";
+  auto other = gpus_in("default", 1);
+  other.name = "other";
+  other.priority = 5;
+  other.grace_period = seconds{1};
+  cluster.emplace_back(stubborn);
+  cluster.emplace_back(other);
+  ASSERT_TRUE(replica.apply(cluster).ok());
+  ASSERT_TRUE(replica.world().advance_until(
+    [&] {
+      return replica.pods("stubborn", pod_phase::running) == 1
+             && replica.pods("other", pod_phase::running) == 1;
+    },
+    seconds{10}));
+
+  auto urgent = gpus_in("default", 1);
+  urgent.name = "urgent";
+  urgent.priority = 10;
+  ASSERT_TRUE(replica.apply({urgent}).ok());
+  ASSERT_TRUE(replica.world().advance_until(
+    [&] { return replica.pods("stubborn", pod_phase::force_deleting) == 1; }, seconds{8}))
+    << "its grace period is over";
+  EXPECT_EQ(replica.pods("urgent", pod_phase::nominated), 1U);
+
+  ASSERT_TRUE(replica.world().advance_until(
+    [&] { return replica.pods("urgent", pod_phase::running) == 1; }, seconds{30}));
+  EXPECT_EQ(replica.pods("other", pod_phase::running), 0U) << "the next one had to go";
+  EXPECT_EQ(replica.pods("stubborn", pod_phase::force_deleting), 1U);
+}
+
 TEST_F(end_to_end, chunks_of_a_decision_that_never_committed_are_dropped_at_the_next_start) {
   const auto chunk = keys::decision_body("00000001.000001.default", 0);
   store_->commit({{}, {put{chunk, "left behind", 0}}}, [](auto) {});

@@ -56,6 +56,8 @@ workload client::draw_workload(const std::string& name) {
   if (luck_.one_in(2))
     group.pods.annotations["simulation/run-for"] = fmt::format("{}s", luck_.between(1, 20));
   group.pods.annotations["simulation/stop-takes"] = fmt::format("{}ms", luck_.between(0, 3000));
+  if (luck_.one_in(10))
+    group.pods.annotations["simulation/stuck-for"] = fmt::format("{}s", luck_.between(20, 80));
   return w;
 }
 
@@ -68,6 +70,10 @@ bool client::is_asked(const std::string& name) const {
 
 std::string client::set_up(member& through) {
   std::vector<object> objects(nodes_.begin(), nodes_.end());
+  resource_group group;
+  group.name = "default";
+  group.force_delete_after = std::chrono::seconds{luck_.between(1, 20)};
+  objects.emplace_back(group);
   if (luck_.one_in(2)) {
     disruption_budget budget;
     budget.name = "some";

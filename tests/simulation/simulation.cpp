@@ -18,7 +18,7 @@ namespace reprieve::simulation {
 namespace {
 
 /// Longest that things may take to come to rest once nothing fails any more.
-constexpr std::chrono::seconds time_to_rest{120};
+constexpr std::chrono::seconds time_to_rest{300};
 
 constexpr std::size_t most_messages_at_once = 20'000;
 
@@ -285,6 +285,8 @@ void simulation::check_progress() {
   for (const auto& [name, record] : facts_.nodes()) {
     view.put_node(record.spec);
     for (const auto& p : record.pods) {
+      if (p.stop_told != no_time)
+        return; // who waits may wait for this one, or not count on it any more
       standing.emplace(p.uid, &record.spec);
       if (!takes_room(p.phase))
         continue;

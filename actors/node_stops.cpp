@@ -1,0 +1,63 @@
+#include "actors/node_stops.hpp"
+
+#include <algorithm>
+
+namespace reprieve {
+
+namespace {
+
+using self_pointer = node_shard_actor::stateful_pointer<node_shard_state>;
+
+/// One timer is enough: the earliest looks at all and sets the next.
+void look_later(self_pointer self) {
+  auto& state = self->state;
+  if (state.stopping.empty() || std::exchange(state.looks_at_stops, true))
+    return;
+  auto first = time_point::max();
+  for (const auto& [uid, one] : state.stopping)
+    first = std::min(first, one.force_at);
+  self->delayed_send(self, std::max(first - state.clock.now(self), duration{0}), look_at_stops{});
+}
+
+} // namespace
+
+void order_stop(self_pointer self, const pod& p) {
+  auto& state = self->state;
+  self->send(state.cluster,
+             stop_order{p.uid, p.node, p.evicted_by, p.checkpoint_time, p.grace_period,
+                        state.force_delete_after, state.epoch, self});
+  if (p.phase != pod_phase::terminating)
+    return;
+  state.stopping[p.uid] = {p.node, p.stop_told + p.checkpoint_time + p.grace_period};
+  look_later(self);
+}
+
+std::map<std::string, std::shared_ptr<node_record>, std::less<>> force_due(self_pointer self) {
+  auto& state = self->state;
+  state.looks_at_stops = false;
+  const auto now = state.clock.now(self);
+  std::map<std::string, std::shared_ptr<node_record>, std::less<>> changes;
+  std::erase_if(state.stopping, [&](const auto& one) {
+    const auto& [uid, stop] = one;
+    if (stop.force_at > now)
+      return false;
+    auto& record = changes[stop.node];
+    if (!record)
+      if (const auto newest = state.records.newest(stop.node))
+        record = std::make_shared<node_record>(*newest);
+    const pod* p = record ? find_pod(*record, uid) : nullptr;
+    if (p != nullptr && p->phase == pod_phase::terminating) {
+      auto forced = *p;
+      forced.phase = pod_phase::force_deleting;
+      put_pod(*record, std::move(forced));
+    }
+    return true;
+  });
+  std::erase_if(changes, [&](const auto& one) {
+    return !one.second || *one.second == *state.records.newest(one.first);
+  });
+  look_later(self);
+  return changes;
+}
+
+} // namespace reprieve

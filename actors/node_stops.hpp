@@ -1,0 +1,14 @@
+#pragma once
+
+#include "actors/node_shard.hpp"
+
+namespace reprieve {
+
+/// Orders the pod to stop, with the whole schedule, and remembers when its grace period is over.
+void order_stop(node_shard_actor::stateful_pointer<node_shard_state> self, const pod& p);
+
+/// The pods whose grace period is over by now, as they are to be written down: force-deleting.
+std::map<std::string, std::shared_ptr<node_record>, std::less<>>
+force_due(node_shard_actor::stateful_pointer<node_shard_state> self);
+
+} // namespace reprieve
