@@ -37,6 +37,30 @@ void member::pass(duration time) {
     world_.pass(time);
 }
 
+std::shared_ptr<std::size_t> member::count_holds() {
+  auto sum = std::make_shared<std::size_t>(0);
+  // Whoever follows the directory learns at once who serves what.
+  const auto asked = [sum](directory_follower_actor::pointer self, const directory_update& known) {
+    const auto ask = [&](const auto& shard) {
+      self->request(shard, caf::infinite, reprieve::count_holds{}).then([sum](std::size_t held) {
+        *sum += held;
+      });
+    };
+    for (const auto& [name, group] : known.serving->groups) {
+      for (const auto& shard : group.shards.nodes)
+        ask(shard);
+      for (const auto& shard : group.shards.workloads)
+        ask(shard);
+    }
+  };
+  auto follower = world_.system().spawn(
+    [asked](directory_follower_actor::pointer self) -> directory_follower_actor::behavior_type {
+      return {[self, asked](const directory_update& known) { asked(self, known); }};
+    });
+  caf::anon_send(replica_, follow_directory{follower});
+  return sum;
+}
+
 void member::end() {
   store_->cut();
   caf::anon_send_exit(replica_, caf::exit_reason::kill);

@@ -54,6 +54,10 @@ public:
   const gateway_actor& gateway() const {
     return gateway_;
   }
+  /// Asks every shard how many votes it holds; `answer` has their sum once all messages are
+  /// through.
+  std::shared_ptr<std::size_t> count_holds();
+
   bool has(const caf::actor_system& system) {
     return &world_.system() == &system;
   }

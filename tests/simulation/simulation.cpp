@@ -238,6 +238,15 @@ void simulation::heal() {
   }
 }
 
+/// No decision is open, so nobody holds a vote.
+void simulation::check_holds() {
+  const auto held = newest_live()->count_holds();
+  while (handle_message() || move_store()) {
+  }
+  if (*held > 0 && facts_.open_decisions() == 0)
+    facts_.complain(fmt::format("{} votes are held, and no decision is open", *held));
+}
+
 /// What the scheduler says of why a workload waits.
 std::string simulation::reason_given(const std::string& workload) {
   auto told = std::make_shared<std::string>("nothing");
@@ -325,6 +334,8 @@ std::string simulation::run() {
     heal();
   if (facts_.broken().empty())
     facts_.check_rest();
+  if (facts_.broken().empty())
+    check_holds();
   if (facts_.broken().empty())
     check_progress();
   if (!facts_.broken().empty())

@@ -48,6 +48,7 @@ private:
 
   void step();
   void heal();
+  void check_holds();
   void check_progress();
   bool is_granted(const std::string& queue, const plan& made) const;
   std::string reason_given(const std::string& workload);
