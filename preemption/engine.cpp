@@ -2,6 +2,7 @@
 
 #include "preemption/assembly.hpp"
 #include "preemption/domain_room.hpp"
+#include "preemption/outlook.hpp"
 #include "preemption/required_node.hpp"
 #include "preemption/search.hpp"
 #include "preemption/sessions.hpp"
@@ -117,6 +118,11 @@ plan place(const cluster_view& view, const preemptor& who, const plan_settings& 
 }
 
 plan decide(const cluster_view& view, const preemptor& who, const plan_settings& settings) {
+  return decide(view, who, settings, {}, {});
+}
+
+plan decide(const cluster_view& view, const preemptor& who, const plan_settings& settings,
+            std::span<const shard_evaluation> answers, const touched_nodes& touched) {
   const problem given{view, who, settings};
   const explainer explain{given};
   if (auto refused = refuse(given, explain))
@@ -133,7 +139,7 @@ plan decide(const cluster_view& view, const preemptor& who, const plan_settings&
   if (settings.group.policy == group_policy::sessions)
     return preempt_sessions(given);
   workload_aware rules{given};
-  return search_victims(given, rules);
+  return search_victims(given, rules, outlook_of(given, answers, touched));
 }
 
 void explain(const cluster_view& view, const preemptor& who, const plan_settings& settings,

@@ -1,7 +1,10 @@
 #pragma once
 
+#include "preemption/evaluation.hpp"
 #include "preemption/plan.hpp"
 #include "preemption/preemptor.hpp"
+
+#include <span>
 
 namespace reprieve {
 
@@ -14,6 +17,13 @@ plan place(const cluster_view& view, const preemptor& who, const plan_settings& 
 /// counts (`preempt_by_lifecycle`), whereas what else runs there goes by pods. Pure: the same view,
 /// preemptor and settings give the same plan.
 plan decide(const cluster_view& view, const preemptor& who, const plan_settings& settings);
+
+/// The same plan, found sooner with the answers of all node shards (`evaluate`), each once and in
+/// any order. The view is of all nodes; `touched` names those on which it has changed since the
+/// answers were made. Where the answers do not settle who is best, or are not of all nodes, or
+/// can't help (`shards_can_help`), the view alone does.
+plan decide(const cluster_view& view, const preemptor& who, const plan_settings& settings,
+            std::span<const shard_evaluation> answers, const touched_nodes& touched);
 
 /// Tells of a plan with victims, from the trail that it carries, why each goes and who else on the
 /// preemptor's nodes stays and why. The view, the preemptor and the settings are as they were.

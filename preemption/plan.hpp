@@ -29,6 +29,8 @@ struct trail {
   std::vector<portion_row> victims;       ///< in the plan's order
   std::set<portion_row> kept_for_budgets; ///< put back first
   candidate_terms terms;                  ///< by which others were candidates or not
+
+  bool operator==(const trail&) const = default;
 };
 
 /// What the engine says of one preemptor.
@@ -50,6 +52,8 @@ struct plan {
   trail followed;
   std::optional<reservation> reserve; ///< to be kept until the pod has its room
   time_point look_again = no_time;    ///< when time alone changes the outcome
+
+  bool operator==(const plan&) const = default;
 };
 
 /// Where the preemptor is put, as far as the threshold leaves a choice.

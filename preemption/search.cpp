@@ -1,6 +1,7 @@
 #include "preemption/search.hpp"
 
 #include "preemption/assembly.hpp"
+#include "preemption/outcomes.hpp"
 
 #include <fmt/format.h>
 
@@ -26,19 +27,20 @@ struct prospect {
 
 class search {
 public:
-  search(const problem& given, policy& rules)
-      : given_(given), minimised_(given.settings.group.minimised), policy_(rules), explain_(given) {
-  }
+  search(const problem& given, policy& rules, const std::optional<outlook>& foreseen)
+      : given_(given), minimised_(given.settings.group.minimised), policy_(rules),
+        foreseen_(foreseen), explain_(given) {}
 
   plan run() {
-    if (policy_.node_by_node())
-      try_nodes();
-    else
+    if (!policy_.node_by_node())
       try_domains();
+    else if (!foreseen_ || !try_foreseen_nodes())
+      try_nodes();
+    const bool budget_reached = is_budget_reached();
     auto made = best_ ? plan_of(given_, explain_, *best_) : no_plan();
     made.policy = policy_.name();
-    made.why.budget_reached = budget_reached_;
-    if (budget_reached_ && given_.settings.explained != depth::nothing)
+    made.why.budget_reached = budget_reached;
+    if (budget_reached && given_.settings.explained != depth::nothing)
       made.why.summary += best_ ? " (best found so far, budget reached)" : " (budget reached)";
     made.followed.terms = policy_.rules().terms();
     if (given_.settings.explained >= depth::chosen)
@@ -69,17 +71,57 @@ private:
     domains_.emplace(policy_.domains());
     count_ = domains_->all().size();
     std::vector<prospect<domain>> found;
+    std::vector<const domain*> infeasible;
     for (const auto& where : domains_->all())
-      if (const auto bound = policy_.bound(where))
+      if (const auto bound = bound_of(where))
         found.push_back({&where, *bound});
       else
-        consider(where);
+        infeasible.push_back(&where);
+    // Why nothing fits there is told, or goes into the reason why it fits nowhere.
+    const bool told = given_.settings.explained >= depth::chosen;
+    if (told)
+      consider_all(infeasible);
     put_in_order(found);
     for (const auto& [where, bound] : found)
       if (can_win(bound, where->name))
         consider(*where);
-      else if (given_.settings.explained >= depth::chosen)
+      else if (told)
         pass_by(where->name, bound);
+    if (!told && !best_)
+      consider_all(infeasible);
+  }
+
+  std::optional<score> bound_of(const domain& where) const {
+    if (foreseen_)
+      if (const auto known = foreseen_->domains.find(where.name); known != foreseen_->domains.end())
+        return known->second;
+    return policy_.bound(where);
+  }
+
+  void consider_all(const std::vector<const domain*>& some) {
+    for (const auto* where : some)
+      consider(*where);
+  }
+
+  /// Whether the best is sure to be among the nodes that are foreseen, which then are tried.
+  bool try_foreseen_nodes() {
+    const auto& [nodes, rest, domains] = *foreseen_;
+    for (const auto& [n, bound] : nodes) {
+      const auto where = domain_of(given_.view, n);
+      if (best_ && better(best_->scored, bound, minimised_))
+        break;
+      if (rest && comes_before(*rest, {std::string(where.name), bound}, minimised_))
+        break;
+      if (!can_win(bound, where.name) || !given_.view.usable(n)
+          || !given_.filter.suits_any_group(n))
+        continue;
+      // What a shard could not know makes the bound closer, which costs less than to try the node.
+      if (const auto closer = policy_.bound(where); closer && can_win(*closer, where.name)) {
+        consider(where);
+        tried_.insert(n);
+      }
+    }
+    return !rest || !can_win(rest->bound, rest->node);
   }
 
   void try_nodes() {
@@ -106,7 +148,7 @@ private:
   void try_nodes_of(const node_block& block) {
     std::vector<prospect<node_row>> found;
     for (const auto& n : block.nodes) {
-      if (!given_.view.usable(n))
+      if (!given_.view.usable(n) || tried_.contains(n))
         continue;
       if (const auto bound = policy_.bound(domain_of(given_.view, n));
           bound && can_win(*bound, given_.view.node_name(n)))
@@ -137,57 +179,43 @@ private:
     explain_.tell_unsuitable_nodes(outcomes_);
   }
 
+  winner best() const {
+    return {best_domain_, best_->scored, minimised_};
+  }
+
   void pass_by(std::string_view name, const score& bound) {
-    auto& outcome = outcomes_.emplace_back();
-    outcome.domain = name;
-    outcome.feasible = true;
-    outcome.threshold = bound.highest_victim_priority;
-    if (bound.highest_victim_priority > best_->scored.highest_victim_priority)
-      outcome.reason = fmt::format("costs a victim of priority {} or above; {} costs none above {}",
-                                   bound.highest_victim_priority, best_domain_,
-                                   best_->scored.highest_victim_priority);
-    else
-      outcome.reason = better(best_->scored, bound, minimised_)
-                         ? fmt::format("can't cost as little as {}: {} at best", best_domain_,
-                                       why_worse(bound, best_->scored, minimised_))
-                         : fmt::format("can't cost less, and {} comes first by name", best_domain_);
+    outcomes_.push_back(outcome_of_passed_by(name, bound, best()));
   }
 
   void consider(const domain& where) {
     auto made = policy_.try_domain(where);
     last_domain_ = where.name;
-    budget_reached_ = budget_reached_ || made.budget_reached;
+    if (made.budget_reached)
+      cut_short_.emplace_back(where.name, policy_.bound(where).value_or(best_score()));
     if (made.lacking && made.lacking->nearest != no_row)
       ++short_of_[made.lacking->resource];
     if (!made.feasible)
       last_failure_ = explain_.why_infeasible(made);
     if (tells_all() || (!policy_.node_by_node() && given_.settings.explained == depth::chosen))
-      record(where, made);
+      outcomes_.push_back(outcome_of(given_.view, where.name, made, last_failure_));
     if (made.feasible && wins(where.name, made)) {
       best_ = std::move(made);
       best_domain_ = where.name;
     }
   }
 
+  /// Only where the best may have been missed for it, so that it does not matter what else happened
+  /// to be tried on the way.
+  bool is_budget_reached() const {
+    return std::ranges::any_of(cut_short_, [&](const auto& one) {
+      return one.first == best_domain_ || can_win(one.second, one.first);
+    });
+  }
+
   bool wins(std::string_view name, const attempt& made) const {
     if (!best_ || better(made.scored, best_->scored, minimised_))
       return true;
     return !better(best_->scored, made.scored, minimised_) && name < best_domain_;
-  }
-
-  void record(const domain& where, const attempt& made) {
-    auto& outcome = outcomes_.emplace_back();
-    outcome.domain = where.name;
-    outcome.feasible = made.feasible;
-    outcome.threshold = made.threshold;
-    outcome.victims = std::ssize(made.victims);
-    outcome.scored = made.scored;
-    if (!made.feasible)
-      outcome.reason = last_failure_;
-    if (made.lacking && made.lacking->nearest != no_row) {
-      outcome.short_resource = given_.view.resource_name(made.lacking->resource);
-      outcome.short_by = made.lacking->by;
-    }
   }
 
   plan no_plan() const {
@@ -219,7 +247,7 @@ private:
     std::ranges::sort(outcomes_, {}, &domain_outcome::domain);
     for (auto& outcome : outcomes_)
       if (outcome.feasible && outcome.reason.empty())
-        tell_why_won_or_lost(outcome);
+        tell_why_won_or_lost(outcome, best());
     made.why.domains = std::move(outcomes_);
   }
 
@@ -229,23 +257,17 @@ private:
       policy_.rules(), domains_ ? domains_->all().front() : domain_of(given_.view, n), why);
   }
 
-  void tell_why_won_or_lost(domain_outcome& outcome) const {
-    outcome.chosen = outcome.domain == best_domain_;
-    outcome.reason =
-      outcome.chosen ? "costs least" : why_worse(outcome.scored, best_->scored, minimised_);
-    if (outcome.reason.empty())
-      outcome.reason = fmt::format("costs the same; {} comes first by name", best_domain_);
-  }
-
   const problem& given_;
   minimise minimised_;
   policy& policy_;
+  const std::optional<outlook>& foreseen_;
   explainer explain_;
   std::optional<domain_set> domains_;
   std::size_t count_ = 0; ///< of domains
   std::optional<attempt> best_;
   std::string_view best_domain_;
-  bool budget_reached_ = false;
+  /// Domains whose search ended before it was through, with their bounds.
+  std::vector<std::pair<std::string_view, score>> cut_short_;
   std::set<node_row> tried_;
   std::vector<domain_outcome> outcomes_;
   std::map<resource_column, std::int64_t> short_of_; ///< how many domains lack it
@@ -255,8 +277,8 @@ private:
 
 } // namespace
 
-plan search_victims(const problem& given, policy& rules) {
-  return search{given, rules}.run();
+plan search_victims(const problem& given, policy& rules, const std::optional<outlook>& foreseen) {
+  return search{given, rules, foreseen}.run();
 }
 
 } // namespace reprieve

@@ -1,11 +1,13 @@
 #pragma once
 
+#include "preemption/outlook.hpp"
 #include "preemption/policy.hpp"
 
 namespace reprieve {
 
 /// Tries the domains of the policy and takes the best. The preemptor is known not to fit without
-/// victims.
-plan search_victims(const problem& given, policy& rules);
+/// victims. With an outlook it tries less and comes to the same.
+plan search_victims(const problem& given, policy& rules,
+                    const std::optional<outlook>& foreseen = std::nullopt);
 
 } // namespace reprieve

@@ -204,6 +204,10 @@ std::size_t cluster_view::memory() const {
     bytes += heap_size(record.as_given) + heap_size(record.pods) + heap_size(record.steps)
              + heap_size(record.held);
   }
+  constexpr std::size_t link_and_hash = 2 * sizeof(void*);
+  bytes +=
+    heap_block(elsewhere_.bucket_count() * sizeof(void*))
+    + elsewhere_.size() * heap_block(link_and_hash + sizeof(decltype(elsewhere_)::value_type));
   for (std::uint32_t s = 0; s < shared_.rows(); ++s)
     bytes += heap_size(shared_[s].pods);
   return bytes + sizeof(*this);

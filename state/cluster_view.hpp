@@ -15,11 +15,13 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace reprieve {
@@ -58,6 +60,16 @@ struct portion_work {
 
   bool operator==(const portion_work&) const = default;
 };
+
+/// What some of a portion's pods make of it. Parts on disjoint nodes add up to the whole, but for
+/// the second by which `safe_until` may be later.
+struct portion_part {
+  portion_card card;
+  portion_work work;
+
+  bool operator==(const portion_part&) const = default;
+};
+portion_part sum_of(const portion_part& a, const portion_part& b);
 
 /// Less where `a` comes first in the importance order (DESIGN 3.1 step 5); ids break ties.
 std::strong_ordering by_importance(const portion_card& a, const portion_card& b);
@@ -113,6 +125,11 @@ public:
   void remove_pod(std::string_view uid);
   void put_budget(const disruption_budget& budget);
   void remove_budget(std::string_view name);
+  /// For a view of some of the cluster's nodes: what a whole replica has on other nodes, in place
+  /// of what was said of it before; no pods where it has none. It counts on the portion's card and
+  /// in its work, so that these are the same in every part of a cluster. `pods_of` has the pods in
+  /// this view only.
+  void put_elsewhere(const portion_id& id, const portion_part& part);
   /// Brings orders and sums of all that changed up to date; costs what changed. A change of
   /// budgets costs a look at every distinct set of labels.
   void settle();
@@ -200,6 +217,8 @@ public:
   portion_id id_of(portion_row p) const;
   portion_card card(portion_row p) const;
   portion_work work_of(portion_row p) const;
+  /// What the portion has on those nodes of this view that `counts` says yes to.
+  portion_part part_of(portion_row p, const std::function<bool(node_row)>& counts) const;
   /// The portion's pods that are not leaving, in order of node name and index.
   portion_pods pods_of(portion_row p) const;
   /// Whether `a` is more important than `b` (DESIGN 3.1 step 5).
@@ -229,6 +248,11 @@ private:
     std::int32_t index;
 
     bool operator==(const portion_key&) const = default;
+  };
+  struct portion_key_hash {
+    std::size_t operator()(const portion_key& key) const {
+      return hash_of_key(key);
+    }
   };
 
   /// What pods made from one template have in common.
@@ -271,7 +295,8 @@ private:
     portion_key key{};
     portion_card card;
     portion_work work;
-    std::vector<pod_row> pods; ///< first the `card.pods` that are not leaving
+    std::vector<pod_row> pods; ///< first those that are not leaving
+    std::uint32_t staying = 0; ///< how many these are
     bool stale = false;
   };
 
@@ -327,7 +352,7 @@ private:
   void mark_node(node_row n);
   void mark_portion(std::uint32_t shared);
   void settle_portion(std::uint32_t shared);
-  portion_card card_of(const shared_portion& portion) const;
+  portion_card card_of(std::span<const pod_row> pods, bool group) const;
   portion_work work_of(std::span<const pod_row> pods) const;
   void settle_node(node_row n, std::vector<ranked_pod>& scratch);
   void sum_up(node_row n);
@@ -357,6 +382,8 @@ private:
 
   row_table<shared_portion, 64> shared_;
   row_index portions_by_key_;
+  /// Of those few that have pods outside of this view. Each holds a reference to its series.
+  std::unordered_map<portion_key, portion_part, portion_key_hash> elsewhere_;
 
   std::vector<node_row> stale_nodes_;
   std::vector<std::uint32_t> stale_portions_;
@@ -457,7 +484,7 @@ inline std::span<const std::uint32_t> cluster_view::budgets_of(pod_row p) const 
 inline portion_pods cluster_view::pods_of(portion_row p) const {
   if ((p & shared_bit) != 0) {
     const auto& portion = shared_[p & ~shared_bit];
-    return portion_pods{std::span{portion.pods}.first(portion.card.pods)};
+    return portion_pods{std::span{portion.pods}.first(portion.staying)};
   }
   return pods_[p].leaving ? portion_pods{std::span<const pod_row>{}} : portion_pods{p};
 }

@@ -72,22 +72,24 @@ void cluster_view::settle_portion(std::uint32_t shared) {
   });
   tighten(portion.pods);
 
-  const auto card = card_of(portion);
-  const auto work = work_of(std::span{portion.pods}.first(card.pods));
-  if (card == portion.card && work == portion.work)
+  portion.staying = static_cast<std::uint32_t>(
+    std::ranges::count_if(portion.pods, [&](pod_row p) { return !leaving(p); }));
+  const auto staying = std::span{portion.pods}.first(portion.staying);
+  portion_part whole{card_of(staying, portion.key.index < 0), work_of(staying)};
+  if (const auto other = elsewhere_.find(portion.key); other != elsewhere_.end())
+    whole = sum_of(whole, other->second);
+  if (whole.card == portion.card && whole.work == portion.work)
     return;
-  portion.card = card;
-  portion.work = work;
+  portion.card = whole.card;
+  portion.work = whole.work;
   for (const auto p : portion.pods)
     mark_node(pods_[p].node);
 }
 
-portion_card cluster_view::card_of(const shared_portion& portion) const {
-  portion_card card{.group = portion.key.index < 0};
-  for (const auto p : portion.pods) {
+portion_card cluster_view::card_of(std::span<const pod_row> pods, bool group) const {
+  portion_card card{.group = group};
+  for (const auto p : pods) {
     const auto& record = pods_[p];
-    if (record.leaving)
-      break;
     const auto& kind = kinds_[record.kind];
     card.priority = card.pods == 0 ? kind.priority : std::max(card.priority, kind.priority);
     ++card.pods;

@@ -46,4 +46,24 @@ std::string reason_for(const std::vector<spared>& list, std::string_view workloa
   return found == list.end() ? "" : found->reason;
 }
 
+std::string what_differs(const plan& a, const plan& b) {
+  if (a == b)
+    return {};
+  std::string fields = "differs in";
+  const auto compare = [&](const char* name, const auto& mine, const auto& other) {
+    if (mine != other)
+      fields += std::string{" "} + name;
+  };
+  compare("result", a.result, b.result);
+  compare("policy", a.policy, b.policy);
+  compare("assignments", a.assignments, b.assignments);
+  compare("victims", a.victims, b.victims);
+  compare("scored", a.scored, b.scored);
+  compare("why", a.why, b.why);
+  compare("followed", a.followed, b.followed);
+  compare("reserve", a.reserve, b.reserve);
+  compare("look_again", a.look_again, b.look_again);
+  return fields + ": '" + a.why.summary + "', not '" + b.why.summary + "'";
+}
+
 } // namespace reprieve::tests

@@ -28,4 +28,7 @@ const domain_outcome& outcome_of(const plan& made, std::string_view domain);
 /// Why the workload's portion stays; empty where it is not in the list.
 std::string reason_for(const std::vector<spared>& list, std::string_view workload);
 
+/// The fields in which the plans are not the same; empty where they are.
+std::string what_differs(const plan& a, const plan& b);
+
 } // namespace reprieve::tests

@@ -36,6 +36,32 @@ void limit_pods(node& n) {
     n.capacity["pods"] = between(1, 6);
 }
 
+void vary(node& n) {
+  n.labels["rack"] = fmt::format("r{}", between(1, 3));
+  if (one_in(8))
+    n.labels.erase("rack");
+  if (one_in(6))
+    n.capacity.erase(std::string{resource::gpu});
+  n.schedulable = !one_in(12);
+  if (one_in(12))
+    describe(n, tainted{"kept"});
+}
+
+void vary(pod& p) {
+  if (one_in(4))
+    p.priority = static_cast<std::int32_t>(between(-1, 6));
+  p.started = one_in(8) ? no_time : at(between(0, 3000));
+  if (one_in(3))
+    p.checkpointed = at(between(0, 3600));
+  if (one_in(4))
+    p.minimum_runtime = std::chrono::seconds{between(0, 3000)};
+  p.opted_out = one_in(8);
+  if (one_in(12)) {
+    p.phase = pod_phase::nominated;
+    p.placed_by = "earlier";
+  }
+}
+
 /// Takes what a pod takes if it is there.
 bool take(resources& room, const resources& requests) {
   const auto wanted = taken_by(requests);
@@ -57,15 +83,18 @@ cluster draw_cluster(const cluster_traits& with) {
   for (std::int64_t i = 0; i < nodes; ++i) {
     names.push_back(fmt::format("n{}", i));
     drawn.node(names.back(), gpu(between(2, 8)), cpu(between(4, 16)),
-               label{"zone", std::string{one_in(2) ? "a" : "b"}}, limit_pods);
+               label{"zone", std::string{one_in(2) ? "a" : "b"}}, limit_pods, [&](node& n) {
+                 if (with.varied)
+                   vary(n);
+               });
     room[names.back()] = room_of(drawn.all_nodes().back());
   }
-  const auto workloads = between(2 * nodes, 8 * nodes);
+  const auto workloads = between((with.crowded ? 8 : 2) * nodes, (with.crowded ? 12 : 8) * nodes);
   for (std::int64_t i = 0; i < workloads && std::ssize(drawn.all_pods()) < with.most_pods; ++i) {
     const auto name = fmt::format("w{}", i);
     const auto gpus = gpu(between(0, 4));
     const auto cpus = cpu(between(0, 6));
-    const bool whole = with.groups && one_in(3);
+    const bool whole = with.groups && (with.crowded ? !one_in(3) : one_in(3));
     std::vector<std::string> on;
     const auto left = with.most_pods - std::ssize(drawn.all_pods());
     for (auto pods = whole ? std::min(between(1, 4), left) : 1; pods > 0; --pods) {
@@ -81,6 +110,8 @@ cluster draw_cluster(const cluster_traits& with) {
         p.daemon = one_in(12);
         p.protected_member = one_in(12);
       }
+      if (with.varied)
+        vary(p);
       if (chosen)
         p.evicted_by = "earlier";
       else if (with.leaving && one_in(10))
@@ -113,6 +144,38 @@ preemptor draw_gang_of_several_templates() {
   return gang("new", high_priority(), members(size(), gpu(between(0, 8)), cpu(between(0, 3))),
               members(size(), gpu(between(0, 2)), cpu(between(1, 8))),
               members(size(), gpu(between(0, 3)), cpu(between(1, 3)), at_least{1}));
+}
+
+preemptor draw_gang_within_racks() {
+  auto who = one_in(2) ? draw_gang_of_one_template() : draw_gang_of_several_templates();
+  describe(who, within{{"zone", "rack"}});
+  if (one_in(3))
+    who.groups.front().topology_keys = {"zone"};
+  if (one_in(4))
+    who.groups.back().node_selector = {{"zone", "a"}};
+  return who;
+}
+
+plan_settings draw_settings(depth deepest) {
+  plan_settings settings;
+  settings.group.name = "default";
+  settings.now = at(3600);
+  settings.group.minimised = one_in(2) ? minimise::pods : minimise::work;
+  settings.placing = one_in(4) ? placing_rule::plain : placing_rule::cheapest;
+  settings.explained = static_cast<depth>(between(0, static_cast<std::int64_t>(deepest)));
+  auto& limits = settings.group.limits;
+  limits.opt_out_is_veto = one_in(2);
+  if (one_in(4))
+    limits.minimum_runtime = std::chrono::seconds{between(0, 3600)};
+  if (one_in(6))
+    limits.victims_per_decision = static_cast<std::int32_t>(between(1, 4));
+  if (one_in(6))
+    limits.search_budget = between(1, 40);
+  if (one_in(6)) {
+    limits.preemptions_per_workload_per_hour = 1;
+    settings.preempted_lately = {{"w1", 1}, {"w3", 1}};
+  }
+  return settings;
 }
 
 void for_random_cases(const cluster_traits& with, const std::function<preemptor()>& draw,

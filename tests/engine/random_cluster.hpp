@@ -1,5 +1,6 @@
 #pragma once
 
+#include "preemption/plan.hpp"
 #include "tests/support/cluster_builder.hpp"
 
 #include <cstdint>
@@ -13,6 +14,10 @@ struct cluster_traits {
   bool immovable = true; ///< daemons, protected members and such
   bool groups = true;
   bool leaving = true;
+  /// Racks within zones, nodes without GPUs, closed or tainted ones; pods of one group that differ
+  /// in priority, start, checkpoint and minimum runtime; some that opted out or are held.
+  bool varied = false;
+  bool crowded = false; ///< no room is left, and most of what runs are groups
   std::int64_t most_nodes = 6;
   std::int64_t most_pods = 1000;
 };
@@ -39,7 +44,14 @@ struct random_case {
 random_case case_of_seed(std::uint64_t seed, const cluster_traits& with,
                          const std::function<preemptor()>& draw);
 
+/// A gang that is bound to racks within zones, or with a group that is and one that is not.
+preemptor draw_gang_within_racks();
+
 /// A lone pod, or a gang of one or of several templates that may be bound to a zone.
 preemptor draw_anyone();
+
+/// Settings with any of the guards and choices that the engine has, with `explained` up to
+/// `deepest`.
+plan_settings draw_settings(depth deepest);
 
 } // namespace reprieve::tests

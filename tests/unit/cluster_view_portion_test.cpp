@@ -126,6 +126,69 @@ TEST_F(view_of_two_nodes, leaves_pods_out_of_the_card_that_leave) {
   EXPECT_EQ(order(), names{"gang-0"});
 }
 
+TEST_F(view_of_two_nodes, counts_what_a_whole_replica_has_outside_of_the_view) {
+  auto mine = a_member("gang", 0, 3);
+  mine.started = at(50);
+  put(mine);
+  put(a_pod("a", 5));
+  const portion_id id{"gang", "main", 0, -1};
+  const portion_part outside{
+    {.priority = 8, .pods = 2, .earliest_start = at(40), .group = true, .evictable = false}, {}};
+
+  view.put_elsewhere(id, outside);
+  view.settle();
+
+  const auto portion = view.find_portion(id);
+  EXPECT_EQ(
+    view.card(portion),
+    (portion_card{
+      .priority = 8, .pods = 3, .earliest_start = at(40), .group = true, .evictable = false}));
+  EXPECT_EQ(uids(view.pods_of(portion)), names{"gang-0"});
+  EXPECT_EQ(order(), (names{"gang-0", "a"})) << "it is more important for what is elsewhere";
+  EXPECT_TRUE(view.has_immovable(view.find_node("n1")));
+
+  view.put_elsewhere(id, {});
+  view.settle();
+  EXPECT_EQ(view.card(portion),
+            (portion_card{.priority = 3, .pods = 1, .earliest_start = at(50), .group = true}));
+  EXPECT_EQ(order(), (names{"a", "gang-0"}));
+}
+
+TEST_F(view_of_two_nodes, knows_of_pods_elsewhere_before_its_own_come_and_after_they_went) {
+  const portion_id id{"gang", "main", 0, -1};
+  view.put_elsewhere(id, {{.priority = 2, .pods = 4, .group = true}, {}});
+  view.settle();
+  EXPECT_EQ(view.find_portion(id), no_row);
+  for (int again = 0; again < 2; ++again) {
+    put(a_member("gang", 0, 3));
+    EXPECT_EQ(view.card(view.find_portion(id)).pods, 5U);
+    view.remove_pod("gang-0");
+    view.settle();
+    EXPECT_EQ(view.find_portion(id), no_row);
+  }
+}
+
+TEST_F(view_of_two_nodes, splits_a_portion_into_parts_that_add_up) {
+  auto here = a_member("gang", 0, 3);
+  here.requests["gpu"] = 2000;
+  here.started = at(10);
+  auto there = a_member("gang", 1, 4);
+  there.requests["gpu"] = 1000;
+  there.started = at(40);
+  there.node = "n2";
+  put(here);
+  put(there);
+  const auto portion = view.find_portion({"gang", "main", 0, -1});
+  const auto on = [&](const char* name) {
+    return view.part_of(portion, [&](node_row n) { return view.node_name(n) == name; });
+  };
+
+  EXPECT_EQ(on("n1").card.priority, 3);
+  EXPECT_EQ(on("n2").card.pods, 1U);
+  EXPECT_EQ(sum_of(on("n1"), on("n2")), (portion_part{view.card(portion), view.work_of(portion)}));
+  EXPECT_EQ(on("n3").card.pods, 0U);
+}
+
 TEST_F(view_of_two_nodes, keeps_a_protected_single_pod_from_eviction) {
   auto kept = a_pod("u");
   kept.protected_member = true;
