@@ -46,11 +46,9 @@ standing candidate_rules::of(portion_row p) const {
       && settings_.now - card.earliest_start
            < std::max(limits.minimum_runtime, card.minimum_runtime))
     return standing::too_young;
-  if (const auto most = limits.preemptions_per_workload_per_hour) {
-    const auto lately = settings_.preempted_lately.find(view_.id_of(p).workload);
-    if (lately != settings_.preempted_lately.end() && lately->second >= *most)
-      return standing::too_often;
-  }
+  if (const auto most = limits.preemptions_per_workload_per_hour;
+      most && settings_.times_preempted(view_.id_of(p).workload) >= *most)
+    return standing::too_often;
   return standing::candidate;
 }
 

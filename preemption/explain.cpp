@@ -174,7 +174,8 @@ std::string explainer::why_victim(std::span<const node_row> used, portion_row p,
                      over_budget ? "; this exceeds a disruption budget" : "");
 }
 
-std::string explainer::why_passed_over(standing s, const portion_card& card) const {
+std::string explainer::why_passed_over(standing s, portion_row p) const {
+  const auto card = view_.card(p);
   switch (s) {
   case standing::at_or_above:
     return fmt::format("its priority {} is not below {}", card.priority, who_.priority);
@@ -191,7 +192,8 @@ std::string explainer::why_passed_over(standing s, const portion_card& card) con
       format_duration(settings_.now - card.earliest_start),
       format_duration(std::max(settings_.group.limits.minimum_runtime, card.minimum_runtime)));
   case standing::too_often:
-    return fmt::format("its workload was preempted {} times in the last hour already",
+    return fmt::format("its workload was preempted {} times in the last hour, of {} allowed",
+                       settings_.times_preempted(view_.id_of(p).workload),
                        settings_.group.limits.preemptions_per_workload_per_hour.value_or(0));
   case standing::opted_out:
     return "has opted out of preemption";
@@ -240,7 +242,7 @@ void explainer::tell(const candidate_rules& rules, plan& made) const {
         {view_.id_of(portion), card.priority, why_reprieved(made, portion)});
     else
       made.why.passed_over.push_back(
-        {view_.id_of(portion), card.priority, why_passed_over(s, card)});
+        {view_.id_of(portion), card.priority, why_passed_over(s, portion)});
   }
 }
 
@@ -252,7 +254,7 @@ void explainer::tell_who_may_not_go(const candidate_rules& rules, const domain& 
     if (s == standing::candidate || (too_important && where.nodes.size() > 1))
       continue;
     const auto card = view_.card(portion);
-    why.passed_over.push_back({view_.id_of(portion), card.priority, why_passed_over(s, card)});
+    why.passed_over.push_back({view_.id_of(portion), card.priority, why_passed_over(s, portion)});
   }
 }
 

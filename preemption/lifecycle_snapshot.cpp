@@ -29,6 +29,7 @@ lifecycle_input lifecycle_of(const snapshot& taken,
                              time_point now) {
   lifecycle_input in;
   in.now = now;
+  in.preempted_lately = taken.preempted_lately(now);
   in.placements = taken.placements();
   for (const auto& p : taken.pods())
     in.pods.push_back(lifecycle_pod_of(p));

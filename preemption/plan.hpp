@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace reprieve {
@@ -78,6 +79,11 @@ struct plan_settings {
   std::map<std::string, std::int32_t, std::less<>> preempted_lately;
   placing_rule placing = placing_rule::cheapest;
   depth explained = depth::all;
+
+  std::int32_t times_preempted(std::string_view workload) const {
+    const auto lately = preempted_lately.find(workload);
+    return lately == preempted_lately.end() ? 0 : lately->second;
+  }
 };
 
 } // namespace reprieve

@@ -30,6 +30,11 @@ std::int64_t overused(const queue_account& one) {
   return above_zero(one.staying - one.allocated);
 }
 
+/// Of that, what it deserves.
+std::int64_t rightly_overused(const queue_account& one) {
+  return above_zero(std::min(one.staying, one.deserved) - one.allocated);
+}
+
 std::int64_t lacking(const queue_account& one) {
   return above_zero(one.deserved - one.allocated - one.preempting);
 }
@@ -40,10 +45,6 @@ std::int64_t promised_above(const queue_account& one) {
 
 std::int64_t unused_above(const queue_account& one) {
   return above_zero(one.allocated - std::max(one.deserved, one.used));
-}
-
-std::int64_t leaving_above(const queue_account& one) {
-  return above_zero(one.allocated - std::max(one.deserved, one.staying));
 }
 
 std::int64_t all_above(const queue_account& one) {
@@ -79,7 +80,7 @@ void queue_balance::settle() {
 void queue_balance::cover_what_stays() {
   for (auto& one : accounts_)
     turn(one, std::min(one.preempting, overused(one)));
-  const auto wanted = each(overused);
+  const auto wanted = each(rightly_overused);
   const auto given = apportion(std::min(unassigned(), sum_of(wanted)), wanted);
   for (std::size_t i = 0; i < accounts_.size(); ++i)
     accounts_[i].allocated += given[i];
@@ -107,25 +108,10 @@ std::vector<queue_movement> queue_balance::promise_what_is_deserved() {
     moved[i].promises = promised_above(one);
     one.preempting -= moved[i].promises;
     moved[i].unused = unused_above(one);
-    one.allocated -= moved[i].unused;
-  }
-  const auto lacked = each(lacking);
-  // Where the capacity has shrunk, less than nothing is unassigned.
-  auto needed = sum_of(lacked) - unassigned();
-  const auto take_used = [&](const amount_of_account& offered) {
-    const auto offers = each(offered);
-    const auto taken = apportion(std::min(needed, sum_of(offers)), offers);
-    for (std::size_t i = 0; i < accounts_.size(); ++i) {
-      accounts_[i].allocated -= taken[i];
-      moved[i].used += taken[i];
-      needed -= taken[i];
-    }
-  };
-  take_used(leaving_above);
-  take_used(all_above);
-  for (std::size_t i = 0; i < accounts_.size(); ++i) {
-    accounts_[i].preempting += lacked[i];
-    moved[i].received = lacked[i];
+    moved[i].used = all_above(one) - moved[i].unused;
+    one.allocated -= moved[i].unused + moved[i].used;
+    moved[i].received = lacking(one);
+    one.preempting += moved[i].received;
   }
   return moved;
 }

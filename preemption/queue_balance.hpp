@@ -58,18 +58,19 @@ public:
   /// The step when pods have gone: what was preempting becomes allocated as far as its room is
   /// free, divided by how much each waits for.
   ///
-  /// What pods that stay use above their queue's allocated becomes allocated first, out of what
-  /// the queue itself waits for, then of what is unassigned: that takes nothing from anybody. So
-  /// queues keep what runs in them when their cluster begins to have this stage.
+  /// What pods that stay use above their queue's allocated becomes allocated first: out of what the
+  /// queue itself waits for, then, as far as the queue deserves it, of what is unassigned. That
+  /// takes nothing from anybody. So queues keep what runs in them when their cluster begins to have
+  /// this stage, or when their demand has grown since it ran.
   void settle();
 
-  /// The three cases. Queues above what they deserve give up what nobody uses of it, and promises
-  /// of more; what their pods use they give as far as others lack it, or as the capacity has
-  /// shrunk: nobody goes for what nobody lacks. Of that, what leaves anyway goes first; several
-  /// givers give in proportion to what each has. All that is lacked is then promised, and `settle`
-  /// makes allocated at once what is free of it; the rest of what was given is unassigned.
+  /// The three cases. Queues give up all that they have above what they deserve, whether others
+  /// lack it or not: what nobody uses of it, promises of more, and what their pods use. All that is
+  /// lacked is then promised, and `settle` makes allocated at once what is free of it; the rest of
+  /// what was given is unassigned.
   ///
-  /// The sum of all deserved must not be above the capacity: then nobody lacks anything after.
+  /// The sum of all deserved must not be above the capacity: then everybody has, or is promised,
+  /// just what it deserves, and so nobody more than its limit.
   std::vector<queue_movement> promise_what_is_deserved();
 
 private:

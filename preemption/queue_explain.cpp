@@ -33,9 +33,6 @@ std::string why_moved(const queue_line& line) {
       fmt::format("gives {} when the pods that use it have gone", amount(line.given_used)));
   if (line.given_waiting > 0)
     moves.push_back(fmt::format("waits no more for {}", amount(line.given_waiting)));
-  if (line.stands == queue_case::surplus_used && line.allocated > line.deserved)
-    moves.push_back(fmt::format("keeps {} above that which pods use and nobody lacks",
-                                amount(line.allocated - line.deserved)));
   if (line.received > 0)
     moves.push_back(fmt::format("receives {}", amount(line.received)));
   if (line.preempting > 0)

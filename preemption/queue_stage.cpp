@@ -22,6 +22,11 @@ queue_case case_of(std::int64_t deserved, std::int64_t allocated, std::int64_t u
   return used <= deserved ? queue_case::surplus_unused : queue_case::surplus_used;
 }
 
+void add(resources& sum, const resources& part) {
+  for (const auto& [name, amount] : part)
+    sum[name] = narrowed(static_cast<wide_int>(sum[name]) + amount);
+}
+
 /// One resource through the stage.
 struct resource_course {
   queue_balance balance;
@@ -222,10 +227,6 @@ by_name<queue_status> settle_queues(const queue_stage_input& in) {
       status.preempting[name] = account.preempting;
     }
   }
-  const auto add = [](resources& sum, const resources& part) {
-    for (const auto& [name, amount] : part)
-      sum[name] = narrowed(static_cast<wide_int>(sum[name]) + amount);
-  };
   by_name<queue_status> settled;
   for (auto v = vertices.size(); v-- > 0;) {
     auto& status = statuses[v];
@@ -258,6 +259,12 @@ void add_pods(queue_stage_input& to, std::span<const pod> pods, std::string_view
     to.pods.push_back(
       queue_pod_of(p, queue == nullptr ? std::string{} : *queue, std::string{resource_group}));
   }
+}
+
+void add_pending(queue_stage_input& to, std::string_view queue, const resources& requests) {
+  auto& asked = to.pending[std::string{queue}];
+  add(asked, requests);
+  add(asked, {{std::string{resource::pods}, 1}});
 }
 
 } // namespace reprieve

@@ -14,9 +14,9 @@
 
 namespace reprieve {
 
-/// What pods of one queue take that are not listed one by one.
+/// What pods of a queue use that are not listed one by one, of `pods` their number included.
 struct queue_totals {
-  resources staying; ///< `pods` included
+  resources staying;
   resources leaving;
 
   bool operator==(const queue_totals&) const = default;
@@ -27,9 +27,10 @@ struct queue_stage_input {
   by_name<queue> queues;
   by_name<queue_status> previous; ///< as the last run left it; one that is absent has nothing
   std::vector<queue_pod> pods;    ///< of all queues, in any order
-  /// Beside the pods, by queue: they count as used, and nobody of them may be chosen.
+  /// By queue, what other pods use. It counts as what those listed use, but has no victims: where
+  /// a line has something `to_free`, the queue's pods have to be listed.
   by_name<queue_totals> totals;
-  by_name<resources> pending; ///< by queue, what its pods without a node ask for
+  by_name<resources> pending; ///< by queue, what its pods without a node would take
   resources capacity;
   by_name<guards> limits; ///< by resource group
   /// How many preemptions each workload had in the last hour, where there were any.
@@ -94,7 +95,9 @@ struct queue_stage_result {
 
 /// Runs the stage (DESIGN 3.4, seed 001): what was waited for and has become free is allocated;
 /// queues that use more than they are allocated lose pods; then each gives and receives by what it
-/// deserves, and victims are chosen in those that gave what their pods use.
+/// deserves, and victims are chosen in those that gave what their pods use, whoever lacks it. Where
+/// a queue is capped by its demand it deserves what its pods use, unless others do: then nobody
+/// goes only because nothing else is asked for.
 ///
 /// Over all leaf queues (own pods included) allocated plus preempting, plus what is unassigned, is
 /// the capacity. What victims free beyond what was asked for stays with their queue: it is part of
@@ -116,5 +119,8 @@ by_name<queue_status> statuses_of(const queue_stage_result& result);
 /// workload; pods of others stand outside all queues.
 void add_pods(queue_stage_input& to, std::span<const pod> pods, std::string_view resource_group,
               const by_name<std::string>& queue_of);
+
+/// Adds a pod of the queue that has no node: what it asks for, and one of `pods`.
+void add_pending(queue_stage_input& to, std::string_view queue, const resources& requests);
 
 } // namespace reprieve

@@ -8,7 +8,7 @@ namespace reprieve {
 
 namespace {
 
-bool has_any(const resources& amounts) {
+bool some_of(const resources& amounts) {
   return std::ranges::any_of(amounts, [](const auto& one) { return one.second > 0; });
 }
 
@@ -17,11 +17,11 @@ queue_names queues_with_pods(const queue_stage_input& in) {
   for (const auto& p : in.pods)
     if (takes_room(p.phase))
       names.insert(p.queue);
-  for (const auto& [name, totals] : in.totals)
-    if (has_any(totals.staying) || has_any(totals.leaving))
+  for (const auto& [name, total] : in.totals)
+    if (some_of(total.staying) || some_of(total.leaving))
       names.insert(name);
   for (const auto& [name, asked] : in.pending)
-    if (has_any(asked))
+    if (some_of(asked))
       names.insert(name);
   return names;
 }
@@ -40,16 +40,18 @@ queue_table::queue_table(const queue_stage_input& in)
       const auto* row = find(row_of, p.queue);
       (row == nullptr ? outside_ : pods_[*row]).push_back(&p);
     }
+  for (const auto& [name, total] : in.totals)
+    if (!row_of.contains(name))
+      totals_outside_.push_back(&total);
 }
 
 std::int64_t queue_table::used_outside(std::size_t column) const {
   wide_int used = 0;
   for (const auto* p : outside_)
     used += taken_of(*p, columns_[column]);
-  for (const auto& [name, totals] : in_.totals)
-    if (find(in_.queues, name) == nullptr)
-      used += static_cast<wide_int>(amount_of(totals.staying, columns_[column]))
-              + amount_of(totals.leaving, columns_[column]);
+  for (const auto* total : totals_outside_)
+    used += static_cast<wide_int>(amount_of(total->staying, columns_[column]))
+            + amount_of(total->leaving, columns_[column]);
   return narrowed(used);
 }
 
@@ -59,14 +61,15 @@ std::vector<queue_account> queue_table::accounts(std::size_t column) const {
   for (std::size_t row = 0; row < rows(); ++row) {
     wide_int used = 0;
     wide_int staying = 0;
-    if (const auto* totals = find(in_.totals, leaf(row).spec.name)) {
-      staying = amount_of(totals->staying, name);
-      used = staying + amount_of(totals->leaving, name);
-    }
     for (const auto* p : pods_[row]) {
       const auto taken = taken_of(*p, name);
       used += taken;
       staying += p->leaving() ? 0 : taken;
+    }
+    if (const auto* total = find(in_.totals, leaf(row).spec.name)) {
+      const auto stays = amount_of(total->staying, name);
+      used += static_cast<wide_int>(stays) + amount_of(total->leaving, name);
+      staying += stays;
     }
     made[row].used = narrowed(used);
     made[row].staying = narrowed(staying);

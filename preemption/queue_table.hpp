@@ -52,7 +52,8 @@ private:
   queue_tree tree_;
   std::vector<std::string> columns_;
   std::vector<std::vector<const queue_pod*>> pods_; ///< by row
-  std::vector<const queue_pod*> outside_;
+  std::vector<const queue_pod*> outside_;           ///< of queues that do not exist; so the totals
+  std::vector<const queue_totals*> totals_outside_;
 };
 
 } // namespace reprieve

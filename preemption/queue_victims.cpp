@@ -67,10 +67,13 @@ std::string why_exempt(const queue_portion& one, const guards& limits, const que
   if (one.started != no_time && run_time(one, what.now) < least)
     return fmt::format("has run for {}, less than the minimum runtime of {}",
                        format_duration(run_time(one, what.now)), format_duration(least));
-  if (const auto most = limits.preemptions_per_workload_per_hour)
-    if (const auto* lately = find(what.preempted_lately, one.id.workload);
-        lately != nullptr && *lately >= *most)
-      return fmt::format("its workload was preempted {} times in the last hour already", *lately);
+  if (const auto most = limits.preemptions_per_workload_per_hour) {
+    const auto* lately = find(what.preempted_lately, one.id.workload);
+    const auto times = lately == nullptr ? 0 : *lately;
+    if (times >= *most)
+      return fmt::format("its workload was preempted {} times in the last hour, of {} allowed",
+                         times, *most);
+  }
   return {};
 }
 

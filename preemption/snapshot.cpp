@@ -1,6 +1,7 @@
 #include "preemption/snapshot.hpp"
 
 #include "preemption/pending.hpp"
+#include "preemption/snapshot_checks.hpp"
 #include "state/admission.hpp"
 #include "state/quantity.hpp"
 
@@ -14,52 +15,20 @@
 
 namespace reprieve {
 
-namespace {
-
-/// What the pod's template says, with what the pod itself says of where it is and since when.
-pod completed(const pod& p, const workload_record& owner) {
-  const auto position = group_position(owner.spec, p.group);
-  if (!position)
-    return p;
-  auto whole = pod_at(owner.spec, owner.status, *position, p.replica, p.index, p.incarnation);
-  whole.uid = p.uid;
-  whole.name = p.name;
-  whole.node = p.node;
-  whole.phase = p.phase;
-  whole.created = p.created;
-  whole.started = p.started;
-  whole.checkpointed = std::max(whole.checkpointed, p.checkpointed);
-  whole.stop_told = p.stop_told;
-  whole.evicted_by = p.evicted_by;
-  whole.placed_by = p.placed_by;
-  whole.own_priority = p.own_priority ? p.own_priority : whole.own_priority;
-  whole.opted_out = whole.opted_out || p.opted_out;
-  whole.protected_member = whole.protected_member || p.protected_member;
-  if (!p.requests.empty())
-    whole.requests = p.requests;
-  if (!p.labels.empty())
-    whole.labels = p.labels;
-  if (!p.owner.empty())
-    whole.owner = p.owner;
-  return whole;
-}
-
-} // namespace
-
 absl::StatusOr<snapshot> snapshot::of(std::vector<object> objects) {
   std::vector<entry> entries;
   for (auto& one : objects)
-    entries.push_back({std::move(one), {}});
+    entries.push_back({std::move(one), {}, {}});
   return of(std::move(entries));
 }
 
 absl::StatusOr<snapshot> snapshot::of(std::vector<entry> entries) {
-  std::vector<pod> pods;
+  std::vector<std::pair<pod, given_pod_fields>> pods;
   std::vector<object> objects;
   std::vector<std::pair<std::string, object_status>> statuses;
-  for (auto& [what, status] : entries)
+  for (auto& [what, status, given] : entries)
     if (auto* p = std::get_if<pod>(&what)) {
-      pods.push_back(std::move(*p));
+      pods.emplace_back(std::move(*p), given);
     } else {
       statuses.emplace_back(name_of(what), std::move(status));
       objects.push_back(std::move(what));
@@ -89,14 +58,13 @@ absl::StatusOr<snapshot> snapshot::of(std::vector<entry> entries) {
   for (const auto& [name, status] : statuses)
     if (auto taken = made.take(name, status); !taken.ok())
       return taken;
-  for (auto& p : pods)
-    if (auto added = made.add(std::move(p)); !added.ok())
+  if (auto checked = check_apart(made.placements_); !checked.ok())
+    return checked;
+  for (auto& [p, given] : pods)
+    if (auto added = made.add(std::move(p), given); !added.ok())
       return added;
-  std::set<std::string_view> uids;
-  for (const auto& p : made.pods_)
-    if (!uids.insert(p.uid).second)
-      return absl::InvalidArgumentError(
-        fmt::format("Pod '{}': another pod has the uid {} too; give each its own", p.name, p.uid));
+  if (auto checked = check_apart(made.pods_); !checked.ok())
+    return checked;
   return made;
 }
 
@@ -106,6 +74,7 @@ absl::Status snapshot::take(const std::string& name, const object_status& status
     kept.submitted = given->submitted;
     kept.attempts = given->attempts;
     kept.resume_after = given->resume_after;
+    kept.preempted = given->preempted;
   } else if (const auto* of_queue = std::get_if<queue_status>(&status)) {
     const auto check = [&](std::string_view field, const resources& amounts) {
       for (const auto& [resource, amount] : amounts)
@@ -124,22 +93,16 @@ absl::Status snapshot::take(const std::string& name, const object_status& status
   return absl::OkStatus();
 }
 
-absl::Status snapshot::add(pod p) {
+absl::Status snapshot::add(pod p, const given_pod_fields& given) {
   if (p.uid.empty())
     p.uid = p.name;
-  if (takes_room(p.phase) && !nodes_.contains(p.node))
-    return absl::InvalidArgumentError(
-      p.node.empty()
-        ? fmt::format("Pod '{}': spec.nodeName is missing; a pod that is not pending has a node",
-                      p.name)
-        : fmt::format("Pod '{}': spec.nodeName is {}, and there is no such node; add it to the "
-                      "snapshot",
-                      p.name, p.node));
-  if (const auto owner = workloads_.find(p.workload); owner != workloads_.end())
-    p = completed(p, owner->second);
-  else if (p.priority == 0 && p.own_priority)
-    p.priority = *p.own_priority;
-  pods_.push_back(std::move(p));
+  const auto owner = workloads_.find(p.workload);
+  const bool alone = owner == workloads_.end();
+  if (alone && !given.preemption_priority && p.priority == 0)
+    p.priority = p.own_priority.value_or(0);
+  if (auto checked = check_pod(p, {nodes_, workloads_, placements_}); !checked.ok())
+    return checked;
+  pods_.push_back(alone ? std::move(p) : completed(p, given, owner->second));
   return absl::OkStatus();
 }
 
@@ -147,12 +110,24 @@ std::vector<std::string> snapshot::groups() const {
   std::set<std::string> names;
   for (const auto& [name, n] : nodes_)
     names.insert(n.resource_group);
+  for (const auto& [name, record] : workloads_)
+    names.insert(record.spec.resource_group);
+  if (std::ranges::any_of(pods_, [&](const pod& p) { return !workloads_.contains(p.workload); }))
+    names.emplace(default_group);
   return {names.begin(), names.end()};
 }
 
 resource_group snapshot::settings_of(std::string_view group) const {
   const auto* known = find(known_.groups, group);
   return known == nullptr ? resource_group{} : *known;
+}
+
+by_name<std::int32_t> snapshot::preempted_lately(time_point now) const {
+  by_name<std::int32_t> times;
+  for (const auto& [name, record] : workloads_)
+    if (const auto lately = reprieve::preempted_lately(record.status, now); lately > 0)
+      times[name] = lately;
+  return times;
 }
 
 resources snapshot::capacity_of(std::string_view group) const {
@@ -183,6 +158,12 @@ cluster_view snapshot::view_where(const std::function<bool(const std::string&)>&
   for (const auto& budget : budgets_)
     if (takes(budget.resource_group))
       view.put_budget(budget);
+  for (const auto& group : groups())
+    if (takes(group))
+      for (const auto& unit : pending(group))
+        for (const auto& wanted : unit.groups)
+          for (const auto& p : wanted.pods)
+            view.expect(p.labels, 1);
   view.settle();
   return view;
 }
@@ -282,6 +263,7 @@ void carry_out(const plan& made, std::string_view id, const std::vector<pod>& po
     auto held = one.placed;
     held.placed_by = id;
     view.put_pod(held);
+    view.expect(held.labels, -1);
   }
   std::set<std::string_view> going;
   for (const auto& one : made.victims)

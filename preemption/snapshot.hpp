@@ -3,6 +3,7 @@
 #include "preemption/plan.hpp"
 #include "preemption/preemptor.hpp"
 #include "state/catalog.hpp"
+#include "state/given_pod_fields.hpp"
 #include "state/object.hpp"
 #include "state/workload_record.hpp"
 
@@ -23,10 +24,12 @@ public:
   struct entry {
     object what;
     object_status status;
+    given_pod_fields given{}; ///< of a pod, what its manifest gave
   };
 
-  /// Checks the objects as admission does, and that each pod's node is there. A pod of a workload
-  /// that is among them takes from it what it does not say itself; others stand for themselves.
+  /// Checks the objects as admission does, and that each pod can stand where it does. A pod of a
+  /// workload that is among them takes from it what it does not say itself; others stand for
+  /// themselves.
   static absl::StatusOr<snapshot> of(std::vector<entry> entries);
   static absl::StatusOr<snapshot> of(std::vector<object> objects);
 
@@ -47,9 +50,11 @@ public:
     return placements_;
   }
 
-  /// The groups that have nodes, in order of name.
+  /// The groups that have nodes or work, in order of name.
   std::vector<std::string> groups() const;
   resource_group settings_of(std::string_view group) const;
+  /// By workload, how many decisions preempted it in the last hour, where there were any.
+  by_name<std::int32_t> preempted_lately(time_point now) const;
   resources capacity_of(std::string_view group) const;
   cluster_view view_of(std::string_view group) const;
   /// All groups together.
@@ -63,7 +68,7 @@ public:
   std::vector<preemptor> pending_of(std::string_view workload_or_pod) const;
 
 private:
-  absl::Status add(pod p);
+  absl::Status add(pod p, const given_pod_fields& given);
   absl::Status take(const std::string& name, const object_status& status);
   cluster_view view_where(const std::function<bool(const std::string&)>& takes) const;
   std::string workload_named(std::string_view workload_or_pod) const;

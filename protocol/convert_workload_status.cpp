@@ -43,6 +43,21 @@ absl::StatusOr<resolved_priority> from_proto(const v1::ResolvedPriority& from) {
   return to;
 }
 
+v1::PastPreemption to_proto(const past_preemption& from) {
+  v1::PastPreemption to;
+  to.set_decision(from.decision);
+  to.set_at(to_nanoseconds(from.at));
+  return to;
+}
+
+absl::StatusOr<past_preemption> from_proto(const v1::PastPreemption& from) {
+  past_preemption to;
+  field_reader read;
+  to.decision = from.decision();
+  read.time("at", from.at(), to.at);
+  return read.result(std::move(to));
+}
+
 v1::WorkloadStatus to_proto(const workload_status& from) {
   v1::WorkloadStatus to;
   to.set_uid(from.uid);
@@ -52,6 +67,7 @@ v1::WorkloadStatus to_proto(const workload_status& from) {
   write_all(from.by_group, *to.mutable_by_group());
   to.set_attempts(from.attempts);
   to.set_resume_after(to_nanoseconds(from.resume_after));
+  write_all(from.preempted, *to.mutable_preempted());
   write_all(from.conditions, *to.mutable_conditions());
   return to;
 }
@@ -66,6 +82,7 @@ absl::StatusOr<workload_status> from_proto(const v1::WorkloadStatus& from) {
   read.all("by_group", from.by_group(), to.by_group, from_proto);
   read.count("attempts", from.attempts(), to.attempts);
   read.time("resume_after", from.resume_after(), to.resume_after);
+  read.all("preempted", from.preempted(), to.preempted, from_proto);
   read.all("conditions", from.conditions(), to.conditions, from_proto);
   return read.result(std::move(to));
 }

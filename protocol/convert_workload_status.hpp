@@ -13,6 +13,9 @@ absl::StatusOr<condition> from_proto(const v1::Condition& from);
 v1::ResolvedPriority to_proto(const resolved_priority& from);
 absl::StatusOr<resolved_priority> from_proto(const v1::ResolvedPriority& from);
 
+v1::PastPreemption to_proto(const past_preemption& from);
+absl::StatusOr<past_preemption> from_proto(const v1::PastPreemption& from);
+
 v1::WorkloadStatus to_proto(const workload_status& from);
 absl::StatusOr<workload_status> from_proto(const v1::WorkloadStatus& from);
 

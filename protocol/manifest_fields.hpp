@@ -244,6 +244,11 @@ inline constexpr auto fields_of<condition> = std::make_tuple(
     optional_field("since", &condition::since));
 
 template <>
+inline constexpr auto fields_of<past_preemption> = std::make_tuple(
+    optional_field("decision", &past_preemption::decision),
+    required_field("at", &past_preemption::at));
+
+template <>
 inline constexpr auto fields_of<workload_status> = std::make_tuple(
     written_field("uid", &workload_status::uid),
     written_field("generation", &workload_status::generation),
@@ -252,6 +257,7 @@ inline constexpr auto fields_of<workload_status> = std::make_tuple(
     optional_field("podGroups", &workload_status::by_group),
     written_field("attempts", &workload_status::attempts),
     optional_field("resumeAfter", &workload_status::resume_after),
+    optional_field("preempted", &workload_status::preempted),
     optional_field("conditions", &workload_status::conditions));
 
 // clang-format on

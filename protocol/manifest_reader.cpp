@@ -5,7 +5,7 @@
 #include "protocol/manifest_path.hpp"
 #include "protocol/manifest_scalar.hpp"
 #include "protocol/manifest_words.hpp"
-#include "protocol/nearest_name.hpp"
+#include "state/nearest_name.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -64,6 +64,15 @@ void fill_in(pod& p, const given_members& given) {
     p.priority = p.own_priority.value_or(0);
 }
 
+given_pod_fields fields_given(const pod& p, const given_members& given) {
+  return {.preemption_priority = given.has(p.priority),
+          .disruption = given.has(p.disruption),
+          .daemon = given.has(p.daemon),
+          .minimum_runtime = given.has(p.minimum_runtime),
+          .grace_period = given.has(p.grace_period),
+          .checkpoint_time = given.has(p.checkpoint_time)};
+}
+
 template <std::size_t... Index>
 object empty_object(object_kind kind, std::index_sequence<Index...>) {
   object made;
@@ -95,6 +104,7 @@ public:
       return wrong(from, fmt::format("has no kind; give one of {}", fmt::join(kinds(), ", ")));
     if (kind->scalar == list_kind)
       return read_list(from, into);
+    given_ = {};
     auto made = object_of(*kind);
     if (!made.ok())
       return made.status();
@@ -105,7 +115,8 @@ public:
     object_status came_of_it;
     if (auto status = read_status(from, *made, came_of_it); !status.ok())
       return status;
-    into.push_back({std::move(*made), {std::string(file_name_), from.line}, std::move(came_of_it)});
+    into.push_back(
+      {std::move(*made), {std::string(file_name_), from.line}, std::move(came_of_it), given_});
     return absl::OkStatus();
   }
 
@@ -322,6 +333,8 @@ private:
     if (auto status = check_required(from, fields_of<T>, into, given); !status.ok())
       return status;
     fill_in(into, given);
+    if constexpr (std::is_same_v<T, pod>)
+      given_ = fields_given(into, given);
     return absl::OkStatus();
   }
 
@@ -391,6 +404,7 @@ private:
 
   std::string_view file_name_;
   manifest_options options_;
+  given_pod_fields given_; ///< of the object that is being read
   std::string path_;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "state/given_pod_fields.hpp"
 #include "state/object.hpp"
 
 #include <absl/status/statusor.h>
@@ -22,7 +23,8 @@ struct source_position {
 struct manifest_object {
   object value;
   source_position where;
-  object_status status; ///< in snapshots only; elsewhere what is given as status means nothing
+  object_status status;     ///< in snapshots only; elsewhere what is given as status means nothing
+  given_pod_fields given{}; ///< of a pod
 };
 
 struct manifest_options {

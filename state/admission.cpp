@@ -160,6 +160,18 @@ std::vector<refusal> check(std::span<const object> batch, const catalog& known,
   return check_against(batch, known, *after, facts);
 }
 
+std::vector<refusal> check_in_snapshot(const pod& p) {
+  std::vector<refusal> refusals;
+  rules::findings out{object_kind::pod, p.name, refusals};
+  rules::check_at_least(out, "spec.replica", p.replica, 0);
+  rules::check_at_least(out, "spec.index", p.index, 0);
+  rules::check_amounts(out, "spec.requests", p.requests);
+  rules::check_wait(out, "spec.minimumRuntime", p.minimum_runtime);
+  rules::check_wait(out, "spec.gracePeriod", p.grace_period);
+  rules::check_wait(out, "spec.checkpointTimeNeeded", p.checkpoint_time);
+  return refusals;
+}
+
 absl::StatusOr<std::vector<admitted>> admit(std::span<const object> batch, const catalog& known,
                                             const admission_facts& facts) {
   const catalog_after after{batch, known};

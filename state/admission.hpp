@@ -29,6 +29,9 @@ struct refusal {
 /// `Workload 'train': spec.podGroups[0].minCount is 5; …`
 std::string to_string(const refusal& r);
 
+/// What is wrong with a pod of a snapshot, looked at by itself.
+std::vector<refusal> check_in_snapshot(const pod& p);
+
 struct object_reference {
   object_kind kind = object_kind::node;
   std::string name;

@@ -25,11 +25,11 @@ resolved_priority first_priority(const workload& w, const catalog& known) {
     return result;
   }
   const auto* group = find(known.groups, w.resource_group);
-  if (group != nullptr && group->policy == group_policy::sessions) {
-    result.priority = default_session_priority;
-  } else if (const auto* fallback = global_default(known)) {
+  if (const auto* fallback = global_default(known)) {
     result.priority = fallback->value;
     result.may_preempt = allows_preemption(fallback);
+  } else if (group != nullptr && group->policy == group_policy::sessions) {
+    result.priority = default_session_priority;
   }
   return result;
 }

@@ -21,8 +21,8 @@ struct resolved_priorities {
   bool operator==(const resolved_priorities&) const = default;
 };
 
-/// Priority: the class's value, else the number, else the global default, else 0. A group with the
-/// sessions policy has its own scale, so there the default is 10 whatever the global default is.
+/// Priority: the class's value, else the number, else the global default, else 0, or 10 in a group
+/// with the sessions policy; the scale there is for admission to check.
 /// Preemption priority: likewise class, else number, else the priority.
 ///
 /// A pod group's own class or number counts instead of the workload's; its preemption priority is

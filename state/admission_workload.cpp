@@ -95,6 +95,18 @@ void check_groups(findings& out, const prospect& cluster, const workload& w) {
   }
 }
 
+/// What the lifecycle phase sets is one number for a deployment, so that its pods must be alike.
+void check_lifecycle(findings& out, const prospect& cluster, const workload& w) {
+  const auto* group = find(cluster.after.groups, w.resource_group);
+  if (group != nullptr && group->policy == group_policy::lifecycle
+      && w.kind == workload_kind::deployment && w.groups.size() > 1
+      && cluster.facts.find_workload(w.name) == nullptr)
+    out.refuse("spec.podGroups",
+               "has {} groups; a deployment in resource group {}, with the lifecycle policy, has "
+               "exactly one",
+               w.groups.size(), in_quotes(group->name));
+}
+
 /// The workload's pods and what they request must add up in 64 bits.
 void check_totals(findings& out, const workload& w) {
   if (!std::all_of(w.groups.begin(), w.groups.end(), [](const pod_group& group) {
@@ -162,14 +174,21 @@ void check_gap(findings& out, const std::string& field, const resource_group& gr
                *group.preemption_priority_gap);
 }
 
+/// `fallback` is the class that the value comes from where the workload says nothing.
 void check_session_scale(findings& out, const std::string& field, const resource_group& group,
-                         std::int32_t value) {
-  if (group.policy == group_policy::sessions
-      && (value < lowest_session_priority || value > highest_session_priority))
-    out.refuse(field,
-               "makes the priority {}; in resource group {}, with the sessions policy, it must be "
-               "{} to {}",
-               value, in_quotes(group.name), lowest_session_priority, highest_session_priority);
+                         std::int32_t value, const priority_class* fallback = nullptr) {
+  if (group.policy != group_policy::sessions
+      || (value >= lowest_session_priority && value <= highest_session_priority))
+    return;
+  const auto source =
+    fallback == nullptr
+      ? std::string{}
+      : fmt::format("is not given, and the global default, class {}, ", in_quotes(fallback->name));
+  out.refuse(field,
+             "{}makes the priority {}; in resource group {}, with the sessions policy, it must be "
+             "{} to {}",
+             source, value, in_quotes(group.name), lowest_session_priority,
+             highest_session_priority);
 }
 
 void check_priorities(findings& out, const prospect& cluster, const workload& w) {
@@ -195,7 +214,9 @@ void check_priorities(findings& out, const prospect& cluster, const workload& w)
     source_field("spec", "preemptionPriority", w.preemption_priority_class);
   // What was admitted before stays, even if the group has got another policy since.
   if (status == nullptr)
-    check_session_scale(out, field, *group, resolved.whole.priority);
+    check_session_scale(out, field, *group, resolved.whole.priority,
+                        w.priority_class.empty() && !w.priority ? global_default(cluster.after)
+                                                                : nullptr);
   if (resolved.whole.preemption_priority != resolved.whole.priority)
     check_session_scale(out, preemption_field, *group, resolved.whole.preemption_priority);
   check_gap(out, preemption_field, *group, resolved.whole);
@@ -276,6 +297,7 @@ void check(findings& out, const prospect& cluster, const workload& w) {
   check_known(out, "spec.resourceGroup", "resource group", cluster.after.groups, w.resource_group);
   check_known(out, "spec.queue", "queue", cluster.after.queues, w.queue);
   check_groups(out, cluster, w);
+  check_lifecycle(out, cluster, w);
   check_totals(out, w);
   check_priorities(out, cluster, w);
   check_wait(out, "spec.minimumRuntime", w.minimum_runtime);

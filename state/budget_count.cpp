@@ -45,6 +45,10 @@ void budget_count::remove_node(const std::string& name) {
   nodes_.erase(found);
 }
 
+void budget_count::expect(const string_map& labels, std::int64_t pods) {
+  table_.expect(labels, pods);
+}
+
 std::optional<std::int64_t> budget_count::allowed(std::string_view budget) {
   if (std::exchange(changed_, false))
     table_.settle();

@@ -31,6 +31,8 @@ public:
   void remove(const std::string& name);
   void put(std::shared_ptr<const node_record> record);
   void remove_node(const std::string& name);
+  /// So many more pods with these labels are wanted and have no node; below zero, so many fewer.
+  void expect(const string_map& labels, std::int64_t pods);
 
   /// How many more pods the budget lets go now; nothing where there is no such budget.
   std::optional<std::int64_t> allowed(std::string_view budget);

@@ -3,7 +3,9 @@
 #include "state/heap_size.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
+#include <limits>
 
 namespace reprieve {
 
@@ -60,13 +62,19 @@ void budget_table::remove(std::string_view name) {
   changed_ = true;
 }
 
-budget_table::label_set budget_table::add(const string_map& labels, bool running) {
+/// With one more reference to the set.
+budget_table::label_set budget_table::hold(const string_map& labels) {
   const auto set = label_texts_.intern(label_text(labels));
   if (set >= sets_.size())
     sets_.resize(set + 1);
-  auto& counted = sets_[set];
   if (label_texts_.references(set) == 1)
-    counted.budgets = match(labels);
+    sets_[set].budgets = match(labels);
+  return set;
+}
+
+budget_table::label_set budget_table::add(const string_map& labels, bool running) {
+  const auto set = hold(labels);
+  auto& counted = sets_[set];
   counted.running += running ? 1 : 0;
   for (const auto row : counted.budgets) {
     ++budgets_[row].expected;
@@ -83,6 +91,21 @@ void budget_table::drop(label_set labels, bool running) {
     budgets_[row].running -= running ? 1 : 0;
   }
   label_texts_.release(labels);
+}
+
+void budget_table::expect(const string_map& labels, std::int64_t pods) {
+  const auto set = hold(labels);
+  auto& counted = sets_[set];
+  const std::int64_t before = counted.waiting;
+  const auto after = std::max<std::int64_t>(before + pods, 0);
+  assert(after <= std::numeric_limits<std::uint32_t>::max());
+  counted.waiting = static_cast<std::uint32_t>(after);
+  for (const auto row : counted.budgets)
+    budgets_[row].expected += after - before;
+  if (before > 0)
+    label_texts_.release(set);
+  if (after == 0)
+    label_texts_.release(set);
 }
 
 void budget_table::settle() {
@@ -103,10 +126,11 @@ void budget_table::settle() {
     }
   }
   for (label_set set = 0; set < sets_.size(); ++set) {
-    const auto pods = label_texts_.references(set);
-    if (pods == 0)
+    const std::int64_t references = label_texts_.references(set);
+    if (references == 0)
       continue;
     auto& counted = sets_[set];
+    const auto pods = references - (counted.waiting > 0 ? 1 : 0) + counted.waiting;
     counted.budgets = match(labels_of(label_texts_.text(set)));
     for (const auto row : counted.budgets) {
       budgets_[row].expected += pods;

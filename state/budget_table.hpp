@@ -27,6 +27,10 @@ public:
   /// Undoes one `add`.
   void drop(label_set labels, bool running);
 
+  /// Counts so many more pods with these labels as expected, though they have no node; below zero,
+  /// so many fewer, as far as there are any.
+  void expect(const string_map& labels, std::int64_t pods);
+
   /// After changes of budgets: gives them their rows and counts, in one pass over the label sets.
   void settle();
 
@@ -51,12 +55,15 @@ private:
     std::int64_t running = 0;
   };
 
-  /// How many pods have the set is the number of references to its name.
+  /// How many pods on nodes have the set is the number of references to its name. All that wait
+  /// hold one reference together.
   struct counted_set {
     std::uint32_t running = 0;
+    std::uint32_t waiting = 0;
     std::vector<std::uint32_t> budgets;
   };
 
+  label_set hold(const string_map& labels);
   std::vector<std::uint32_t> match(const string_map& labels) const;
 
   std::map<std::string, disruption_budget, std::less<>> given_;

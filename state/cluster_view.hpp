@@ -130,6 +130,9 @@ public:
   /// in its work, so that these are the same in every part of a cluster. `pods_of` has the pods in
   /// this view only.
   void put_elsewhere(const portion_id& id, const portion_part& part);
+  /// So many more pods with these labels are wanted and have no node; below zero, so many fewer.
+  /// Budgets count them as expected and not running.
+  void expect(const string_map& labels, std::int64_t pods);
   /// Brings orders and sums of all that changed up to date; costs what changed. A change of
   /// budgets costs a look at every distinct set of labels.
   void settle();

@@ -324,4 +324,8 @@ void cluster_view::remove_budget(std::string_view name) {
   budgets_.remove(name);
 }
 
+void cluster_view::expect(const string_map& labels, std::int64_t pods) {
+  budgets_.expect(labels, pods);
+}
+
 } // namespace reprieve

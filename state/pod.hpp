@@ -42,7 +42,7 @@ struct pod {
   disruption_mode disruption = disruption_mode::pod;
   std::int32_t priority = 0;                ///< as a victim: the preemption priority
   std::optional<std::int32_t> own_priority; ///< what the pod itself says, where it says anything
-  bool daemon = false;                      ///< has a required node
+  bool daemon = false;                      ///< belongs to its node
   bool opted_out = false;                   ///< asks not to be preempted
   bool protected_member = false;            ///< must never be a victim
   std::string owner;                        ///< uid of the pod it refers to as its owner

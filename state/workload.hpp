@@ -120,6 +120,14 @@ struct resolved_priority {
   bool operator==(const resolved_priority&) const = default;
 };
 
+/// One decision that took pods of the workload.
+struct past_preemption {
+  std::string decision;
+  time_point at = no_time;
+
+  bool operator==(const past_preemption&) const = default;
+};
+
 /// What admission resolved and what happened since.
 struct workload_status {
   std::string uid;
@@ -129,6 +137,8 @@ struct workload_status {
   std::vector<resolved_priority> by_group; ///< one for each pod group
   std::int32_t attempts = 0;               ///< how often it was preempted
   time_point resume_after = no_time;
+  /// In the order they came; kept for as long as the guard on their number looks back.
+  std::vector<past_preemption> preempted;
   std::vector<condition> conditions;
 
   bool operator==(const workload_status&) const = default;

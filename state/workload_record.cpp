@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 
 namespace reprieve {
@@ -38,6 +39,30 @@ void for_slots(const workload_record& record, const portion_id& portion, F each)
     each(pod_slot{portion.group, portion.replica, i});
 }
 
+/// How far the guard on preemptions per hour looks back (DESIGN 3.7).
+constexpr duration lately = std::chrono::hours{1};
+
+bool is_past(const past_preemption& one, time_point now) {
+  return now - one.at >= lately;
+}
+
+bool takes_some_of(const workload_record& record, std::string_view decision) {
+  return std::ranges::any_of(record.slots,
+                             [&](const slot_record& one) { return one.decision == decision; });
+}
+
+/// Counts the decision as one that preempted the workload, once however many portions it takes.
+void count_preemption(workload_status& status, std::string_view decision, time_point now) {
+  ++status.attempts;
+  std::erase_if(status.preempted, [&](const auto& one) { return is_past(one, now); });
+  status.preempted.push_back({std::string(decision), now});
+}
+
+void uncount_preemption(workload_status& status, std::string_view decision) {
+  status.attempts = std::max(0, status.attempts - 1);
+  std::erase_if(status.preempted, [&](const auto& one) { return one.decision == decision; });
+}
+
 } // namespace
 
 slot_record slot_at(const workload_record& record, const pod_slot& slot) {
@@ -49,6 +74,7 @@ slot_record slot_at(const workload_record& record, const pod_slot& slot) {
 
 void evict(workload_record& record, std::span<const portion_id> portions, std::string_view decision,
            time_point now) {
+  const bool counted = takes_some_of(record, decision);
   std::optional<resumption> then; // decided with the first slot that goes
   for (const auto& portion : portions)
     for_slots(record, portion, [&](const pod_slot& at) {
@@ -56,7 +82,8 @@ void evict(workload_record& record, std::span<const portion_id> portions, std::s
       if (slot.decision == decision || slot.state != slot_state::wanted)
         return;
       if (!then) {
-        ++record.status.attempts;
+        if (!counted)
+          count_preemption(record.status, decision, now);
         then = resume(record.spec, record.status, now);
       }
       slot.decision = decision;
@@ -71,7 +98,7 @@ void evict(workload_record& record, std::span<const portion_id> portions, std::s
 
 void reprieve_portions(workload_record& record, std::span<const portion_id> portions,
                        std::string_view decision) {
-  bool counted = false;
+  bool taken_back = false;
   for (const auto& portion : portions)
     for_slots(record, portion, [&](const pod_slot& at) {
       const auto found = position_of(record.slots, at);
@@ -82,12 +109,17 @@ void reprieve_portions(workload_record& record, std::span<const portion_id> port
       else if (found->state == slot_state::wanted && found->incarnation > 0)
         --found->incarnation;
       found->decision.clear();
-      counted = true;
+      taken_back = true;
     });
-  if (counted) {
-    record.status.attempts = std::max(0, record.status.attempts - 1);
+  if (taken_back && !takes_some_of(record, decision)) {
+    uncount_preemption(record.status, decision);
     record.status.resume_after = no_time;
   }
+}
+
+std::int32_t preempted_lately(const workload_status& status, time_point now) {
+  return static_cast<std::int32_t>(
+    std::ranges::count_if(status.preempted, [&](const auto& one) { return !is_past(one, now); }));
 }
 
 void end_slot(workload_record& record, const pod_slot& slot, std::uint32_t incarnation,

@@ -47,9 +47,13 @@ slot_record slot_at(const workload_record& record, const pod_slot& slot);
 void evict(workload_record& record, std::span<const portion_id> portions, std::string_view decision,
            time_point now);
 
-/// Takes an eviction by that decision back (nobody was told).
+/// Takes an eviction by that decision back (nobody was told). With the last portion of it, the
+/// decision no longer counts among those that preempted the workload.
 void reprieve_portions(workload_record& record, std::span<const portion_id> portions,
                        std::string_view decision);
+
+/// How many decisions preempted the workload within the last hour (DESIGN 3.7).
+std::int32_t preempted_lately(const workload_status& status, time_point now);
 
 /// Records how the pod of one incarnation ended; an older or repeated report changes nothing. One
 /// that was not wanted any more leaves its place as `wanted`: should it be filled again, then by

@@ -30,7 +30,7 @@ absl::StatusOr<snapshot> read(const std::vector<std::string>& files) {
     if (!found.ok())
       return found.status();
     for (auto& one : *found)
-      entries.push_back({std::move(one.value), std::move(one.status)});
+      entries.push_back({std::move(one.value), std::move(one.status), one.given});
   }
   return snapshot::of(std::move(entries));
 }
@@ -63,6 +63,7 @@ plan_settings settings_for(const decide_request& wanted, const snapshot& taken,
   settings.group = taken.settings_of(group);
   settings.group.name = group;
   settings.now = now;
+  settings.preempted_lately = taken.preempted_lately(now);
   if (wanted.policy == "workload-aware")
     settings.group.policy = group_policy::workload_aware;
   else if (wanted.policy == "sessions")
@@ -103,6 +104,7 @@ queue_stage_result run_queues(const snapshot& taken, time_point now) {
   for (const auto& [name, record] : taken.workloads())
     queue_of[name] = record.spec.queue;
   in.now = now;
+  in.preempted_lately = taken.preempted_lately(now);
   for (const auto& group : taken.groups()) {
     in.limits[group] = taken.settings_of(group).limits;
     add_to(in.capacity, taken.capacity_of(group));
@@ -115,7 +117,7 @@ queue_stage_result run_queues(const snapshot& taken, time_point now) {
       for (const auto& wants : who.groups)
         for (const auto& p : wants.pods)
           if (const auto queue = queue_of.find(who.workload); queue != queue_of.end())
-            add_to(in.pending[queue->second], p.requests);
+            add_pending(in, queue->second, p.requests);
   }
   return run_queue_stage(in);
 }

@@ -25,6 +25,17 @@ TEST(guards, a_workload_that_was_preempted_often_enough_stays) {
   EXPECT_THAT(reason_for(made.why.passed_over, "often"), HasSubstr("2 times in the last hour"));
 }
 
+TEST(guards, where_no_preemption_is_allowed_in_an_hour_nobody_goes) {
+  const auto view = cluster().node("n1", gpu(8)).running("calm", prio(1), gpu(8)).view();
+  auto settings = open_settings();
+  settings.group.limits.preemptions_per_workload_per_hour = 0;
+
+  const auto made = decide(view, lone("new", prio(10), gpu(4)), settings);
+
+  EXPECT_EQ(made.result, plan::outcome::infeasible);
+  EXPECT_THAT(victims_of(made), IsEmpty());
+}
+
 TEST(guards, how_often_a_workload_was_preempted_does_not_matter_without_a_limit) {
   const auto view = cluster().node("n1", gpu(8)).running("often", prio(1), gpu(8)).view();
   auto settings = open_settings();

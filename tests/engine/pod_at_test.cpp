@@ -90,6 +90,13 @@ TEST(pod_at, with_a_required_node_is_a_daemon) {
   EXPECT_TRUE(pod_at(given.spec, given.status, 0, 0, 0, 0).daemon);
 }
 
+TEST(pod_at, of_a_workload_of_kind_daemon_is_a_daemon_whatever_node_it_asks_for) {
+  auto given = two_groups();
+  given.spec.kind = workload_kind::daemon;
+
+  EXPECT_TRUE(pod_at(given.spec, given.status, 0, 0, 0, 0).daemon);
+}
+
 TEST(pod_at, is_protected_where_its_index_is_named) {
   auto given = two_groups();
   given.spec.groups[0].protected_members = {0, 2};

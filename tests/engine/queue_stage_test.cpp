@@ -145,36 +145,33 @@ TEST(queue_stage, a_queue_may_give_one_resource_and_receive_another) {
   EXPECT_EQ(line_of(result, "b", "cpu").allocated, 4000);
 }
 
-TEST(queue_stage, what_is_assigned_to_nobody_is_given_before_anybody_goes) {
+TEST(queue_stage, what_is_assigned_to_nobody_is_given_before_pods_have_gone) {
   const auto result = queues(cpu(9))
                         .queue("a", limited{cpu(3)})
-                        .queue("b")
+                        .queue("b", limited{cpu(4)})
                         .allocated("a", cpu(5))
                         .pods("a", "w", 5, cpu(1))
-                        .pending("b", cpu(4))
-                        .queue("b", limited{cpu(4)})
                         .run();
 
   EXPECT_EQ(case_of(result, "a"), queue_case::surplus_used);
-  EXPECT_EQ(allocated(result, "a"), 5000);
+  EXPECT_EQ(allocated(result, "a"), 3000);
   EXPECT_EQ(allocated(result, "b"), 4000);
-  EXPECT_THAT(all_victims(result), IsEmpty());
-  EXPECT_THAT(line_of(result, "a", "cpu").reason, HasSubstr("nobody lacks"));
+  EXPECT_EQ(preempting(result, "b"), 0);
 }
 
-TEST(queue_stage, nobody_goes_for_what_nobody_lacks) {
+TEST(queue_stage, a_queue_keeps_nothing_above_its_limit_though_nobody_lacks_it) {
   const auto result = queues(cpu(9))
                         .queue("a", limited{cpu(3)})
                         .allocated("a", cpu(7))
                         .pods("a", "w", 5, cpu(1))
                         .run();
 
-  EXPECT_EQ(allocated(result, "a"), 5000) << "what nobody uses of its surplus is given up";
-  EXPECT_EQ(amount_of(result.unassigned, "cpu"), 4000);
-  EXPECT_THAT(all_victims(result), IsEmpty());
+  EXPECT_EQ(allocated(result, "a"), 3000);
+  EXPECT_EQ(amount_of(result.unassigned, "cpu"), 6000);
+  EXPECT_THAT(victims_in(result, "a"), SizeIs(2));
 }
 
-TEST(queue_stage, only_as_much_is_taken_from_pods_as_others_lack) {
+TEST(queue_stage, all_that_is_above_deserved_is_given_though_others_lack_less) {
   const auto result = queues(cpu(10))
                         .queue("a", limited{cpu(2)})
                         .queue("b", limited{cpu(3)})
@@ -186,18 +183,18 @@ TEST(queue_stage, only_as_much_is_taken_from_pods_as_others_lack) {
                         .run();
 
   // a is 2 above, b is 3 above, and c lacks 3 of these 5.
-  EXPECT_EQ(line_of(result, "a", "cpu").given_used, 1200);
-  EXPECT_EQ(line_of(result, "b", "cpu").given_used, 1800);
+  EXPECT_EQ(line_of(result, "a", "cpu").given_used, 2000);
+  EXPECT_EQ(line_of(result, "b", "cpu").given_used, 3000);
   EXPECT_THAT(victims_in(result, "a"), SizeIs(2));
-  EXPECT_THAT(victims_in(result, "b"), SizeIs(2));
+  EXPECT_THAT(victims_in(result, "b"), SizeIs(3));
   EXPECT_EQ(preempting(result, "c"), 3000);
+  EXPECT_EQ(amount_of(result.unassigned, "cpu"), 2000);
 }
 
-TEST(queue_stage, what_leaves_anyway_is_given_before_what_stays) {
+TEST(queue_stage, what_leaves_anyway_counts_in_what_is_given) {
   const auto result = queues(cpu(10))
                         .queue("a", limited{cpu(2)})
                         .queue("b", limited{cpu(2)})
-                        .queue("c", limited{cpu(2)})
                         .allocated("a", cpu(5))
                         .allocated("b", cpu(5))
                         .pods("a", "w", 5, cpu(1))
@@ -205,8 +202,20 @@ TEST(queue_stage, what_leaves_anyway_is_given_before_what_stays) {
                         .pods("b", "leaves", 2, cpu(1), chosen_already())
                         .run();
 
-  EXPECT_EQ(line_of(result, "b", "cpu").given_used, 2000);
-  EXPECT_EQ(line_of(result, "a", "cpu").given_used, 0);
+  EXPECT_EQ(line_of(result, "b", "cpu").given_used, 3000);
+  EXPECT_THAT(victims_in(result, "a"), SizeIs(3));
+  EXPECT_THAT(victims_in(result, "b"), ElementsAre("stays"));
+}
+
+TEST(queue_stage, a_queue_that_is_capped_by_demand_keeps_what_runs_in_it_where_nobody_lacks) {
+  const auto result = queues(cpu(9))
+                        .queue("a", capped_by_demand{})
+                        .queue("b", capped_by_demand{})
+                        .allocated("a", cpu(7))
+                        .pods("a", "w", 7, cpu(1))
+                        .run();
+
+  EXPECT_EQ(allocated(result, "a"), 7000);
   EXPECT_THAT(all_victims(result), IsEmpty());
 }
 
@@ -330,7 +339,7 @@ TEST(queue_stage, those_who_go_for_overuse_count_where_room_is_made_for_others) 
 
 TEST(queue_stage, queues_keep_what_runs_in_them_when_their_cluster_begins_to_have_this_stage) {
   const auto result = queues(cpu(9))
-                        .queue("a", limited{cpu(3)})
+                        .queue("a", limited{cpu(5)})
                         .queue("b", limited{cpu(4)})
                         .pods("a", "w", 5, cpu(1))
                         .pods("b", "w", 2, cpu(1))
@@ -339,6 +348,38 @@ TEST(queue_stage, queues_keep_what_runs_in_them_when_their_cluster_begins_to_hav
   EXPECT_THAT(all_victims(result), IsEmpty());
   EXPECT_EQ(allocated(result, "a"), 5000);
   EXPECT_EQ(allocated(result, "b"), 4000);
+}
+
+TEST(queue_stage, what_runs_above_the_limit_goes_when_a_cluster_begins_to_have_this_stage) {
+  const auto result = queues(cpu(9)).queue("a", limited{cpu(3)}).pods("a", "w", 5, cpu(1)).run();
+
+  EXPECT_EQ(allocated(result, "a"), 3000);
+  EXPECT_THAT(victims_in(result, "a"), SizeIs(2));
+}
+
+TEST(queue_stage, overuse_ends_though_more_is_assigned_to_nobody) {
+  const auto built =
+    queues(cpu(9)).queue("a", limited{cpu(3)}).allocated("a", cpu(3)).pods("a", "w", 5, cpu(1));
+
+  const auto result = built.run();
+  const auto again = run_queue_stage(with_victims_leaving(built.input(), result));
+
+  EXPECT_EQ(line_of(result, "a", "cpu").overused, 2000);
+  EXPECT_EQ(allocated(result, "a"), 3000);
+  EXPECT_THAT(victims_in(result, "a"), SizeIs(2));
+  EXPECT_THAT(all_victims(again), IsEmpty());
+  EXPECT_EQ(statuses_of(again), statuses_of(result));
+}
+
+TEST(queue_stage, what_a_queue_that_is_capped_by_demand_began_to_use_since_costs_nobody) {
+  const auto result = queues(cpu(9))
+                        .queue("a", capped_by_demand{})
+                        .allocated("a", cpu(2))
+                        .pods("a", "w", 5, cpu(1))
+                        .run();
+
+  EXPECT_EQ(allocated(result, "a"), 5000);
+  EXPECT_THAT(all_victims(result), IsEmpty());
 }
 
 TEST(queue_stage, overuse_of_what_the_queue_waits_for_costs_nobody) {
@@ -379,6 +420,75 @@ TEST(queue_stage, room_that_overuse_took_from_another_queue_is_not_allocated_aga
   EXPECT_EQ(preempting(result, "greedy"), 2000);
   EXPECT_EQ(leaving, statuses_of(result));
   EXPECT_THAT(gone.at("greedy").allocated, ElementsAre(Pair("cpu", 5000)));
+}
+
+// -- pods that are not listed one by one ----------------------------------------------------------
+
+TEST(queue_stage, totals_count_as_the_pods_that_they_stand_for) {
+  auto listed = queues(cpu(9), amount{"pods", 90})
+                  .queue("a")
+                  .queue("b")
+                  .allocated("a", cpu(6))
+                  .allocated("b", cpu(3))
+                  .pods("a", "w", 2, cpu(1))
+                  .pods("b", "v", 3, cpu(1))
+                  .input();
+  auto summed = listed;
+  summed.pods.clear();
+  summed.totals["a"].staying = {{"cpu", 2000}, {"pods", 2}};
+  summed.totals["b"].staying = {{"cpu", 3000}, {"pods", 3}};
+
+  const auto result = run_queue_stage(listed);
+
+  ASSERT_THAT(all_victims(result), IsEmpty());
+  EXPECT_EQ(run_queue_stage(summed), result);
+  EXPECT_EQ(settle_queues(summed), settle_queues(listed));
+}
+
+TEST(queue_stage, totals_tell_whose_pods_have_to_be_listed) {
+  auto in = one_against_two().input();
+  in.totals["a"].staying = {{"cpu", 9000}};
+
+  const auto result = run_queue_stage(in);
+
+  EXPECT_THAT(all_victims(result), IsEmpty());
+  EXPECT_EQ(line_of(result, "a", "cpu").to_free, 6000);
+  EXPECT_EQ(line_of(result, "b", "cpu").to_free, 0);
+}
+
+TEST(queue_stage, totals_of_what_leaves_are_used_until_they_are_gone) {
+  auto in = one_against_two().input();
+  in.totals["a"].leaving = {{"cpu", 9000}};
+
+  const auto result = run_queue_stage(in);
+
+  EXPECT_EQ(line_of(result, "a", "cpu").leaving, 9000);
+  EXPECT_EQ(line_of(result, "a", "cpu").to_free, 0);
+  EXPECT_EQ(preempting(result, "b"), 3000) << "the room is not free yet";
+}
+
+TEST(queue_stage, totals_of_a_queue_that_does_not_exist_stand_outside) {
+  auto in = one_against_two().input();
+  in.totals["nowhere"] = {{{"cpu", 1000}}, {{"cpu", 500}}};
+
+  EXPECT_THAT(run_queue_stage(in).used_outside, ElementsAre(Pair("cpu", 1500)));
+}
+
+TEST(queue_stage, a_pod_that_waits_asks_for_one_of_the_pods_too) {
+  auto in = queues(cpu(8), amount{"pods", 4})
+              .queue("a")
+              .queue("b", capped_by_demand{})
+              .allocated("a", cpu(8), amount{"pods", 4})
+              .pods("a", "w", 4, cpu(1))
+              .input();
+  add_pending(in, "b", {{"cpu", 1000}});
+  add_pending(in, "b", {{"cpu", 1000}});
+
+  const auto result = run_queue_stage(in);
+
+  EXPECT_EQ(line_of(result, "b", "pods").deserved, 2);
+  EXPECT_EQ(line_of(result, "b", "cpu").deserved, 2000);
+  EXPECT_THAT(victims_in(result, "a"), SizeIs(2));
 }
 
 // -- most victims of a decision -------------------------------------------------------------------

@@ -279,7 +279,16 @@ TEST(queue_victims, a_workload_that_was_preempted_often_enough_stays) {
   EXPECT_THAT(victims_in(without, "a"), ElementsAre("often"));
   EXPECT_THAT(victims_in(with, "a"), ElementsAre("once"));
   EXPECT_EQ(why_passed_over(with, "often"),
-            "its workload was preempted 2 times in the last hour already");
+            "its workload was preempted 2 times in the last hour, of 2 allowed");
+}
+
+TEST(queue_victims, where_no_preemption_is_allowed_in_an_hour_nobody_goes) {
+  const auto result =
+    two_cpus().pods("a", "calm", 3, cpu(1), prio(1)).preemptions_per_workload_per_hour(0).run();
+
+  EXPECT_THAT(victims_in(result, "a"), IsEmpty());
+  EXPECT_EQ(why_passed_over(result, "calm"),
+            "its workload was preempted 0 times in the last hour, of 0 allowed");
 }
 
 TEST(queue_victims, no_more_go_in_a_run_than_a_decision_may_have) {

@@ -67,6 +67,19 @@ TEST(snapshot, work_keeps_its_place_in_the_queue) {
   EXPECT_EQ(waiting.front().workload, "b");
 }
 
+TEST(snapshot, tells_who_was_preempted_within_the_last_hour) {
+  const auto now = time_point{} + std::chrono::hours{9};
+  workload_status often;
+  often.preempted = {{"d1", now - std::chrono::minutes{50}}, {"d2", now - std::chrono::minutes{5}}};
+  workload_status before;
+  before.preempted = {{"d0", now - std::chrono::hours{2}}};
+  const auto taken = snapshot::of(std::vector<snapshot::entry>{
+    {a_node("n1", 8), {}}, {a_workload("a", 3, 1, 4), often}, {a_workload("b", 3, 1, 4), before}});
+  ASSERT_TRUE(taken.ok()) << taken.status();
+
+  EXPECT_EQ(taken->preempted_lately(now), (by_name<std::int32_t>{{"a", 2}}));
+}
+
 TEST(snapshot, a_queue_can_not_be_allocated_less_than_nothing) {
   queue q;
   q.name = "research";
@@ -132,6 +145,73 @@ TEST(snapshot, a_workload_sees_nothing_of_other_resource_groups) {
 
   EXPECT_EQ(made.result, plan::outcome::infeasible) << "the other node is free, but of another";
   EXPECT_TRUE(taken->pending("other").empty());
+}
+
+namespace {
+
+/// Of a workload of three pods two run; a budget lets one be missing.
+std::vector<object> one_of_three_is_missing() {
+  auto web = a_workload("web", 1, 3, 8);
+  web.groups.front().min_count.reset();
+  web.groups.front().disruption = disruption_mode::pod;
+  web.groups.front().pods.labels = {{"app", "web"}};
+  disruption_budget budget;
+  budget.name = "web";
+  budget.match_labels = {{"app", "web"}};
+  budget.max_unavailable = 1;
+  return {a_node("n1", 8), a_node("n2", 8),       web,
+          budget,          a_pod("web", 0, "n1"), a_pod("web", 1, "n2")};
+}
+
+} // namespace
+
+TEST(snapshot, pods_that_a_workload_wants_and_does_not_have_count_as_missing_in_budgets) {
+  const auto taken = snapshot::of(one_of_three_is_missing());
+  ASSERT_TRUE(taken.ok()) << taken.status();
+
+  EXPECT_EQ(taken->view_of("default").disruptions_allowed(0), 0);
+  EXPECT_EQ(taken->whole_view().disruptions_allowed(0), 0);
+}
+
+TEST(snapshot, a_pending_pod_counts_once_as_missing_in_budgets) {
+  auto objects = one_of_three_is_missing();
+  auto pending = a_pod("web", 2, "");
+  pending.phase = pod_phase::pending;
+  objects.emplace_back(pending);
+  std::get<disruption_budget>(objects[3]).max_unavailable = 2;
+  const auto taken = snapshot::of(objects);
+  ASSERT_TRUE(taken.ok()) << taken.status();
+
+  EXPECT_EQ(taken->view_of("default").disruptions_allowed(0), 1);
+}
+
+TEST(snapshot, a_pending_pod_of_no_workload_counts_as_missing_in_budgets) {
+  auto objects = one_of_three_is_missing();
+  pod alone;
+  alone.name = "alone";
+  alone.workload = "something-else";
+  alone.labels = {{"app", "web"}};
+  objects.emplace_back(alone);
+  std::get<disruption_budget>(objects[3]).max_unavailable = 2;
+  const auto taken = snapshot::of(objects);
+  ASSERT_TRUE(taken.ok()) << taken.status();
+
+  EXPECT_EQ(taken->view_of("default").disruptions_allowed(0), 0);
+}
+
+TEST(snapshot, a_pod_that_is_placed_counts_once_in_budgets) {
+  auto objects = one_of_three_is_missing();
+  objects.emplace_back(a_node("n3", 8));
+  std::get<disruption_budget>(objects[3]).max_unavailable = 2;
+  const auto taken = snapshot::of(objects);
+  ASSERT_TRUE(taken.ok()) << taken.status();
+  auto view = taken->view_of("default");
+  const auto made = decide(view, taken->pending("default").front(), open_settings());
+  ASSERT_EQ(made.result, plan::outcome::placed);
+
+  carry_out(made, "first", taken->pods(), view);
+
+  EXPECT_EQ(view.disruptions_allowed(0), 1) << "it is expected, and does not run yet";
 }
 
 TEST(snapshot, what_is_nominated_does_not_wait) {

@@ -79,7 +79,7 @@ TEST(manifest_that_makes_no_sense, is_read_and_refused_by_admission) {
     const auto read = read_manifest_file(path);
     ASSERT_TRUE(read.ok()) << read.status();
     std::vector<object> batch;
-    for (const auto& [value, where, status] : *read)
+    for (const auto& [value, where, status, given] : *read)
       batch.push_back(value);
     const auto refusals = check(batch, initial_catalog(), facts_of_nothing{});
     EXPECT_THAT(refusals, Not(testing::IsEmpty()));
@@ -251,7 +251,7 @@ TEST(mutated_manifest, is_either_refused_in_one_line_or_means_what_it_says) {
       expect_error_line(std::string(objects.status().message()), "mutated.yaml", lines);
       continue;
     }
-    for (const auto& [value, where, status] : *objects) {
+    for (const auto& [value, where, status, given] : *objects) {
       const auto again = read_manifests(write_yaml(value), "written.yaml", snapshot);
       ASSERT_TRUE(again.ok()) << again.status();
       EXPECT_EQ(again->at(0).value, value);

@@ -1,7 +1,12 @@
 #include "tests/support/child_process.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <fstream>
+#include <string_view>
 
 namespace reprieve {
 
@@ -15,6 +20,51 @@ run_result decide_on(const std::string& file, std::vector<std::string> arguments
 
 run_result decide(std::vector<std::string> arguments) {
   return decide_on("two-nodes.yaml", std::move(arguments));
+}
+
+/// On a node of 8 GPUs that `old` fills with two pods of 4, and `new` wants as much as one of them.
+constexpr std::string_view full_node = R"(
+kind: Node
+metadata: {name: n1}
+spec: {capacity: {gpu: 8}}
+---
+kind: Workload
+metadata: {name: new}
+spec: {priority: 9, podGroups: [{name: w, template: {spec: {requests: {gpu: 4}}}}]}
+---
+kind: Workload
+metadata: {name: old}
+spec:
+  priority: 1
+  podGroups:
+    - {name: w, count: 2, template: {metadata: {labels: {app: old}}, spec: {requests: {gpu: 4}}}}
+)";
+
+constexpr std::string_view two_old_pods = R"(
+---
+kind: Pod
+metadata: {name: old-0}
+spec: {workload: old, group: w, index: 0, nodeName: n1}
+status: {phase: Running}
+---
+kind: Pod
+metadata: {name: old-1}
+spec: {workload: old, group: w, index: 1, nodeName: n1}
+status: {phase: Running}
+---
+)";
+
+run_result decide_about(const std::string& manifests, std::vector<std::string> arguments) {
+  const temporary_directory directory;
+  const auto file = (directory.path() / "snapshot.yaml").string();
+  std::ofstream(file) << manifests;
+  arguments.insert(arguments.begin(), {REPRIEVE_BINARIES "/reprieve", "decide", "-f", file, "--now",
+                                       "2026-01-01T12:00:00Z", "-o", "json"});
+  return run_program(arguments);
+}
+
+std::string around_full_node(std::string_view more) {
+  return std::string(full_node) + std::string(two_old_pods) + std::string(more);
 }
 
 TEST(decide, prints_the_plan_for_a_preemptor_and_ends_with_0) {
@@ -123,6 +173,118 @@ TEST(decide, refuses_the_lifecycle_policy_for_what_is_no_deployment) {
 TEST(decide, says_the_same_each_time) {
   const std::vector<std::string> asked{"--all", "--now", "2026-01-01T00:00:00Z", "-o", "json"};
   EXPECT_EQ(decide(asked).output, decide(asked).output);
+}
+
+TEST(decide, keeps_whom_the_guard_on_preemptions_per_hour_keeps) {
+  constexpr std::string_view once_an_hour = R"(
+kind: ResourceGroup
+metadata: {name: default}
+spec: {guards: {preemptionsPerWorkloadPerHour: 1}}
+)";
+  const auto preempted_at = [&](const std::string& time) {
+    auto manifests = around_full_node(once_an_hour);
+    const std::string line = "kind: Workload\nmetadata: {name: old}\n";
+    manifests.insert(manifests.find(line) + line.size(),
+                     "status: {preempted: [{decision: d1, at: \"" + time + "\"}]}\n");
+    return decide_about(manifests, {"--preemptor", "new"});
+  };
+
+  EXPECT_EQ(preempted_at("2026-01-01T10:59:00Z").code, 0);
+  const auto told = preempted_at("2026-01-01T11:01:00Z");
+  EXPECT_EQ(told.code, 3);
+}
+
+TEST(decide, counts_pods_that_wait_as_missing_in_budgets) {
+  constexpr std::string_view budget = R"(
+kind: DisruptionBudget
+metadata: {name: old}
+spec: {selector: {matchLabels: {app: old}}, maxUnavailable: 1}
+)";
+  const auto violations = [&](std::string manifests) {
+    const auto told = decide_about(manifests, {"--preemptor", "new"});
+    return nlohmann::json::parse(told.output).at("plans")[0].at("budgetViolations").get<int>();
+  };
+  EXPECT_EQ(violations(around_full_node(budget)), 0);
+  auto one_more = around_full_node(budget);
+  one_more.replace(one_more.find("count: 2"), 8, "count: 3");
+  EXPECT_EQ(violations(one_more), 1);
+}
+
+TEST(decide, refuses_two_pods_at_one_place_and_ends_with_2) {
+  const auto told = decide_about(around_full_node(R"(
+kind: Pod
+metadata: {name: again}
+spec: {workload: old, group: w, index: 1, nodeName: n1}
+status: {phase: Running}
+)"),
+                                 {"--preemptor", "new"});
+
+  EXPECT_EQ(told.code, 2);
+  EXPECT_NE(told.output.find("Pod 'again'"), std::string::npos) << told.output;
+  EXPECT_NE(told.output.find("pod 'old-1'"), std::string::npos) << told.output;
+}
+
+TEST(decide, takes_what_the_manifest_of_a_pod_says_before_what_its_workload_does) {
+  auto manifests = around_full_node("");
+  ASSERT_EQ(decide_about(manifests, {"--preemptor", "new"}).code, 0);
+  for (const std::string place : {"index: 0", "index: 1"})
+    manifests.insert(manifests.find(place), "daemon: true, ");
+
+  EXPECT_EQ(decide_about(manifests, {"--preemptor", "new"}).code, 3) << "daemons stay";
+}
+
+TEST(decide, tells_of_work_in_a_group_that_has_no_nodes) {
+  const auto told = decide_about(std::string(full_node) + R"(
+---
+kind: ResourceGroup
+metadata: {name: empty}
+---
+kind: Workload
+metadata: {name: lost}
+spec: {resourceGroup: empty, podGroups: [{name: w, template: {spec: {requests: {gpu: 1}}}}]}
+)",
+                                 {"--all"});
+  ASSERT_EQ(told.code, 3) << told.output;
+
+  const auto plans = nlohmann::json::parse(told.output).at("plans");
+
+  EXPECT_TRUE(std::ranges::any_of(
+    plans,
+    [](const auto& one) { return one["preemptor"] == "lost" && one["outcome"] == "infeasible"; }))
+    << told.output;
+}
+
+TEST(decide, takes_pods_from_a_queue_above_its_limit_though_nobody_lacks) {
+  auto manifests = around_full_node(R"(
+kind: Queue
+metadata: {name: default}
+spec: {limit: {gpu: 4}}
+status: {allocated: {gpu: 8}}
+)");
+  const auto told = decide_about(manifests, {"--policy", "queues"});
+  ASSERT_EQ(told.code, 0) << told.output;
+
+  const auto queues = nlohmann::json::parse(told.output).at("queues");
+
+  EXPECT_EQ(queues[0]["allocated"]["gpu"], "4");
+  EXPECT_EQ(queues[0]["victims"].size(), 1U);
+}
+
+TEST(decide, counts_pods_that_wait_where_a_queue_is_capped_by_the_number_it_asks_for) {
+  auto manifests = around_full_node(R"(
+kind: Queue
+metadata: {name: capped}
+spec: {capByDemand: true}
+)");
+  manifests.replace(manifests.find("{gpu: 8}"), 8, "{gpu: 8, pods: 4}");
+  manifests.insert(manifests.find("priority: 9"), "queue: capped, ");
+  const auto told = decide_about(manifests, {"--policy", "queues"});
+  ASSERT_EQ(told.code, 0) << told.output;
+
+  const auto queues = nlohmann::json::parse(told.output).at("queues");
+
+  EXPECT_EQ(queues[0]["queue"], "capped");
+  EXPECT_EQ(queues[0]["deserved"]["pods"], "1");
 }
 
 TEST(bench_decide, prints_its_figures_as_json) {

@@ -236,9 +236,16 @@ void draw(resolved_priority& to) {
   draw_signed(priority, preemption_priority);
 }
 
+void draw(past_preemption& to) {
+  auto& [decision, at] = to;
+  draw_all(decision, at);
+}
+
 void draw(workload_status& to) {
-  auto& [uid, generation, submitted, resolved, by_group, attempts, resume_after, conditions] = to;
-  draw_all(uid, generation, submitted, resolved, by_group, attempts, resume_after, conditions);
+  auto& [uid, generation, submitted, resolved, by_group, attempts, resume_after, preempted,
+         conditions] = to;
+  draw_all(uid, generation, submitted, resolved, by_group, attempts, resume_after, preempted,
+           conditions);
 }
 
 void draw(pod_phase& to) {

@@ -46,6 +46,7 @@ void draw(checkpoint_settings& to);
 void draw(workload& to);
 void draw(condition& to);
 void draw(resolved_priority& to);
+void draw(past_preemption& to);
 void draw(workload_status& to);
 
 void draw(pod_phase& to);

@@ -72,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
       "preemption_class_that_never_preempts", "default", "low", {}, "meek", {}, {10, 20, preempts}},
     resolution{
       "global_default_and_preemption_number", "default", "", {}, "", 30, {20, 30, !preempts}},
-    resolution{"nothing_in_sessions", "sessions", "", {}, "", {}, {10, 10, preempts}},
+    resolution{"global_default_in_sessions", "sessions", "", {}, "", {}, {20, 20, !preempts}},
     resolution{"number_in_sessions", "sessions", "", 0, "", {}, {0, 0, preempts}},
     resolution{"class_in_sessions", "sessions", "meek", {}, "", {}, {20, 20, !preempts}}),
   [](const auto& each) { return each.param.name; });
@@ -80,6 +80,12 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(priority, is_zero_where_nothing_says_otherwise) {
   const auto resolved = resolve_priorities(a_workload("new"), a_cluster().known);
   EXPECT_EQ(resolved.whole, (resolved_priority{0, 0, preempts}));
+}
+
+TEST(priority, is_ten_in_sessions_where_nothing_says_otherwise) {
+  auto w = a_workload("new");
+  w.resource_group = "sessions";
+  EXPECT_EQ(resolve_priorities(w, a_cluster().known).whole, (resolved_priority{10, 10, preempts}));
 }
 
 TEST(priority, of_a_pod_group_counts_instead_of_the_workloads) {

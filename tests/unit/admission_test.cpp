@@ -182,6 +182,58 @@ TEST(admission, keeps_the_priority_of_a_running_workload_when_its_group_gets_ano
   EXPECT_EQ(refusals_of({c.facts.workloads.at("train")}, c), lines{});
 }
 
+TEST(admission, refuses_a_session_that_the_global_default_puts_off_the_scale) {
+  auto c = a_cluster();
+  c.known.classes.at("high").global_default = true;
+  auto session = a_workload("new");
+  session.resource_group = "sessions";
+  EXPECT_EQ(refusals_of({session}, c),
+            lines{"Workload 'new': spec.priority is not given, and the global default, class "
+                  "'high', makes the priority 1000; in resource group 'sessions', with the "
+                  "sessions policy, it must be 0 to 100"});
+  session.priority = 7;
+  EXPECT_EQ(refusals_of({session}, c), lines{});
+}
+
+namespace {
+
+workload deployment_of_two_groups(const std::string& name) {
+  auto w = a_workload(name);
+  w.kind = workload_kind::deployment;
+  w.groups.push_back(w.groups[0]);
+  w.groups[1].name = "more";
+  return w;
+}
+
+} // namespace
+
+TEST(admission, lets_a_deployment_have_one_pod_group_where_the_policy_is_lifecycle) {
+  auto c = a_cluster();
+  const auto two = deployment_of_two_groups("new");
+  EXPECT_EQ(refusals_of({two}, c), lines{});
+
+  c.known.groups.at("default").policy = group_policy::lifecycle;
+  EXPECT_EQ(refusals_of({two}, c),
+            lines{"Workload 'new': spec.podGroups has 2 groups; a deployment in resource group "
+                  "'default', with the lifecycle policy, has exactly one"});
+  auto one = two;
+  one.groups.resize(1);
+  EXPECT_EQ(refusals_of({one}, c), lines{});
+  auto batch = two;
+  batch.kind = workload_kind::batch;
+  EXPECT_EQ(refusals_of({batch}, c), lines{}) << "other kinds go by pods";
+}
+
+TEST(admission, keeps_a_deployment_of_two_groups_when_its_resource_group_becomes_lifecycle) {
+  auto c = a_cluster();
+  auto& known = c.facts.workloads.at("train");
+  const auto queue = known.queue;
+  known = deployment_of_two_groups("train");
+  known.queue = queue;
+  c.known.groups.at("default").policy = group_policy::lifecycle;
+  EXPECT_EQ(refusals_of({known}, c), lines{});
+}
+
 TEST(admission, says_the_first_refusal_and_how_many_more) {
   const auto c = a_cluster();
   const std::vector<object> batch{a_queue("ok"), a_queue("Bad"), pod{}};

@@ -139,6 +139,8 @@ portrait draw(const plain_cluster& cluster) {
       ++expected;
       running += !leaving(p) && (p.phase == pod_phase::running || p.phase == pod_phase::bound);
     }
+    for (const auto& [labels, pods] : cluster.waiting)
+      expected += matches(b.match_labels, labels) ? pods : 0;
     drawn["budget " + name] = std::to_string(disruptions_allowed(b, expected, running));
   }
   return drawn;
@@ -250,6 +252,8 @@ TEST(view_property, does_not_depend_on_the_order_in_which_things_came) {
       others.emplace_back(p);
     for (const auto& [name, b] : plain.budgets)
       others.emplace_back(b);
+    for (const auto& [labels, pods] : plain.waiting)
+      others.emplace_back(expectation{labels, pods});
     for (auto* list : {&nodes, &others}) {
       const auto keys =
         *rc::gen::container<std::vector<int>>(list->size(), rc::gen::arbitrary<int>());

@@ -110,6 +110,38 @@ RC_GTEST_PROP(manifest_writer, adds_a_status_that_does_not_disturb_reading,
   RC_ASSERT(read_manifests(write_json(std::get<queue>(q), qs), "q.json").value()[0].value == q);
 }
 
+RC_GTEST_PROP(manifest_writer, writes_a_status_that_reads_back_in_a_snapshot,
+              (const workload_status& status)) {
+  const auto w = std::get<workload>(*rc::gen::map(rc::gen::arbitrary<workload>(), named));
+  const auto back = read_manifests(write_yaml(w, status), "w.yaml", snapshot);
+  RC_ASSERT(back.ok());
+  RC_ASSERT(std::get<workload_status>(back->front().status) == status);
+}
+
+TEST(manifest_reader, says_what_the_manifest_of_a_pod_gave) {
+  const auto read = read_manifests(R"(
+kind: List
+items:
+  - kind: Pod
+    metadata: {name: a}
+    spec: {gracePeriod: 30s, daemon: false, preemptionPriority: 0}
+  - kind: Pod
+    metadata: {name: b}
+    spec: {minimumRuntime: 1m, disruptionMode: Pod, checkpointTimeNeeded: 0s}
+  - kind: Node
+    metadata: {name: n}
+)",
+                                   "pods.yaml", snapshot);
+  ASSERT_TRUE(read.ok()) << read.status();
+  ASSERT_EQ(read->size(), 3U);
+  EXPECT_EQ((*read)[0].given,
+            (given_pod_fields{.preemption_priority = true, .daemon = true, .grace_period = true}));
+  EXPECT_EQ(
+    (*read)[1].given,
+    (given_pod_fields{.disruption = true, .minimum_runtime = true, .checkpoint_time = true}));
+  EXPECT_EQ((*read)[2].given, given_pod_fields{});
+}
+
 TEST(manifest_writer, shows_the_resolved_priorities_in_the_status) {
   workload_status status;
   status.uid = "u";

@@ -1,3 +1,4 @@
+#include "state/budget_count.hpp"
 #include "state/budget_table.hpp"
 #include "state/name_pool.hpp"
 #include "state/row_index.hpp"
@@ -10,6 +11,7 @@
 #include <rapidcheck.h>
 
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -244,6 +246,73 @@ TEST(budget_table, matches_labels_that_came_before_the_budget_and_after) {
   EXPECT_EQ(table.matching(after).size(), 1U);
   EXPECT_TRUE(table.matching(other).empty());
   EXPECT_EQ(table.allowed(0), 1);
+}
+
+disruption_budget at_most_one_missing() {
+  disruption_budget budget;
+  budget.name = "web";
+  budget.match_labels = {{"app", "web"}};
+  budget.max_unavailable = 1;
+  return budget;
+}
+
+TEST(budget_table, counts_pods_that_wait_as_missing) {
+  const string_map web{{"app", "web"}};
+  budget_table table;
+  table.put(at_most_one_missing());
+  table.settle();
+  table.add(web, true);
+  table.add(web, true);
+  EXPECT_EQ(table.allowed(0), 1);
+  table.expect(web, 1);
+  EXPECT_EQ(table.allowed(0), 0);
+  table.expect(web, -1);
+  EXPECT_EQ(table.allowed(0), 1);
+}
+
+TEST(budget_table, counts_pods_that_waited_before_it_came) {
+  const string_map web{{"app", "web"}};
+  budget_table table;
+  table.add(web, true);
+  table.expect(web, 3);
+  table.expect(web, -2);
+  table.put(at_most_one_missing());
+  table.settle();
+  EXPECT_EQ(table.allowed(0), 0) << "one of two runs";
+}
+
+TEST(budget_table, takes_back_no_more_than_was_expected) {
+  const string_map web{{"app", "web"}};
+  budget_table table;
+  table.put(at_most_one_missing());
+  table.settle();
+  table.expect(web, -3);
+  table.add(web, true);
+  table.expect(web, 1);
+  EXPECT_EQ(table.allowed(0), 0);
+}
+
+TEST(budget_table, forgets_labels_that_nobody_waits_with_any_more) {
+  budget_table table;
+  const auto used = table.add({{"app", "a"}}, true);
+  table.drop(used, true);
+  table.expect({{"app", "b"}}, 2);
+  table.expect({{"app", "b"}}, -2);
+  EXPECT_EQ(table.add({{"app", "c"}}, true), used) << "the row is taken again";
+}
+
+TEST(budget_count, counts_pods_that_wait_as_missing) {
+  auto record = std::make_shared<node_record>();
+  record->spec.name = "n1";
+  auto& runs = record->pods.emplace_back();
+  runs.labels = {{"app", "web"}};
+  runs.phase = pod_phase::running;
+  budget_count counted;
+  counted.put(at_most_one_missing());
+  counted.put(record);
+  EXPECT_EQ(counted.allowed("web"), 1);
+  counted.expect({{"app", "web"}}, 1);
+  EXPECT_EQ(counted.allowed("web"), 0);
 }
 
 } // namespace

@@ -21,7 +21,11 @@ struct removal {
   std::string name;
 };
 struct settling {};
-using operation = std::variant<pod, node, disruption_budget, removal, settling>;
+struct expectation {
+  string_map labels;
+  std::int64_t pods = 0;
+};
+using operation = std::variant<pod, node, disruption_budget, removal, settling, expectation>;
 
 inline std::string text_of(const operation& o) {
   struct {
@@ -41,6 +45,9 @@ inline std::string text_of(const operation& o) {
     }
     std::string operator()(const settling&) const {
       return "settle";
+    }
+    std::string operator()(const expectation& e) const {
+      return fmt::format("expect {} pods with {} labels", e.pods, e.labels.size());
     }
   } text;
   return std::visit(text, o);
@@ -129,6 +136,12 @@ inline rc::Gen<operation> any_budget() {
   });
 }
 
+inline rc::Gen<operation> any_expectation() {
+  return rc::gen::exec([] {
+    return operation(expectation{any_labels(), *rc::gen::inRange<std::int64_t>(-2, 4)});
+  });
+}
+
 inline rc::Gen<operation> any_removal() {
   return rc::gen::exec([] {
     const auto what = *rc::gen::weightedElement<removal::kind>(
@@ -150,6 +163,7 @@ inline rc::Gen<std::vector<operation>> any_history() {
            {12, any_pod()},
            {4, any_node()},
            {1, any_budget()},
+           {2, any_expectation()},
            {4, any_removal()},
            {3, rc::gen::just(operation(settling{}))},
          })));
@@ -161,6 +175,7 @@ struct plain_cluster {
   std::map<std::string, node> nodes;
   std::map<std::string, pod> pods;
   std::map<std::string, disruption_budget> budgets;
+  std::map<string_map, std::int64_t> waiting;
 
   void operator()(const pod& p) {
     pods.erase(p.uid);
@@ -184,6 +199,10 @@ struct plain_cluster {
     }
   }
   void operator()(const settling&) {}
+  void operator()(const expectation& e) {
+    auto& pods = waiting[e.labels];
+    pods = std::max<std::int64_t>(pods + e.pods, 0);
+  }
 };
 
 struct changes_of {
@@ -208,6 +227,9 @@ struct changes_of {
   }
   void operator()(const settling&) const {
     view.settle();
+  }
+  void operator()(const expectation& e) const {
+    view.expect(e.labels, e.pods);
   }
 };
 

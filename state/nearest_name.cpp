@@ -1,4 +1,4 @@
-#include "protocol/nearest_name.hpp"
+#include "state/nearest_name.hpp"
 
 #include <algorithm>
 #include <cctype>
