@@ -21,8 +21,10 @@ void for_each_up_to(const cluster_view& view, node_row n, std::int64_t level, au
 } // namespace
 
 candidate_rules::candidate_rules(const problem& given, candidate_terms terms)
-    : view_(given.view), priority_(given.who.priority), terms_(terms), settings_(given.settings),
+    : view_(given.view), who_(given.who), priority_(given.who.priority), terms_(terms),
+      settings_(given.settings),
       looks_closer_(terms.highest < std::int64_t{given.who.priority} - 1
+                    || given.who.may_have_weaker_kin
                     || given.settings.group.limits.minimum_runtime > duration{0}
                     || given.settings.group.limits.preemptions_per_workload_per_hour) {}
 
@@ -31,6 +33,8 @@ standing candidate_rules::of(portion_row p) const {
   const auto& limits = settings_.group.limits;
   if (card.priority >= priority_)
     return standing::at_or_above;
+  if (who_.may_have_weaker_kin && view_.id_of(p).workload == who_.workload)
+    return standing::own;
   if (card.priority > terms_.highest)
     return standing::not_preemptible;
   if (card.daemon)

@@ -14,6 +14,7 @@ namespace reprieve {
 enum class standing : std::uint8_t {
   candidate,
   at_or_above,      ///< its priority is not below the preemptor's
+  own,              ///< of the preemptor's own workload
   daemon,           ///< belongs to its node
   protected_member, ///< a pod of it must not go, so none of it does
   arriving,         ///< some of its pods are still being placed
@@ -61,10 +62,11 @@ private:
                                    auto wanted) const;
 
   const cluster_view& view_;
+  const preemptor& who_;
   std::int32_t priority_;
   candidate_terms terms_;
   const plan_settings& settings_;
-  bool looks_closer_; ///< whether a guard may keep anybody
+  bool looks_closer_; ///< whether a guard may keep anybody, or the preemptor is on nodes itself
 };
 
 } // namespace reprieve

@@ -1,14 +1,17 @@
 #include "preemption/exact.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace reprieve {
 
 exact_search::exact_search(const problem& given, domain_room& room,
                            std::span<const portion_row> candidates, std::size_t most_steps,
                            effort& spent)
-    : given_(given), room_(room), candidates_(candidates), steps_left_(most_steps), spent_(spent),
-      budgets_(given.view) {
+    : given_(given), room_(room), candidates_(candidates),
+      most_victims_(given.settings.group.limits.victims_per_decision.value_or(
+        std::numeric_limits<std::int32_t>::max())),
+      steps_left_(most_steps), spent_(spent), budgets_(given.view) {
   for (const auto p : candidates)
     work_lost_.push_back(work_lost(given.view, p, given.settings.now));
 }
@@ -20,6 +23,8 @@ void exact_search::run(const std::optional<score>& best, const judge& found) {
 }
 
 void exact_search::decide(std::size_t at, const score& so_far) {
+  if (std::ssize(victims_) > most_victims_)
+    return;
   // More victims never make a score better, so what is not better now won't be.
   if (best_ && !cheaper(so_far, *best_, given_.settings.group.minimised))
     return;

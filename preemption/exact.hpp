@@ -6,6 +6,7 @@
 #include "preemption/scoring.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -39,6 +40,7 @@ private:
   domain_room& room_;
   std::span<const portion_row> candidates_;
   std::vector<std::int64_t> work_lost_; ///< by candidate
+  std::int64_t most_victims_;           ///< that a decision may have (DESIGN 3.7)
   std::size_t steps_left_;
   effort& spent_;
   budget_use budgets_;

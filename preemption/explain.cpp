@@ -179,6 +179,8 @@ std::string explainer::why_passed_over(standing s, portion_row p) const {
   switch (s) {
   case standing::at_or_above:
     return fmt::format("its priority {} is not below {}", card.priority, who_.priority);
+  case standing::own:
+    return fmt::format("belongs to {} itself", who_.workload);
   case standing::daemon:
     return "daemon pods are never victims";
   case standing::protected_member:
@@ -256,6 +258,29 @@ void explainer::tell_who_may_not_go(const candidate_rules& rules, const domain& 
     const auto card = view_.card(portion);
     why.passed_over.push_back({view_.id_of(portion), card.priority, why_passed_over(s, portion)});
   }
+}
+
+std::string explainer::who_may_not_go(const candidate_rules& rules, const domain& where) const {
+  std::vector<node_row> nodes;
+  std::ranges::copy_if(where.nodes, std::back_inserter(nodes),
+                       [&](node_row n) { return !rules.all_may_go(n); });
+  auto kept = portions_on(view_, nodes);
+  std::erase_if(kept, [&](portion_row p) {
+    const auto s = rules.of(p);
+    return s == standing::candidate || s == standing::at_or_above || s == standing::not_preemptible;
+  });
+  if (kept.empty())
+    return {};
+  constexpr std::size_t most = 3;
+  std::vector<std::string> named;
+  for (const auto p : std::span{kept}.first(std::min(most, kept.size())))
+    named.push_back(fmt::format("{} ({})", to_string(view_.id_of(p)),
+                                why_passed_over(rules.of(p), p)));
+  auto text =
+    fmt::format("; {} may not go: {}", counted(kept.size(), "portion"), fmt::join(named, ", "));
+  if (kept.size() > most)
+    text += fmt::format(" and {}", counted(kept.size() - most, "other"));
+  return text;
 }
 
 std::string explainer::summary_of_seats(const seating& found) const {

@@ -42,6 +42,11 @@ public:
   /// are too important, which are too many to name otherwise.
   void tell_who_may_not_go(const candidate_rules& rules, const domain& where, reasoning& why) const;
 
+  /// Likewise in few words, but for those who are too important: `; 1 portion may not go: a/w/0/0
+  /// (has opted out of preemption)`. Nothing where there are none. Costs a look at every pod on the
+  /// nodes where somebody may have to stay.
+  std::string who_may_not_go(const candidate_rules& rules, const domain& where) const;
+
   std::string summary_of_seats(const seating& found) const;
   std::string summary_of(const attempt& chosen) const;
 

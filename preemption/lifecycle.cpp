@@ -125,8 +125,6 @@ private:
   /// Whoever was preempted gets nothing: its pods have to go first, or nothing would change in its
   /// clusters and it might find what was taken from it elsewhere (seed 000, decision 3).
   std::string why_no_turn(const lifecycle_deployment& who) const {
-    if (!who.may_preempt)
-      return "its priority class never preempts";
     if (const auto taken = preempted_.find(who.name); taken != preempted_.end())
       return "gets nothing until its pod has gone that makes room for " + taken->second;
     if (preempted_before_.contains(who.name) && stock_.victims().is_going(who.name))
@@ -168,7 +166,8 @@ private:
                                  budget_reached ? "the search budget ended before room was found"
                                                 : why_unmatched(asked, nodes)});
     if (given_.explain)
-      tell_who_stays(who, nodes, done.used, done.found < who.lacking && !budget_reached);
+      tell_who_stays(who, nodes, done.used,
+                     done.found < who.lacking && !budget_reached && who.may_preempt);
   }
 
   void record(const node_match& best, const lifecycle_demand& asked, progress& done) {
@@ -225,6 +224,8 @@ private:
                             const std::vector<node_row>& nodes) const {
     if (nodes.empty())
       return "no node in its clusters suits it";
+    if (!asked.who.may_preempt)
+      return "no node has room, and its priority class never preempts";
     return given_.explain ? explain_.why_no_room(asked, nodes)
                           : "no node has room even once all have gone who may";
   }

@@ -32,7 +32,7 @@ std::string_view to_string(victim_stage stage);
 struct lifecycle_deployment {
   std::string name;               ///< the workload
   std::int32_t priority = 0;      ///< static while the phase runs
-  bool may_preempt = true;        ///< otherwise it takes no part
+  bool may_preempt = true;        ///< otherwise it gets only what is free
   time_point submitted = no_time; ///< earlier goes first among equals
   pod_template pods;              ///< a replica is one such pod
   std::int32_t lacking = 0;       ///< replicas that normal allocation found no room for

@@ -39,9 +39,10 @@ std::string lifecycle_explainer::why_victim(const lifecycle_candidate& one,
 std::string lifecycle_explainer::why_no_room(const lifecycle_demand& asked,
                                              std::span<const node_row> nodes) const {
   std::map<resource_column, std::size_t> short_of;
+  std::vector<lifecycle_passed> passed;
   for (const auto n : nodes) {
     std::vector<wide_int> room{stock_.room(n).begin(), stock_.room(n).end()};
-    for (const auto& one : victims_.candidates_on(n, asked.who))
+    for (const auto& one : victims_.candidates_on(n, asked.who, &passed))
       add(room, view_.requests(one.pod));
     for (resource_column c = 0; c < room.size(); ++c)
       if (asked.request[c] > 0 && asked.request[c] > room[c]) {
@@ -54,9 +55,15 @@ std::string lifecycle_explainer::why_no_room(const lifecycle_demand& asked,
   const auto most =
     std::ranges::max_element(short_of, {}, [](const auto& one) { return one.second; });
   const auto resource = view_.resource_name(most->first);
-  return fmt::format("{} of {} nodes that suit it are short of {} even once all have gone who may",
-                     most->second, nodes.size(),
-                     resource == resource::pods ? "places for pods" : resource);
+  auto text = fmt::format(
+    "{} of {} nodes that suit it are short of {} even once all have gone who may", most->second,
+    nodes.size(), resource == resource::pods ? "places for pods" : resource);
+  if (const auto important =
+        std::ranges::count(passed, pod_standing::at_or_above, &lifecycle_passed::standing);
+      important > 0)
+    text += fmt::format("; {} pod{} of priority {} or above stay{}", important,
+                        important == 1 ? "" : "s", asked.who.priority, important == 1 ? "s" : "");
+  return text;
 }
 
 std::vector<passed_over_pod> lifecycle_explainer::who_stays(const lifecycle_deployment& who,
@@ -66,12 +73,21 @@ std::vector<passed_over_pod> lifecycle_explainer::who_stays(const lifecycle_depl
     std::vector<lifecycle_passed> passed;
     for (const auto& one : victims_.candidates_on(n, who, &passed))
       passed.push_back({one.entry, pod_standing::candidate});
+    for (auto& one : passed)
+      if (one.standing == pod_standing::last_replica && may_go_alone(one, n, who))
+        one.standing = pod_standing::candidate;
     for (const auto& one : passed)
       if (victims_.matched_to(one.entry) != &who)
         told.push_back(
           {who.name, view_.pod_uid(victims_.row_of(one.entry)), why_passed_over(one, who)});
   }
   return told;
+}
+
+bool lifecycle_explainer::may_go_alone(const lifecycle_passed& one, node_row n,
+                                       const lifecycle_deployment& who) const {
+  const auto p = victims_.row_of(one.entry);
+  return !victims_.candidates_among({&p, 1}, n, who).empty();
 }
 
 std::vector<passed_over_pod>
@@ -82,7 +98,8 @@ lifecycle_explainer::who_may_not_go(const lifecycle_deployment& who,
     std::vector<lifecycle_passed> passed;
     victims_.candidates_on(n, who, &passed);
     for (const auto& one : passed)
-      if (one.standing != pod_standing::at_or_above && victims_.matched_to(one.entry) != &who)
+      if ((one.standing != pod_standing::at_or_above || nodes.size() == 1)
+          && victims_.matched_to(one.entry) != &who)
         told.push_back(
           {who.name, view_.pod_uid(victims_.row_of(one.entry)), why_passed_over(one, who)});
   }

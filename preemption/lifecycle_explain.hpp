@@ -22,12 +22,15 @@ public:
   /// Who stays on the nodes that the preemptor was matched to, but for its own victims.
   std::vector<passed_over_pod> who_stays(const lifecycle_deployment& who,
                                          std::span<const node_row> nodes) const;
-  /// Who may not go on any of these nodes, but for those who are too important: they are too many
-  /// to name.
+  /// Who may not go on any of these nodes. Those who are too important are named where there is but
+  /// one node; elsewhere they are too many.
   std::vector<passed_over_pod> who_may_not_go(const lifecycle_deployment& who,
                                               std::span<const node_row> nodes) const;
 
 private:
+  /// Whether a replica is left of its deployment when it goes and no other on its node does: those
+  /// who were not needed do not count as gone.
+  bool may_go_alone(const lifecycle_passed& one, node_row n, const lifecycle_deployment& who) const;
   std::string why_passed_over(const lifecycle_passed& one, const lifecycle_deployment& who) const;
 
   const lifecycle_stock& stock_;

@@ -83,11 +83,15 @@ std::optional<node_match> match_on(const lifecycle_stock& stock, const lifecycle
                                    node_row n) {
   if (covers(stock.room(n), asked.request))
     return node_match{.node = n, .victims = {}};
+  if (!asked.who.may_preempt)
+    return std::nullopt;
   return match_with(stock, asked, n, stock.victims().candidates_on(n, asked.who));
 }
 
 std::optional<node_match> match_again(const lifecycle_stock& stock, const lifecycle_demand& asked,
                                       node_row n, std::span<const pod_row> victims) {
+  if (!asked.who.may_preempt)
+    victims = {};
   auto made = match_with(stock, asked, n, stock.victims().candidates_among(victims, n, asked.who));
   if (made && !made->victims.empty() && made->victims.back().stage == victim_stage::committed)
     return std::nullopt;

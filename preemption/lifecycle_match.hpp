@@ -56,7 +56,8 @@ void add(std::span<wide_int> room, amounts request);
 
 /// The cheapest victims that make room on the node: taken in order of preference until the pod
 /// fits, less those that turned out not to be needed, the least preferred first. Nothing where even
-/// all of them are too few, or they are more than a decision may have (DESIGN 3.7).
+/// all of them are too few, or they are more than a decision may have (DESIGN 3.7). A deployment
+/// that never preempts gets none, not even of those that leave: that would hurry them.
 std::optional<node_match> match_on(const lifecycle_stock& stock, const lifecycle_demand& asked,
                                    node_row n);
 

@@ -26,12 +26,20 @@ void keep_to_domain_of(const node& n, wanted_group& wanted) {
       wanted.node_selector[key] = label->second;
 }
 
+/// Where no group of it has an own priority, all its pods have that of the unit or more.
+bool has_weaker_groups(const workload_record& record, std::int32_t priority) {
+  return std::ranges::any_of(record.status.by_group, [&](const resolved_priority& one) {
+    return one.preemption_priority < priority;
+  });
+}
+
 preemptor unit_of(const workload_record& record, const resolved_priority& with, bool gang) {
   preemptor unit;
   unit.workload = record.spec.name;
   unit.priority = with.priority;
   unit.may_preempt = with.may_preempt;
   unit.gang = gang;
+  unit.may_have_weaker_kin = has_weaker_groups(record, with.priority);
   return unit;
 }
 
@@ -80,8 +88,8 @@ std::vector<preemptor> lacking_units(const workload_record& record,
       gang->second.priority = std::min(gang->second.priority, priority.priority);
       gang->second.may_preempt = gang->second.may_preempt && priority.may_preempt;
       // Members that have run to their end are not waited for.
-      const auto needed = std::min(*group.min_count - need.standing,
-                                   static_cast<std::int32_t>(need.lacking.size()));
+      const auto needed =
+        std::min(*group.min_count - need.standing, static_cast<std::int32_t>(need.lacking.size()));
       gang->second.groups.push_back(ask_for(std::move(need.lacking), needed));
       continue;
     }

@@ -29,6 +29,9 @@ struct preemptor {
   bool gang = false;    ///< false for a lone pod, which tries node by node
   bool at_front = true; ///< of the job queue; without it sessions preempt nobody (DESIGN 3.6)
   time_point reserved_since = no_time; ///< when its required node was reserved (DESIGN 3.5)
+  /// Whether pods of its own workload may have a lower priority. They are no victims of it, and
+  /// where there can't be any, nobody has to look for them.
+  bool may_have_weaker_kin = true;
   std::vector<wanted_group> groups;
 };
 

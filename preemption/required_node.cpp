@@ -75,6 +75,15 @@ plan preempt_on_required_node(const problem& given) {
   return made;
 }
 
+std::optional<pod> hold_of_reservation(const preemptor& who, const plan& made) {
+  if (!made.reserve || !made.assignments.empty() || !is_bound_to_a_node(who))
+    return std::nullopt;
+  auto held = who.groups.front().pods.front();
+  held.node = made.reserve->node;
+  held.phase = pod_phase::nominated;
+  return held;
+}
+
 required_node::required_node(const problem& given)
     : given_(given), settings_(given.settings.group.required_node), explain_(given),
       rules_(given, {.opt_out_may_veto = false}), cascade_(given), room_(given) {}

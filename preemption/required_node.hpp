@@ -22,6 +22,11 @@ bool is_bound_to_a_node(const preemptor& who);
 /// once the reservation is old enough (DESIGN 3.5).
 plan preempt_on_required_node(const problem& given);
 
+/// The pod of a plan that reserves its node, as it holds the room that it asks for there. In a view
+/// it keeps others out who are served after it, even where the room is not free yet: less than
+/// nothing is left then of what is short, and others fit only where they ask for none of that.
+std::optional<pod> hold_of_reservation(const preemptor& who, const plan& made);
+
 /// The required-node policy (seed 003): on one node, class by class, by the strategies that the
 /// resource group names.
 class required_node final : public policy {

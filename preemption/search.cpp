@@ -196,8 +196,11 @@ private:
       ++short_of_[made.lacking->resource];
     if (!made.feasible)
       last_failure_ = explain_.why_infeasible(made);
-    if (tells_all() || (!policy_.node_by_node() && given_.settings.explained == depth::chosen))
+    if (tells_all() || (!policy_.node_by_node() && given_.settings.explained == depth::chosen)) {
       outcomes_.push_back(outcome_of(given_.view, where.name, made, last_failure_));
+      if (made.lacking)
+        outcomes_.back().reason += explain_.who_may_not_go(policy_.rules(), where);
+    }
     if (made.feasible && wins(where.name, made)) {
       best_ = std::move(made);
       best_domain_ = where.name;

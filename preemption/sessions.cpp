@@ -30,6 +30,11 @@ std::optional<std::size_t> front_of_queue(std::span<const preemptor* const> wait
   return static_cast<std::size_t>(front - waiting.begin());
 }
 
+void front_of_line::served(const preemptor& who, const plan& made) {
+  if (!session_ && !is_bound_to_a_node(who) && made.result != plan::outcome::placed)
+    session_ = who.workload;
+}
+
 plan preempt_sessions(const problem& given) {
   sessions rules{given};
   if (given.who.at_front)

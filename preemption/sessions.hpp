@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace reprieve {
@@ -22,16 +23,41 @@ namespace reprieve {
 /// of their own and stand in nobody's way; one that must not preempt keeps its place at the front.
 std::optional<std::size_t> front_of_queue(std::span<const preemptor* const> waiting);
 
-/// Marks who is at the front and who is not, among units of which `who` is the preemptor.
+/// Marks who is at the front and who is not, among units of which `who` is the preemptor: all that
+/// one session waits for is at the front with it.
 template <class Unit, class Who = std::identity>
 void keep_to_the_front(std::vector<Unit>& waiting, Who who = {}) {
   std::vector<const preemptor*> line;
   for (auto& unit : waiting)
     line.push_back(&std::invoke(who, unit));
   const auto front = front_of_queue(line);
-  for (std::size_t i = 0; i < waiting.size(); ++i)
-    std::invoke(who, waiting[i]).at_front = i == front;
+  for (auto& unit : waiting) {
+    auto& one = std::invoke(who, unit);
+    one.at_front = front && one.workload == line[*front]->workload;
+  }
 }
+
+/// The front of the job queue while those that wait are served one by one in their order: the
+/// session that is first found not to fit in free room. Only it may preempt; those behind it may
+/// still be placed in what is left.
+class front_of_line {
+public:
+  /// Where it is known already who is at the front.
+  explicit front_of_line(std::optional<std::string> session = std::nullopt)
+      : session_(std::move(session)) {}
+
+  bool has(const preemptor& who) const {
+    return !session_ || *session_ == who.workload;
+  }
+  void served(const preemptor& who, const plan& made);
+
+  const std::optional<std::string>& session() const {
+    return session_;
+  }
+
+private:
+  std::optional<std::string> session_;
+};
 
 /// Looks for sessions to preempt if the preemptor is at the front of the job queue.
 plan preempt_sessions(const problem& given);

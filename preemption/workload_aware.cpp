@@ -3,7 +3,10 @@
 #include "preemption/bounds.hpp"
 #include "preemption/budgets.hpp"
 #include "preemption/exact.hpp"
+#include "preemption/sizes.hpp"
 #include "preemption/thrift.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
@@ -59,6 +62,11 @@ attempt workload_aware::try_domain(const domain& where) {
     best->feasible = false;
   }
   best->budget_reached = spent.exhausted();
+  if (best->too_many_victims)
+    best->why_not = fmt::format("{} victim{} the fewest that were found to be enough, and a "
+                                "decision may have {}",
+                                best->victims.size(), best->victims.size() == 1 ? " is" : "s are",
+                                limits.victims_per_decision.value_or(0));
   return *std::move(best);
 }
 
@@ -124,8 +132,12 @@ void workload_aware::try_thriftily(const domain& where, std::optional<attempt>& 
   if (!kept.empty() && !one_node && !spent.exhausted())
     try_keeping({}, best, spent);
 
-  // Sparing a budget may be worth a more important victim, so then everybody is a candidate.
-  const auto level = budgets ? highest_level() : threshold;
+  const bool too_many = best && best->too_many_victims;
+  if (too_many)
+    try_fewer_victims(threshold, best, spent);
+  // Sparing a budget may be worth a more important victim, and so may a limit to their number: then
+  // everybody is a candidate.
+  const auto level = budgets || too_many ? highest_level() : threshold;
   if (one_node && !budgets && best && best->feasible
       && !cheaper(floor_on_node(given_, room_.node(0), best->scored), best->scored,
                   given_.settings.group.minimised))
@@ -153,7 +165,7 @@ std::int64_t workload_aware::try_keeping(const std::set<portion_row>& kept,
     auto candidates = rules_.candidates_on(room_.nodes(), threshold);
     std::erase_if(candidates, [&](portion_row p) { return kept.contains(p); });
     if (one_node)
-      put_those_first_who_hold_little(candidates);
+      put_those_first_who_hold_little(given_, room_, candidates);
     auto victims = spare_the_important(room_, candidates, threshold, spent);
     std::ranges::sort(
       victims, [&](portion_row a, portion_row b) { return given_.view.more_important(a, b); });
@@ -164,34 +176,23 @@ std::int64_t workload_aware::try_keeping(const std::set<portion_row>& kept,
   return threshold;
 }
 
-/// On one node somebody has to make up for what is scarcest there; who holds none of it need not
-/// go.
-void workload_aware::put_those_first_who_hold_little(std::vector<portion_row>& candidates) const {
-  const auto& view = given_.view;
-  const auto n = room_.node(0);
-  const auto& request = given_.asked.groups.front().request;
-  const auto promised = view.promised(n);
-  const auto held_by = [&](portion_row portion, std::size_t column) {
-    std::int64_t held = 0;
-    for (const auto p : view.pods_of(portion))
-      held += view.node_of(p) == n ? view.requests(p)[column] : 0;
-    return held;
-  };
-  // The scarcest is what the fewest hold among those resources that are short.
-  std::size_t fewest = candidates.size() + 1;
-  std::size_t scarcest = 0;
-  for (std::size_t c = 0; c < request.size(); ++c) {
-    if (request[c] == 0 || request[c] <= promised[c])
+void workload_aware::try_fewer_victims(std::int64_t threshold, std::optional<attempt>& best,
+                                       effort& spent) {
+  const auto wanted = what_is_short(given_, room_);
+  for (const auto level : levels()) {
+    if (best->feasible || spent.exhausted() || pods_up_to(level) > most_for_sparing)
+      return;
+    if (level < threshold)
       continue;
-    const auto holders = static_cast<std::size_t>(
-      std::ranges::count_if(candidates, [&](portion_row p) { return held_by(p, c) > 0; }));
-    if (holders < fewest) {
-      fewest = holders;
-      scarcest = c;
-    }
+    auto candidates = rules_.candidates_on(room_.nodes(), level);
+    put_the_largest_last(given_.view, room_, wanted, candidates);
+    auto victims = spare_the_important(room_, candidates, level, spent);
+    std::ranges::sort(
+      victims, [&](portion_row a, portion_row b) { return given_.view.more_important(a, b); });
+    auto made = outcome_of(victims);
+    made.threshold = made.scored.highest_victim_priority;
+    consider(std::move(made), best);
   }
-  std::ranges::stable_partition(candidates,
-                                [&](portion_row p) { return held_by(p, scarcest) == 0; });
 }
 
 void workload_aware::try_everything(std::span<const portion_row> candidates, std::int64_t level,
@@ -328,9 +329,15 @@ void workload_aware::consider(attempt made, std::optional<attempt>& best) const 
   const bool is_outcome = made.feasible || made.too_many_victims;
   if (!is_outcome)
     return;
-  if (!best || (made.feasible && !best->feasible)
-      || (made.feasible == best->feasible
-          && better(made.scored, best->scored, given_.settings.group.minimised)))
+  const auto wins = [&] {
+    if (!best || made.feasible != best->feasible)
+      return !best || made.feasible;
+    // Of those that are too many the fewest are told.
+    if (!made.feasible && made.victims.size() != best->victims.size())
+      return made.victims.size() < best->victims.size();
+    return better(made.scored, best->scored, given_.settings.group.minimised);
+  };
+  if (wins())
     best = std::move(made);
 }
 

@@ -47,6 +47,9 @@ private:
   /// With these kept, by a rule of thumb or two. Returns the threshold.
   std::int64_t try_keeping(const std::set<portion_row>& kept, std::optional<attempt>& best,
                            effort& spent);
+  /// Where those are too many for one decision: those who hold much, up to the lowest level from
+  /// the threshold on at which they are few enough.
+  void try_fewer_victims(std::int64_t threshold, std::optional<attempt>& best, effort& spent);
   void try_everything(std::span<const portion_row> candidates, std::int64_t level,
                       std::size_t most_steps, std::optional<attempt>& best, effort& spent);
 
@@ -64,7 +67,6 @@ private:
   template <class Fits>
   std::int64_t lowest_level(Fits fits);
   std::size_t pods_up_to(std::int64_t level) const;
-  void put_those_first_who_hold_little(std::vector<portion_row>& candidates) const;
 
   /// The outcome of these victims, most important first, and these seats. The room has the victims
   /// gone and the seats not yet taken.

@@ -28,6 +28,7 @@ preemptor preemptor_of(std::size_t number, std::size_t pods, std::int64_t times)
   who.workload = fmt::format("urgent-{}", number);
   who.priority = 100 * priorities - 50;
   who.gang = pods > 1;
+  who.may_have_weaker_kin = false;
   auto& group = who.groups.emplace_back();
   group.name = "workers";
   group.needed = static_cast<std::int32_t>(pods);

@@ -1,10 +1,8 @@
 #include "apps/cli/decide.hpp"
 
 #include "apps/cli/plan_text.hpp"
-#include "preemption/engine.hpp"
+#include "preemption/cycle.hpp"
 #include "preemption/lifecycle_snapshot.hpp"
-#include "preemption/sessions.hpp"
-#include "preemption/snapshot.hpp"
 #include "protocol/manifest_reader.hpp"
 #include "state/quantity.hpp"
 #include "state/queue_limits.hpp"
@@ -13,6 +11,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 
 namespace reprieve::cli {
 
@@ -73,28 +72,6 @@ plan_settings settings_for(const decide_request& wanted, const snapshot& taken,
   return settings;
 }
 
-/// As the coordinator does: first what fits in free room, then the others, each on what those
-/// before it leave.
-void decide_in_turn(const plan_settings& settings, const snapshot& taken,
-                    const std::vector<preemptor>& waiting, std::vector<told_plan>& told) {
-  const auto& group = settings.group.name;
-  auto view = taken.view_of(group);
-  const auto keep = [&](const preemptor& who, plan made) {
-    told.push_back({fmt::format("plan-{}", told.size() + 1), group, who, std::move(made)});
-    carry_out(told.back().made, told.back().id, taken.pods(), view);
-  };
-  std::vector<preemptor> left;
-  for (const auto& who : waiting)
-    if (auto made = place(view, who, settings); made.result == plan::outcome::placed)
-      keep(who, std::move(made));
-    else
-      left.push_back(who);
-  if (settings.group.policy == group_policy::sessions)
-    keep_to_the_front(left);
-  for (const auto& who : left)
-    keep(who, reprieve::decide(view, who, settings));
-}
-
 /// What pods use and ask for, queue by queue.
 queue_stage_result run_queues(const snapshot& taken, time_point now) {
   queue_stage_input in;
@@ -122,13 +99,19 @@ queue_stage_result run_queues(const snapshot& taken, time_point now) {
   return run_queue_stage(in);
 }
 
-/// What the phase finds for those that seek replicas, on what the plans before it leave.
-lifecycle_plan run_lifecycle(const snapshot& taken, const std::vector<told_plan>& told,
+/// What the phase finds for those that seek replicas, on what the cycle before it leaves.
+lifecycle_plan run_lifecycle(const snapshot& taken, const snapshot_cycle& before,
                              const std::function<bool(std::string_view)>& seeks, time_point now) {
-  auto view = taken.whole_view();
-  for (const auto& one : told)
-    carry_out(one.made, one.id, taken.pods(), view);
-  return preempt_by_lifecycle(view, lifecycle_of(taken, seeks, now));
+  return preempt_by_lifecycle(before.whole_view(), lifecycle_of(taken, seeks, now));
+}
+
+void serve_alone(snapshot_cycle& cycle, std::vector<preemptor> waiting,
+                 const plan_settings& settings) {
+  // As they would come in the whole cycle.
+  std::ranges::stable_sort(waiting, std::greater{}, &preemptor::priority);
+  auto line =
+    settings.group.policy == group_policy::sessions ? cycle.line_in(settings) : front_of_line{};
+  cycle.serve(std::move(waiting), settings, std::move(line));
 }
 
 absl::StatusOr<decided> decide_for_one(const decide_request& wanted, const snapshot& taken,
@@ -136,21 +119,23 @@ absl::StatusOr<decided> decide_for_one(const decide_request& wanted, const snaps
   const auto group = taken.group_of(wanted.preemptor);
   if (!group.ok())
     return group.status();
-  const auto waiting = taken.pending_of(wanted.preemptor);
+  auto waiting = taken.pending_of(wanted.preemptor);
   if (waiting.empty())
     return absl::InvalidArgumentError(fmt::format(
       "{} lacks no pods in this snapshot; take out those that are to be placed", wanted.preemptor));
-  const auto& workload = waiting.front().workload;
+  const auto workload = waiting.front().workload;
   decided made;
+  snapshot_cycle cycle{taken};
   if (goes_by_lifecycle(wanted, taken, workload))
     made.lifecycle = run_lifecycle(
-      taken, {}, [&](std::string_view name) { return name == workload; }, now);
+      taken, cycle, [&](std::string_view name) { return name == workload; }, now);
   else if (wanted.policy == "lifecycle")
     return absl::InvalidArgumentError(fmt::format(
       "{} is no workload of kind deployment, and the lifecycle policy decides for those only",
       workload));
   else
-    decide_in_turn(settings_for(wanted, taken, *group, now), taken, waiting, made.plans);
+    serve_alone(cycle, std::move(waiting), settings_for(wanted, taken, *group, now));
+  made.turns = cycle.turns();
   return made;
 }
 
@@ -160,6 +145,7 @@ decided decide_for_all(const decide_request& wanted, const snapshot& taken, time
     return goes_by_lifecycle(wanted, taken, workload);
   };
   decided made;
+  snapshot_cycle cycle{taken};
   bool some_by_lifecycle = wanted.policy == "lifecycle";
   for (const auto& group : taken.groups()) {
     auto waiting = taken.pending(group);
@@ -167,10 +153,11 @@ decided decide_for_all(const decide_request& wanted, const snapshot& taken, time
       std::erase_if(waiting, [&](const preemptor& who) { return by_lifecycle(who.workload); });
     some_by_lifecycle = some_by_lifecycle || others > 0;
     if (wanted.policy != "lifecycle")
-      decide_in_turn(settings_for(wanted, taken, group, now), taken, waiting, made.plans);
+      cycle.serve(std::move(waiting), settings_for(wanted, taken, group, now));
   }
   if (some_by_lifecycle)
-    made.lifecycle = run_lifecycle(taken, made.plans, by_lifecycle, now);
+    made.lifecycle = run_lifecycle(taken, cycle, by_lifecycle, now);
+  made.turns = cycle.turns();
   if (wanted.policy != "lifecycle")
     made.queues = run_queues(taken, now);
   return made;
@@ -178,7 +165,7 @@ decided decide_for_all(const decide_request& wanted, const snapshot& taken, time
 
 bool has_a_place_for_all(const decided& made) {
   return (!made.lifecycle || made.lifecycle->unmatched.empty())
-         && std::ranges::none_of(made.plans, [](const told_plan& one) {
+         && std::ranges::none_of(made.turns, [](const turn_taken& one) {
               return one.made.result == plan::outcome::infeasible;
             });
 }
@@ -186,6 +173,9 @@ bool has_a_place_for_all(const decided& made) {
 } // namespace
 
 int decide(const decide_request& wanted, output as) {
+  if (as == output::yaml)
+    return refuse(absl::InvalidArgumentError(
+      "-o yaml: a plan is printed as a table or as json only; say -o json"));
   const bool queues = wanted.policy == "queues";
   if (!wanted.all && !queues && wanted.preemptor.empty())
     return refuse(absl::InvalidArgumentError(

@@ -67,7 +67,8 @@ std::string plan_lines(const decision& d, std::string_view what_became_of_it) {
                   d.scored.budget_violations, d.scored.highest_victim_priority,
                   d.scored.cascades ? "cascades" : "no cascade", d.scored.pods, d.scored.work_lost);
   if (d.why.budget_reached)
-    text += "  search      best found so far, budget reached\n";
+    text += d.assignments.empty() ? "  search      budget reached\n"
+                                  : "  search      best found so far, budget reached\n";
   add_list(text, "placed", d.assignments, [](const assignment& a) {
     return fmt::format("{} on {}", a.placed.name, a.placed.node);
   });

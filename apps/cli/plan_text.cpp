@@ -94,8 +94,8 @@ json json_of(const domain_outcome& d) {
   return made;
 }
 
-json json_of(const told_plan& one) {
-  const auto& [id, group, who, made] = one;
+json json_of(const turn_taken& one) {
+  const auto& [id, group, who, made, gives_up] = one;
   json told{{"preemptor", who.workload},
             {"priority", who.priority},
             {"resourceGroup", group},
@@ -113,6 +113,10 @@ json json_of(const told_plan& one) {
       {{"pod", a.placed.name}, {"uid", a.placed.uid}, {"node", a.placed.node}});
   for (const auto& d : made.why.domains)
     told["domains"].push_back(json_of(d));
+  if (!gives_up.empty())
+    told["givenUp"] = json::array();
+  for (const auto& up : gives_up)
+    told["givenUp"].push_back({{"decision", up.decision}, {"reason", up.reason}});
   if (made.reserve)
     told["reservation"] = {{"node", made.reserve->node},
                            {"since", format_time(made.reserve->since)}};
@@ -192,7 +196,7 @@ std::string quantities(const resources& amounts) {
   return text.empty() ? "-" : text;
 }
 
-std::string plan_story(const told_plan& one) {
+std::string plan_story(const turn_taken& one) {
   decision told;
   told.workloads = {one.who.workload};
   told.resource_group = one.resource_group;
@@ -201,7 +205,11 @@ std::string plan_story(const told_plan& one) {
   told.victims = one.made.victims;
   told.why = one.made.why;
   told.scored = one.made.scored;
-  return fmt::format("{} {}\n{}", one.who.workload, word_for(one.made.result), plan_lines(told));
+  auto text =
+    fmt::format("{} {}\n{}", one.who.workload, word_for(one.made.result), plan_lines(told));
+  for (const auto& up : one.gives_up)
+    text += fmt::format("  gives up    {}: {}\n", up.decision, up.reason);
+  return text;
 }
 
 std::string queue_story(const queue_stage_result& result) {
@@ -244,7 +252,7 @@ std::string lifecycle_story(const lifecycle_plan& made) {
 
 std::string decided_story(const decided& made) {
   std::string text;
-  for (const auto& one : made.plans)
+  for (const auto& one : made.turns)
     text += plan_story(one) + "\n";
   if (made.lifecycle)
     text += lifecycle_story(*made.lifecycle);
@@ -255,7 +263,7 @@ std::string decided_story(const decided& made) {
 
 std::string decided_json(const decided& made) {
   json all{{"plans", json::array()}};
-  for (const auto& one : made.plans)
+  for (const auto& one : made.turns)
     all["plans"].push_back(json_of(one));
   if (made.lifecycle)
     all["lifecycle"] = json_of(*made.lifecycle);

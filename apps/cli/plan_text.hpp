@@ -1,8 +1,7 @@
 #pragma once
 
+#include "preemption/cycle.hpp"
 #include "preemption/lifecycle.hpp"
-#include "preemption/plan.hpp"
-#include "preemption/preemptor.hpp"
 #include "preemption/queue_stage.hpp"
 
 #include <optional>
@@ -11,17 +10,9 @@
 
 namespace reprieve::cli {
 
-/// What the engine said about one preemptor.
-struct told_plan {
-  std::string id;
-  std::string resource_group;
-  preemptor who;
-  plan made;
-};
-
-/// All that it said; of the stages, those that were run.
+/// All that the engine said; of the stages, those that were run.
 struct decided {
-  std::vector<told_plan> plans;
+  std::vector<turn_taken> turns;
   std::optional<lifecycle_plan> lifecycle;
   std::optional<queue_stage_result> queues;
 };

@@ -1,3 +1,4 @@
+#include "preemption/pending.hpp"
 #include "tests/engine/plan_reading.hpp"
 
 #include <gmock/gmock.h>
@@ -125,7 +126,7 @@ TEST(candidates, a_plan_with_too_many_victims_is_infeasible) {
 
   EXPECT_THAT(victims_of(made), UnorderedElementsAre("large", "large"));
   EXPECT_FALSE(outcome_of(made, "n1").feasible);
-  EXPECT_THAT(outcome_of(made, "n1").reason, HasSubstr("needs 4 victims"));
+  EXPECT_THAT(outcome_of(made, "n1").reason, HasSubstr("4 victims are the fewest that were found"));
 }
 
 TEST(candidates, those_who_leave_already_are_not_chosen_again) {
@@ -138,6 +139,69 @@ TEST(candidates, those_who_leave_already_are_not_chosen_again) {
   const auto made = decide(view, lone("new", prio(10), gpu(8)), open_settings());
 
   EXPECT_THAT(victims_of(made), UnorderedElementsAre("low"));
+}
+
+// -- the preemptor's own workload ----------------------------------------------------------------
+
+namespace {
+
+/// A part of `train` of high priority, whose other part may run already.
+preemptor lead_of_train(const amount& size) {
+  auto who = lone("train", prio(20), size);
+  who.may_have_weaker_kin = true;
+  return who;
+}
+
+} // namespace
+
+TEST(candidates, pods_of_the_preemptors_own_workload_never_go) {
+  const auto view = cluster().node("n1", gpu(4)).running("train", prio(5), gpu(4)).view();
+
+  const auto made = decide(view, lead_of_train(gpu(4)), open_settings());
+
+  EXPECT_EQ(made.result, outcome::infeasible);
+  EXPECT_EQ(reason_for(made.why.passed_over, "train"), "belongs to train itself");
+}
+
+TEST(candidates, others_go_for_it_though_its_own_would_cost_less) {
+  const auto view = cluster()
+                      .node("n1", gpu(4))
+                      .running("train", prio(5), gpu(4))
+                      .node("n2", gpu(4))
+                      .running("other", prio(6), gpu(4))
+                      .view();
+  auto as_gang = gang("train", prio(20), members(1, gpu(4)));
+  as_gang.may_have_weaker_kin = true;
+
+  EXPECT_THAT(victims_of(decide(view, lead_of_train(gpu(4)), open_settings())),
+              UnorderedElementsAre("other"));
+  EXPECT_THAT(victims_of(decide(view, as_gang, open_settings())), UnorderedElementsAre("other"));
+}
+
+TEST(candidates, a_workloads_own_pods_never_go_by_the_other_policies_either) {
+  const auto view = cluster().node("n1", gpu(4)).running("train", prio(5), gpu(4)).view();
+  auto bound = lone("train", prio(20), gpu(4), required{"n1"});
+  bound.may_have_weaker_kin = true;
+  bound.reserved_since = at(0);
+
+  EXPECT_EQ(decide(view, lead_of_train(gpu(4)), session_settings()).result, outcome::infeasible);
+  EXPECT_EQ(decide(view, bound, open_settings()).result, outcome::infeasible);
+}
+
+TEST(candidates, a_unit_may_have_weaker_kin_only_where_a_group_of_it_has_a_lower_priority) {
+  workload_record record;
+  record.spec.name = "train";
+  record.spec.groups.resize(2);
+  record.spec.groups[0].name = "lead";
+  record.spec.groups[1].name = "work";
+  record.status.by_group = {{20, 20, true}, {5, 5, true}};
+  const auto nobody_stands = [](const pod&) { return false; };
+
+  const auto units = lacking_units(record, nobody_stands);
+
+  ASSERT_EQ(units.size(), 2u);
+  EXPECT_TRUE(units[0].may_have_weaker_kin) << "the lead has";
+  EXPECT_FALSE(units[1].may_have_weaker_kin);
 }
 
 } // namespace reprieve::tests

@@ -7,6 +7,8 @@ namespace reprieve::tests {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::UnorderedElementsAre;
 
 TEST(explain, the_summary_says_who_comes_and_who_goes) {
   auto built = cluster().node("n1", gpu(4)).node("n2", gpu(4)).node("n3", gpu(4));
@@ -125,6 +127,45 @@ TEST(explain, an_infeasible_gang_names_who_may_not_go_though_less_important) {
 
   EXPECT_THAT(reason_for(made.why.passed_over, "exporter"), HasSubstr("daemon"));
   EXPECT_EQ(reason_for(made.why.passed_over, "high"), "");
+}
+
+TEST(explain, a_domain_that_is_short_names_who_may_not_go_there) {
+  const auto view = cluster()
+                      .node("n1", gpu(8))
+                      .running("shy", prio(1), gpu(8), opted_out())
+                      .node("n2", gpu(8))
+                      .running("low", prio(2), gpu(8))
+                      .node("n3", gpu(8))
+                      .running("high", prio(50), gpu(8))
+                      .view();
+  auto settings = open_settings();
+  settings.group.limits.opt_out_is_veto = true;
+
+  const auto made = decide(view, lone("new", prio(10), gpu(8)), settings);
+
+  EXPECT_THAT(victims_of(made), UnorderedElementsAre("low"));
+  EXPECT_THAT(outcome_of(made, "n1").reason,
+              HasSubstr("; 1 portion may not go: shy/g0/0/0 (has opted out of preemption)"));
+  EXPECT_THAT(outcome_of(made, "n3").reason, Not(HasSubstr("may not go")))
+    << "it is more important";
+}
+
+TEST(explain, of_many_who_may_not_go_the_most_important_are_named_and_the_others_counted) {
+  auto built = cluster();
+  for (const std::string rack : {"a", "b"}) {
+    built.node("n-" + rack, gpu(5), label{"rack", rack});
+    for (int i = 1; i <= 5; ++i)
+      built.running(rack + std::to_string(i), prio(i), gpu(1), daemon());
+  }
+
+  const auto made = decide(
+    built.view(), gang("new", prio(10), members(1, gpu(5)), within{{"rack"}}), open_settings());
+
+  EXPECT_EQ(made.result, plan::outcome::infeasible);
+  const auto& reason = outcome_of(made, "rack=a").reason;
+  EXPECT_THAT(reason, HasSubstr("; 5 portions may not go: a5/g0/0/0 (daemon"));
+  EXPECT_THAT(reason, HasSubstr("a3/g0/0/0 (daemon pods are never victims) and 2 others"));
+  EXPECT_THAT(reason, Not(HasSubstr("a2/")));
 }
 
 } // namespace reprieve::tests

@@ -98,7 +98,8 @@ TEST(guards, more_victims_than_a_decision_may_have_make_a_domain_infeasible) {
   EXPECT_EQ(made.result, plan::outcome::infeasible);
   EXPECT_THAT(made.victims, IsEmpty());
   EXPECT_THAT(outcome_of(made, "n1").reason,
-              HasSubstr("needs 4 victims and a decision may have 3"));
+              HasSubstr("4 victims are the fewest that were found to be enough, and a decision "
+                        "may have 3"));
 }
 
 TEST(guards, are_all_off_unless_set) {
@@ -202,6 +203,58 @@ TEST(guards, where_the_cheapest_victims_are_too_many_dearer_ones_that_are_fewer_
 
   EXPECT_THAT(victims_of(without), UnorderedElementsAre("a", "a", "b"));
   EXPECT_THAT(victims_of(with), UnorderedElementsAre("whole"));
+}
+
+TEST(guards, where_the_lowest_threshold_takes_too_many_victims_a_higher_one_is_tried) {
+  const auto view = cluster()
+                      .node("n1", gpu(16))
+                      .running("a", prio(1), gpu(4))
+                      .running("b", prio(1), gpu(4))
+                      .running("c", prio(3), gpu(8))
+                      .view();
+  auto settings = open_settings();
+  settings.group.limits.victims_per_decision = 1;
+
+  const auto alone = decide(view, lone("new", prio(5), gpu(8)), settings);
+  const auto together = decide(view, gang("new", prio(5), members(2, gpu(4))), settings);
+
+  EXPECT_THAT(victims_of(alone), UnorderedElementsAre("c"));
+  EXPECT_THAT(victims_of(together), UnorderedElementsAre("c"));
+  EXPECT_EQ(together.why.threshold, 3);
+}
+
+TEST(guards, of_those_that_are_few_enough_the_cheapest_goes_not_the_largest) {
+  const auto view = cluster()
+                      .node("n1", gpu(28))
+                      .running("a", prio(1), gpu(4))
+                      .running("b", prio(1), gpu(4))
+                      .running("largest", prio(3), gpu(12), started{0})
+                      .running("cheapest", prio(3), gpu(8), started{3500})
+                      .view();
+  auto settings = open_settings();
+  settings.group.limits.victims_per_decision = 1;
+
+  const auto made = decide(view, lone("new", prio(5), gpu(8)), settings);
+
+  EXPECT_THAT(victims_of(made), UnorderedElementsAre("cheapest"));
+}
+
+TEST(guards, one_large_victim_among_very_many_small_ones_is_found) {
+  auto built = cluster();
+  for (int n = 0; n < 4; ++n) {
+    const auto name = "n" + std::to_string(n);
+    built.node(name, gpu(80));
+    built.pods("small-" + name, std::vector<std::string>(64, name), prio(1), gpu(1));
+    built.running("large-" + name, prio(3 + n), gpu(16));
+  }
+  auto settings = open_settings();
+  settings.group.limits.victims_per_decision = 1;
+
+  const auto alone = decide(built.view(), lone("new", prio(10), gpu(16)), settings);
+  const auto together = decide(built.view(), gang("new", prio(10), members(2, gpu(8))), settings);
+
+  EXPECT_THAT(victims_of(alone), UnorderedElementsAre("large-n0"));
+  EXPECT_THAT(victims_of(together), UnorderedElementsAre("large-n0"));
 }
 
 } // namespace reprieve::tests

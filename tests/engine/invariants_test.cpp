@@ -344,4 +344,27 @@ TEST(invariants, reasons_asked_for_later_are_those_told_at_once) {
   });
 }
 
+TEST(invariants, looking_for_weaker_kin_changes_nothing_where_there_is_none) {
+  for_random_cases({}, draw_anyone, [](const cluster& in, const preemptor& who) {
+    auto looks = who;
+    looks.may_have_weaker_kin = true;
+
+    RC_ASSERT(
+      same(decide(in.view(), who, open_settings()), decide(in.view(), looks, open_settings())));
+  });
+}
+
+TEST(invariants, no_more_victims_go_than_a_decision_may_have) {
+  for_random_cases({}, draw_anyone, [](const cluster& in, const preemptor& who) {
+    auto settings = open_settings();
+    settings.group.limits.victims_per_decision = 1;
+    const auto made = decide(in.view(), who, settings);
+    const auto unlimited = decide(in.view(), who, open_settings());
+
+    RC_ASSERT(made.victims.size() <= 1U);
+    if (unlimited.victims.size() <= 1U)
+      RC_ASSERT(made.result == unlimited.result);
+  });
+}
+
 } // namespace reprieve::tests

@@ -137,7 +137,32 @@ TEST(lifecycle_preemptors, what_a_victim_leaves_over_serves_the_next) {
   EXPECT_THAT(scaled_down_by(plan), ElementsAre(Pair("a", 1)));
 }
 
-TEST(lifecycle_preemptors, one_that_may_not_preempt_takes_no_part) {
+TEST(lifecycle_preemptors, one_that_may_not_preempt_still_gets_what_is_free) {
+  auto meek = wanting("meek", 10, 2, gpu(1));
+  meek.may_preempt = false;
+  const auto in = with_spare().node("n1", gpu(2)).pods("a", {"n1", "spare"}, prio(1), gpu(1));
+
+  const auto plan = lifecycle_world(in, {meek}).plan();
+
+  EXPECT_THAT(matches_of(plan), ElementsAre("meek@n1"));
+  EXPECT_THAT(victims_of(plan), IsEmpty());
+  ASSERT_THAT(plan.unmatched, SizeIs(1));
+  EXPECT_EQ(plan.unmatched[0].pods, 1);
+}
+
+TEST(lifecycle_preemptors, one_that_may_not_preempt_waits_for_nobody_who_leaves) {
+  auto meek = wanting("meek", 10, 1, gpu(1));
+  meek.may_preempt = false;
+  const auto in =
+    with_spare().node("n1", gpu(1)).pods("a", {"n1"}, prio(1), gpu(1), terminating{0, 30});
+
+  const auto plan = lifecycle_world(in, {meek}).plan();
+
+  EXPECT_THAT(plan.matches, IsEmpty());
+  EXPECT_THAT(plan.force_deletes, IsEmpty()) << "its grace is over, but that is for preemptors";
+}
+
+TEST(lifecycle_preemptors, one_that_may_not_preempt_takes_nobody) {
   auto preemptor = wanting("meek", 10, 1, gpu(1));
   preemptor.may_preempt = false;
   const auto in = with_spare().node("n1", gpu(1)).pods("a", {"n1", "spare"}, prio(1), gpu(1));
@@ -356,6 +381,35 @@ TEST(lifecycle_actions, every_victim_is_explained) {
   EXPECT_EQ(victims[2].reason, "c has more pods in default than are committed");
   EXPECT_THAT(victims[3].reason,
               AllOf(HasSubstr("priority 1 is below 10"), HasSubstr("d is scaled down in default")));
+}
+
+// -- reasons -------------------------------------------------------------------------------------
+
+TEST(lifecycle_reasons, who_is_as_important_as_the_preemptor_stays_for_that) {
+  const auto one_node = with_spare().node("n1", gpu(1)).pods("a", {"n1", "spare"}, prio(9), gpu(1));
+  const auto two = two_nodes()
+                     .pods("a", {"n1", "spare"}, prio(9), gpu(1))
+                     .pods("b", {"n2", "spare"}, prio(9), gpu(1));
+
+  const auto on_one = lifecycle_world(one_node, {wanting("new", 9, 1, gpu(1))}).plan();
+  const auto on_two = lifecycle_world(two, {wanting("new", 9, 1, gpu(1))}).plan();
+
+  EXPECT_EQ(why_stays(on_one, "a-g0-0-0"), "its priority 9 is not below 9");
+  EXPECT_THAT(why_nothing(on_one, "new"), HasSubstr("; 1 pod of priority 9 or above stays"));
+  EXPECT_THAT(why_nothing(on_two, "new"), HasSubstr("; 2 pods of priority 9 or above stay"));
+}
+
+TEST(lifecycle_reasons, who_was_not_needed_did_not_stay_as_the_last_replica) {
+  const auto in =
+    with_spare().node("n1", gpu(3)).pods("a", {"n1", "n1", "n1"}, prio(1), gpu(1), [](pod& p) {
+      p.created = at(p.index);
+    });
+
+  const auto plan = lifecycle_world(in, {wanting("new", 9, 1, gpu(1))}).plan();
+
+  EXPECT_THAT(victims_of(plan), ElementsAre("a-g0-0-2"));
+  EXPECT_EQ(why_stays(plan, "a-g0-0-0"), "new finds room on n1 without it");
+  EXPECT_EQ(why_stays(plan, "a-g0-0-1"), "new finds room on n1 without it");
 }
 
 } // namespace reprieve::tests

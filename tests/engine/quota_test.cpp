@@ -14,6 +14,15 @@ quota_need need(std::int64_t used, std::int64_t blocked = 0) {
   return {{gpu(used), {}}, gpu(blocked), gpu(blocked)};
 }
 
+queue capped(std::string name, std::int64_t weight, resources limit = {}) {
+  queue q;
+  q.name = std::move(name);
+  q.weight = weight;
+  q.limit = std::move(limit);
+  q.cap_by_demand = true;
+  return q;
+}
+
 TEST(quota, a_group_alone_is_granted_all_that_its_queue_is_allocated) {
   const auto shared = share_out(gpu(16), {{"a", need(3)}}, {});
 
@@ -61,11 +70,10 @@ TEST(quota, a_queue_that_lost_some_of_its_allocation_asks_for_it_back) {
 }
 
 TEST(quota, what_is_lent_goes_to_queues_that_are_capped_by_demand_and_not_limited) {
-  const by_name<queue> queues{
-    {"capped", {.name = "capped", .weight = 3, .cap_by_demand = true}},
-    {"limited", {.name = "limited", .limit = gpu(9), .cap_by_demand = true}},
-    {"other", {.name = "other", .weight = 1, .cap_by_demand = true}},
-    {"plain", {.name = "plain"}}};
+  const by_name<queue> queues{{"capped", capped("capped", 3)},
+                              {"limited", capped("limited", 1, gpu(9))},
+                              {"other", capped("other", 1)},
+                              {"plain", {}}};
   queue_stage_input in;
   in.queues = queues;
   in.queues.erase("plain"); // it would take all that the others do not ask for
@@ -84,8 +92,7 @@ TEST(quota, what_is_lent_goes_to_queues_that_are_capped_by_demand_and_not_limite
 
 TEST(quota, what_is_lent_and_not_used_is_taken_back_by_the_next_run) {
   queue_stage_input in;
-  in.queues = {{"a", {.name = "a", .cap_by_demand = true}},
-               {"b", {.name = "b", .cap_by_demand = true}}};
+  in.queues = {{"a", capped("a", 1)}, {"b", capped("b", 1)}};
   in.capacity = gpu(8);
   auto first = run_queue_stage(in);
   lend_unassigned(in.queues, first);

@@ -243,4 +243,35 @@ TEST(sessions, where_groups_compete_the_fewest_that_were_found_to_do_go_when_the
   EXPECT_TRUE(none.why.budget_reached);
 }
 
+// -- the front of the queue is a session ---------------------------------------------------------
+
+TEST(front_of_queue, all_that_one_session_waits_for_is_at_the_front) {
+  std::vector<preemptor> waiting{lone("first", prio(9), gpu(1)), lone("first", prio(9), gpu(2)),
+                                 lone("second", prio(8), gpu(1))};
+
+  keep_to_the_front(waiting);
+
+  EXPECT_TRUE(waiting[0].at_front);
+  EXPECT_TRUE(waiting[1].at_front);
+  EXPECT_FALSE(waiting[2].at_front);
+}
+
+TEST(front_of_line, is_whoever_is_first_found_not_to_fit) {
+  const auto first = lone("first", prio(9), gpu(1));
+  const auto second = lone("second", prio(8), gpu(1));
+  const auto third = lone("third", prio(7), gpu(1));
+  plan placed;
+  placed.result = outcome::placed;
+  front_of_line line;
+
+  line.served(first, placed);
+  EXPECT_TRUE(line.has(second)) << "the first does not wait any more";
+  line.served(lone("daemon", prio(9), gpu(1), required{"n1"}), plan{});
+  EXPECT_TRUE(line.has(second)) << "a daemon is no session";
+  line.served(second, plan{});
+
+  EXPECT_TRUE(line.has(second));
+  EXPECT_FALSE(line.has(third));
+}
+
 } // namespace reprieve::tests

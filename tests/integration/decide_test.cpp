@@ -285,6 +285,55 @@ spec: {capByDemand: true}
 
   EXPECT_EQ(queues[0]["queue"], "capped");
   EXPECT_EQ(queues[0]["deserved"]["pods"], "1");
+
+TEST(decide, tells_which_holds_are_given_up_for_a_more_important_one) {
+  const auto told = decide_on("held-room.yaml", {"--preemptor", "high", "-o", "json"});
+  ASSERT_EQ(told.code, 0) << told.output;
+
+  const auto made = nlohmann::json::parse(told.output).at("plans").at(0);
+
+  EXPECT_EQ(made["outcome"], "waits") << "for the one that leaves anyway";
+  ASSERT_EQ(made["givenUp"].size(), 1U);
+  EXPECT_EQ(made["givenUp"][0]["decision"], "d1");
+  EXPECT_EQ(made["givenUp"][0]["reason"],
+            "high (priority 10) needs room that it holds for mid (priority 5)");
+  const auto story = decide_on("held-room.yaml", {"--preemptor", "high"});
+  EXPECT_NE(story.output.find("gives up    d1: high (priority 10)"), std::string::npos)
+    << story.output;
+}
+
+TEST(decide, gives_no_hold_up_for_one_of_equal_priority) {
+  const auto told = decide_on("held-room.yaml", {"--preemptor", "equal", "-o", "json"});
+
+  EXPECT_EQ(told.code, 3) << told.output;
+  EXPECT_FALSE(nlohmann::json::parse(told.output).at("plans").at(0).contains("givenUp"));
+}
+
+TEST(decide, has_those_wait_whose_queue_is_full_or_whose_time_has_not_come) {
+  const auto full = decide_on("held-room.yaml", {"--preemptor", "full"});
+  const auto again =
+    decide_on("held-room.yaml", {"--preemptor", "again", "--now", "2026-01-01T12:00:00Z"});
+
+  EXPECT_EQ(full.code, 3);
+  EXPECT_NE(full.output.find("queue small has a limit of 1 gpu"), std::string::npos) << full.output;
+  EXPECT_EQ(again.code, 3);
+  EXPECT_NE(again.output.find("is tried again in 1h"), std::string::npos) << again.output;
+}
+
+TEST(decide, lets_a_session_preempt_from_the_front_only) {
+  const auto high = decide_on("session-line.yaml", {"--preemptor", "high"});
+  const auto mid = decide_on("session-line.yaml", {"--preemptor", "mid"});
+
+  EXPECT_EQ(high.code, 0) << high.output;
+  EXPECT_EQ(mid.code, 3);
+  EXPECT_NE(mid.output.find("is not at the front"), std::string::npos) << mid.output;
+}
+
+TEST(decide, refuses_to_print_yaml) {
+  const auto told = decide({"--preemptor", "new", "-o", "yaml"});
+
+  EXPECT_EQ(told.code, 2);
+  EXPECT_NE(told.output.find("say -o json"), std::string::npos) << told.output;
 }
 
 TEST(bench_decide, prints_its_figures_as_json) {

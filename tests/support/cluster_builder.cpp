@@ -18,6 +18,7 @@ amount memory(std::int64_t n) {
 
 preemptor named(preemptor who, const std::string& workload) {
   who.workload = workload;
+  who.may_have_weaker_kin = false;
   for (std::size_t g = 0; g < who.groups.size(); ++g) {
     auto& group = who.groups[g];
     group.name = fmt::format("g{}", g);

@@ -207,7 +207,8 @@ wanted_group members(std::int32_t count, const Traits&... traits) {
   return group;
 }
 
-/// Names and numbers the groups and pods, as a workload of this name has them.
+/// Names and numbers the groups and pods, as a workload of this name has them. All of its pods have
+/// one priority.
 preemptor named(preemptor who, const std::string& workload);
 
 /// A single pod: `lone("web", prio(10), gpu(1))`.

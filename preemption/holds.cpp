@@ -1,0 +1,194 @@
+#include "preemption/holds.hpp"
+
+#include "preemption/engine.hpp"
+#include "preemption/problem.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace reprieve {
+
+namespace {
+
+std::int32_t strength_of(const held_decision& held) {
+  return std::ranges::max(held.nominated, {}, &pod::priority).priority;
+}
+
+/// Whether the preemptor may have the room, and could use some of it.
+bool may_have(const problem& given, const held_decision& held) {
+  if (held.nominated.empty() || strength_of(held) >= given.who.priority)
+    return false;
+  const auto& view = given.view;
+  return std::ranges::none_of(held.nominated,
+                              [&](const pod& p) { return p.workload == given.who.workload; })
+         && std::ranges::any_of(held.nominated, [&](const pod& p) {
+              const auto n = view.find_node(p.node);
+              return n != no_row && given.filter.suits_any_group(n);
+            });
+}
+
+/// The strongest first.
+std::vector<const held_decision*> weaker_holds(const cluster_view& view, const preemptor& who,
+                                               const plan_settings& settings,
+                                               std::span<const held_decision> holds) {
+  std::vector<const held_decision*> found;
+  if (holds.empty())
+    return found;
+  const problem given{view, who, settings};
+  if (given.asked.groups.empty())
+    return found;
+  for (const auto& held : holds)
+    if (may_have(given, held))
+      found.push_back(&held);
+  std::ranges::sort(found, [](const auto* a, const auto* b) {
+    return std::pair(-std::int64_t{strength_of(*a)}, std::string_view(a->id))
+           < std::pair(-std::int64_t{strength_of(*b)}, std::string_view(b->id));
+  });
+  return found;
+}
+
+std::string why_given_up(const held_decision& held, const preemptor& who) {
+  std::set<std::string_view> workloads;
+  for (const auto& p : held.nominated)
+    workloads.insert(p.workload);
+  constexpr std::ptrdiff_t most = 3;
+  const auto named = std::min(most, std::ssize(workloads));
+  auto text =
+    fmt::format("{} (priority {}) needs room that it holds for {}", who.workload, who.priority,
+                fmt::join(workloads.begin(), std::next(workloads.begin(), named), ", "));
+  if (const auto others = std::ssize(workloads) - named; others > 0)
+    text += fmt::format(" and {} more", others);
+  return text + fmt::format(" (priority {})", strength_of(held));
+}
+
+/// Finds out which holds have to be given up. The view is as it was once this has ended.
+class reclaiming {
+public:
+  reclaiming(cluster_view& view, const preemptor& who, const plan_settings& settings)
+      : view_(view), who_(who), settings_(settings) {}
+  ~reclaiming() {
+    restore_all(given_up_);
+  }
+  reclaiming(const reclaiming&) = delete;
+  reclaiming& operator=(const reclaiming&) = delete;
+
+  /// `weaker` has the strongest first. Nothing is given up where that is no help.
+  std::vector<given_up> run(std::span<const held_decision* const> weaker, plan& made) {
+    give_up_all(weaker);
+    if (!has_place())
+      return {};
+    put_back_half_by_half(weaker);
+    made = decide(view_, who_, settings_);
+    std::vector<given_up> told;
+    for (const auto* held : given_up_)
+      told.push_back({held->id, why_given_up(*held, who_)});
+    std::ranges::sort(told, {}, &given_up::decision);
+    return told;
+  }
+
+private:
+  bool has_place() const {
+    auto bare = settings_;
+    bare.explained = depth::nothing;
+    return !decide(view_, who_, bare).assignments.empty();
+  }
+
+  /// Without all of these there is a place, with all of them there is none.
+  void put_back_half_by_half(std::span<const held_decision* const> some) {
+    if (some.size() == 1)
+      return;
+    const auto stronger = some.first(some.size() / 2);
+    const auto weaker = some.subspan(some.size() / 2);
+    put_back(stronger);
+    put_back(weaker);
+  }
+
+  void put_back(std::span<const held_decision* const> some) {
+    restore_all({some.begin(), some.end()});
+    if (has_place())
+      return;
+    give_up_all(some);
+    put_back_half_by_half(some);
+  }
+
+  void give_up_all(std::span<const held_decision* const> some) {
+    for (const auto* held : some) {
+      give_up(*held, view_);
+      given_up_.push_back(held);
+    }
+    view_.settle();
+  }
+
+  void restore_all(std::vector<const held_decision*> some) {
+    for (const auto* held : some) {
+      restore(*held, view_);
+      std::erase(given_up_, held);
+    }
+    view_.settle();
+  }
+
+  cluster_view& view_;
+  const preemptor& who_;
+  const plan_settings& settings_;
+  std::vector<const held_decision*> given_up_; ///< at the moment
+};
+
+} // namespace
+
+std::vector<held_decision> holds_among(std::span<const pod> pods) {
+  std::map<std::string_view, held_decision> holds;
+  for (const auto& p : pods)
+    if (p.phase == pod_phase::nominated && p.evicted_by.empty() && !p.placed_by.empty()) {
+      auto& held = holds[p.placed_by];
+      held.id = p.placed_by;
+      held.nominated.push_back(p);
+    }
+  if (holds.empty())
+    return {};
+  for (const auto& p : pods) {
+    if (p.phase == pod_phase::bound || p.phase == pod_phase::running)
+      holds.erase(p.placed_by);
+    const auto by = holds.find(p.evicted_by);
+    if (by != holds.end() && p.stop_told == no_time && !is_leaving(p.phase))
+      by->second.untold.push_back(p);
+  }
+  std::vector<held_decision> found;
+  for (auto& [id, held] : holds)
+    found.push_back(std::move(held));
+  return found;
+}
+
+void give_up(const held_decision& held, cluster_view& view) {
+  for (const auto& p : held.nominated)
+    view.remove_pod(p.uid);
+  for (auto stays : held.untold) {
+    stays.evicted_by.clear();
+    view.put_pod(stays);
+  }
+}
+
+void restore(const held_decision& held, cluster_view& view) {
+  for (const auto& p : held.nominated)
+    view.put_pod(p);
+  for (const auto& p : held.untold)
+    view.put_pod(p);
+}
+
+plan_over_holds decide_over_holds(cluster_view& view, const preemptor& who,
+                                  const plan_settings& settings,
+                                  std::span<const held_decision> holds) {
+  plan_over_holds found{decide(view, who, settings), {}};
+  if (!found.made.assignments.empty())
+    return found;
+  const auto weaker = weaker_holds(view, who, settings, holds);
+  if (!weaker.empty())
+    found.gives_up = reclaiming{view, who, settings}.run(weaker, found.made);
+  return found;
+}
+
+} // namespace reprieve

@@ -1,0 +1,340 @@
+#include "preemption/cycle.hpp"
+#include "tests/engine/plan_reading.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+/// One cycle over a snapshot: who waits is served strictly in turn.
+namespace reprieve::tests {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using outcome = plan::outcome;
+
+namespace {
+
+constexpr auto no_change = [](auto&) {};
+
+/// A workload of single pods.
+workload wanting(const std::string& name, std::int32_t priority, resources each,
+                 std::int32_t count = 1) {
+  workload w;
+  w.name = name;
+  w.priority = priority;
+  auto& group = w.groups.emplace_back();
+  group.name = "w";
+  group.count = count;
+  group.pods.requests = std::move(each);
+  return w;
+}
+
+resources gpus(std::int64_t n) {
+  return {{"gpu", n * 1000}};
+}
+
+class world {
+public:
+  world& node(const std::string& name, resources capacity) {
+    reprieve::node n;
+    n.name = name;
+    n.capacity = std::move(capacity);
+    n.resource_group = "default";
+    entries_.push_back({std::move(n), {}});
+    return *this;
+  }
+  world& waits(workload w, workload_status status = {}) {
+    entries_.push_back({std::move(w), std::move(status)});
+    return *this;
+  }
+  template <class Change = decltype(no_change)>
+  world& runs(workload w, const std::string& on, Change change = {}) {
+    pod p;
+    p.name = w.name + "-0";
+    p.workload = w.name;
+    p.group = "w";
+    p.node = on;
+    p.phase = pod_phase::running;
+    change(p);
+    entries_.push_back({std::move(w), {}});
+    entries_.push_back({std::move(p), {}});
+    return *this;
+  }
+  world& add(object what) {
+    entries_.push_back({std::move(what), {}});
+    return *this;
+  }
+
+  snapshot taken() const {
+    auto made = snapshot::of(entries_);
+    EXPECT_TRUE(made.ok()) << made.status();
+    return *std::move(made);
+  }
+
+private:
+  std::vector<snapshot::entry> entries_;
+};
+
+struct cycle_run {
+  cycle_run(const world& in, const plan_settings& settings) : taken(in.taken()), cycle(taken) {
+    cycle.serve(taken.pending("default"), settings);
+  }
+
+  snapshot taken;
+  snapshot_cycle cycle;
+};
+
+/// `workload outcome` of each turn.
+std::vector<std::string> told(const snapshot_cycle& cycle) {
+  std::vector<std::string> lines;
+  for (const auto& turn : cycle.turns()) {
+    const auto result = turn.made.result;
+    lines.push_back(turn.who.workload
+                    + (result == outcome::placed     ? " placed"
+                       : result == outcome::waits    ? " waits"
+                       : result == outcome::preempts ? " preempts"
+                       : result == outcome::reserves ? " reserves"
+                                                     : " infeasible"));
+  }
+  return lines;
+}
+
+workload daemon_on(const std::string& node, std::int32_t priority, resources each) {
+  auto w = wanting("d", priority, std::move(each));
+  w.kind = workload_kind::daemon;
+  w.groups.front().required_node = node;
+  return w;
+}
+
+plan_settings delayed_settings() {
+  auto settings = open_settings();
+  settings.group.required_node.preemption_start_delay = std::chrono::seconds{30};
+  return settings;
+}
+
+} // namespace
+
+// -- in turn -------------------------------------------------------------------------------------
+
+TEST(cycle, nobody_takes_the_free_room_that_a_more_important_one_needs_with_its_victims) {
+  const cycle_run run{world()
+                        .node("n1", gpus(8))
+                        .runs(wanting("old", 1, gpus(4)), "n1")
+                        .waits(wanting("high", 10, gpus(8)))
+                        .waits(wanting("low", 0, gpus(4))),
+                      open_settings()};
+
+  EXPECT_THAT(told(run.cycle), ElementsAre("high preempts", "low infeasible"));
+}
+
+TEST(cycle, nor_does_that_cost_the_more_important_one_a_dearer_victim) {
+  const cycle_run run{world()
+                        .node("n1", gpus(8))
+                        .runs(wanting("old", 1, gpus(4)), "n1")
+                        .node("n2", gpus(8))
+                        .runs(wanting("dear", 5, gpus(8)), "n2")
+                        .waits(wanting("high", 10, gpus(8)))
+                        .waits(wanting("low", 0, gpus(4))),
+                      open_settings()};
+
+  EXPECT_THAT(victims_of(run.cycle.turns()[0].made), ElementsAre("old"));
+}
+
+TEST(cycle, who_comes_later_gets_what_is_left) {
+  const cycle_run run{world()
+                        .node("n1", gpus(8))
+                        .runs(wanting("old", 1, gpus(8)), "n1")
+                        .node("n2", gpus(4))
+                        .waits(wanting("high", 10, gpus(8)))
+                        .waits(wanting("low", 0, gpus(4))),
+                      open_settings()};
+
+  EXPECT_THAT(told(run.cycle), ElementsAre("high preempts", "low placed"));
+}
+
+// -- sessions ------------------------------------------------------------------------------------
+
+TEST(cycle, of_sessions_only_the_front_preempts_and_others_get_what_is_free) {
+  const cycle_run run{world()
+                        .node("n1", gpus(4))
+                        .runs(wanting("old1", 1, gpus(4)), "n1")
+                        .node("n2", gpus(4))
+                        .runs(wanting("old2", 1, gpus(4)), "n2")
+                        .node("n3", gpus(1))
+                        .waits(wanting("front", 50, gpus(4)))
+                        .waits(wanting("next", 40, gpus(4)))
+                        .waits(wanting("small", 30, gpus(1))),
+                      session_settings()};
+
+  EXPECT_THAT(told(run.cycle), ElementsAre("front preempts", "next infeasible", "small placed"));
+  EXPECT_THAT(run.cycle.turns()[1].made.why.summary, HasSubstr("not at the front"));
+}
+
+TEST(cycle, the_front_is_a_session_with_all_its_pods) {
+  const cycle_run run{world()
+                        .node("n1", gpus(4))
+                        .runs(wanting("old1", 1, gpus(4)), "n1")
+                        .node("n2", gpus(4))
+                        .runs(wanting("old2", 1, gpus(4)), "n2")
+                        .waits(wanting("front", 50, gpus(4), 2)),
+                      session_settings()};
+
+  EXPECT_THAT(told(run.cycle), ElementsAre("front preempts", "front preempts"));
+}
+
+TEST(cycle, a_session_served_alone_preempts_only_from_the_front_of_all_that_wait) {
+  const auto taken = world()
+                       .node("n1", gpus(4))
+                       .runs(wanting("old", 1, gpus(4)), "n1")
+                       .waits(wanting("high", 50, gpus(4)))
+                       .waits(wanting("mid", 20, gpus(4)))
+                       .taken();
+  const auto alone = [&](const std::string& name) {
+    snapshot_cycle cycle{taken};
+    cycle.serve(taken.pending_of(name), session_settings(), cycle.line_in(session_settings()));
+    return cycle.turns().front().made;
+  };
+
+  EXPECT_EQ(alone("high").result, outcome::preempts);
+  EXPECT_EQ(alone("mid").result, outcome::infeasible);
+  EXPECT_THAT(alone("mid").why.summary, HasSubstr("is not at the front"));
+}
+
+TEST(cycle, who_fits_in_free_room_is_not_in_the_way_of_the_next) {
+  const auto taken = world()
+                       .node("n1", gpus(4))
+                       .runs(wanting("old", 1, gpus(4)), "n1")
+                       .node("n2", gpus(1))
+                       .waits(wanting("high", 50, gpus(1)))
+                       .waits(wanting("mid", 20, gpus(4)))
+                       .taken();
+  snapshot_cycle cycle{taken};
+
+  EXPECT_EQ(cycle.line_in(session_settings()).session(), "mid");
+}
+
+// -- holds ---------------------------------------------------------------------------------------
+
+TEST(cycle, what_a_more_important_one_gives_up_is_gone_for_those_after_it) {
+  const auto held = [](pod& p) {
+    p.phase = pod_phase::nominated;
+    p.placed_by = "d1";
+  };
+  const auto untold = [](pod& p) { p.evicted_by = "d1"; };
+  const cycle_run run{world()
+                        .node("n1", gpus(8))
+                        .runs(wanting("old", 1, gpus(4)), "n1", untold)
+                        .runs(wanting("mid", 5, gpus(8)), "n1", held)
+                        .waits(wanting("hi", 10, gpus(4)))
+                        .waits(wanting("next", 9, gpus(4)))
+                        .waits(wanting("last", 1, gpus(1))),
+                      open_settings()};
+
+  EXPECT_THAT(told(run.cycle), ElementsAre("hi placed", "next preempts", "last infeasible"));
+  ASSERT_EQ(run.cycle.turns()[0].gives_up.size(), 1u);
+  EXPECT_EQ(run.cycle.turns()[0].gives_up[0].decision, "d1");
+  EXPECT_THAT(victims_of(run.cycle.turns()[1].made), ElementsAre("old"))
+    << "whose eviction was given up before";
+  const auto after = run.cycle.whole_view();
+  EXPECT_EQ(after.find_pod("mid-0"), no_row);
+  EXPECT_EQ(after.leaving_on(after.find_node("n1")).size(), 1u);
+}
+
+// -- reservations --------------------------------------------------------------------------------
+
+TEST(cycle, a_reserved_node_keeps_those_out_who_ask_for_what_is_short_there) {
+  const cycle_run run{world()
+                        .node("n1", {{"cpu", 4000}, {"gpu", 1000}})
+                        .runs(wanting("a", 2, {{"cpu", 2000}}), "n1")
+                        .waits(daemon_on("n1", 10, {{"cpu", 3000}}))
+                        .waits(wanting("equal", 10, {{"cpu", 2000}}))
+                        .waits(wanting("lo", 1, {{"cpu", 2000}}))
+                        .waits(wanting("other", 0, {{"gpu", 1000}})),
+                      delayed_settings()};
+
+  EXPECT_THAT(told(run.cycle),
+              ElementsAre("d reserves", "equal infeasible", "lo infeasible", "other placed"));
+}
+
+TEST(cycle, who_comes_before_the_daemon_does_not_see_its_reservation) {
+  const cycle_run run{world()
+                        .node("n1", {{"cpu", 4000}})
+                        .runs(wanting("a", 2, {{"cpu", 2000}}), "n1")
+                        .waits(daemon_on("n1", 10, {{"cpu", 3000}}))
+                        .waits(wanting("hi", 11, {{"cpu", 2000}})),
+                      delayed_settings()};
+
+  EXPECT_THAT(told(run.cycle), ElementsAre("hi placed", "d reserves"));
+}
+
+TEST(cycle, a_node_counts_as_reserved_since_the_workload_was_submitted) {
+  const auto submitted = [](std::int64_t seconds_ago) {
+    workload_status status;
+    status.submitted = open_settings().now - std::chrono::seconds{seconds_ago};
+    return status;
+  };
+  const auto told_after = [&](std::int64_t seconds) {
+    const cycle_run run{world()
+                          .node("n1", {{"cpu", 4000}})
+                          .runs(wanting("a", 2, {{"cpu", 2000}}), "n1")
+                          .waits(daemon_on("n1", 10, {{"cpu", 3000}}), submitted(seconds)),
+                        delayed_settings()};
+    return told(run.cycle);
+  };
+
+  EXPECT_THAT(told_after(29), ElementsAre("d reserves"));
+  EXPECT_THAT(told_after(30), ElementsAre("d preempts"));
+}
+
+// -- those who are held back ---------------------------------------------------------------------
+
+TEST(cycle, a_queue_at_its_limit_gets_no_more_and_what_is_placed_counts) {
+  queue limited;
+  limited.name = "q";
+  limited.limit = gpus(4);
+  auto first = wanting("first", 9, gpus(3));
+  auto second = wanting("second", 8, gpus(2));
+  auto third = wanting("third", 7, gpus(1));
+  first.queue = second.queue = third.queue = "q";
+  const cycle_run run{
+    world().add(limited).node("n1", gpus(16)).waits(first).waits(second).waits(third),
+    open_settings()};
+
+  EXPECT_THAT(told(run.cycle), ElementsAre("first placed", "second infeasible", "third placed"));
+  EXPECT_EQ(run.cycle.turns()[1].made.why.summary,
+            "second (priority 8) is not tried now: queue q has a limit of 4 gpu, 3 are taken and 2 "
+            "more are asked for");
+}
+
+TEST(cycle, victims_of_the_same_queue_count_as_gone) {
+  queue limited;
+  limited.name = "q";
+  limited.limit = gpus(12);
+  auto old = wanting("old", 1, gpus(8));
+  auto high = wanting("high", 9, gpus(4));
+  auto next = wanting("next", 8, gpus(4));
+  old.queue = high.queue = next.queue = "q";
+  const cycle_run run{
+    world().add(limited).node("n1", gpus(8)).runs(old, "n1").waits(high).waits(next),
+    open_settings()};
+
+  EXPECT_THAT(told(run.cycle), ElementsAre("high preempts", "next waits"));
+}
+
+TEST(cycle, preempted_work_waits_until_it_may_resume_and_is_not_the_front_meanwhile) {
+  workload_status resumed;
+  resumed.attempts = 2;
+  resumed.resume_after = open_settings().now + std::chrono::hours{1};
+  const auto in = world()
+                    .node("n1", gpus(8))
+                    .runs(wanting("old", 1, gpus(8)), "n1")
+                    .waits(wanting("again", 50, gpus(8)), resumed)
+                    .waits(wanting("next", 40, gpus(8)));
+  const cycle_run run{in, session_settings()};
+
+  EXPECT_THAT(told(run.cycle), ElementsAre("again infeasible", "next preempts"));
+  EXPECT_THAT(run.cycle.turns()[0].made.why.summary,
+              HasSubstr("it was preempted 2 times and is tried again in 1h"));
+  EXPECT_EQ(run.cycle.turns()[0].made.look_again, resumed.resume_after);
+}
+
+} // namespace reprieve::tests
