@@ -107,9 +107,9 @@ TEST(quota, what_is_lent_and_not_used_is_taken_back_by_the_next_run) {
 }
 
 TEST(quota, says_what_is_granted_taken_and_asked_for) {
-  EXPECT_EQ(beyond_grant("team", gpu(8), gpu(6), gpu(2)), "");
-  EXPECT_EQ(beyond_grant("team", gpu(8), gpu(6), gpu(4)),
-            "queue team may use 0.008 gpu here, 0.006 are taken and 0.004 more are asked for");
+  EXPECT_EQ(beyond_grant("team", gpu(8000), gpu(6000), gpu(2000)), "");
+  EXPECT_EQ(beyond_grant("team", gpu(8000), gpu(6000), gpu(4000)),
+            "queue team may use 8 gpu here, 6 are taken and 4 more are asked for");
   EXPECT_EQ(beyond_grant("team", gpu(8), gpu(9), {{"cpu", 4}}), "")
     << "what it asks for is not shared";
 }
