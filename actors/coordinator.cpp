@@ -18,7 +18,7 @@ using self_pointer = coordinator_actor::stateful_pointer<coordinator_state>;
 using pending_unit = group_mirror::pending_unit;
 
 /// Of more nodes than this, only those that the preemptor gets are told of.
-constexpr std::size_t most_domains_told = 1000;
+constexpr std::size_t most_domains_told = 64;
 /// Long enough for a burst to share a cycle, short enough that nobody waits for it.
 constexpr std::chrono::milliseconds gathering_time{2};
 constexpr std::chrono::seconds retry_delay{1};
@@ -71,8 +71,9 @@ void launch(self_pointer self, decision_settings settings) {
   const auto id = settings.what.id;
   const auto phase = settings.what.phase;
   state.mirror.open(std::make_shared<const decision>(settings.what));
-  state.decisions[id] = {self->spawn<caf::linked>(run_decision, std::move(settings)), phase,
-                         state.changes};
+  const auto actor = self->spawn<caf::monitored>(run_decision, std::move(settings));
+  state.decisions[id] = {actor, phase, state.changes};
+  state.running->emplace(id, actor);
 }
 
 void add_pod(resources& to, const pod& p) {
@@ -117,8 +118,10 @@ public:
     settings_.now = now_;
     if (const auto* group = find(state_.known->groups, state_.settings.resource_group))
       settings_.group = *group;
+    if (settings_.group.limits.preemptions_per_workload_per_hour)
+      settings_.preempted_lately = state_.mirror.preempted_lately(now_);
     // What came of each of very many nodes is too much to write down with every decision.
-    if (state_.mirror.view().node_count() > most_domains_told)
+    if (state_.mirror.node_count() > most_domains_told)
       settings_.explained = depth::chosen;
   }
 
@@ -309,12 +312,11 @@ void cancel_groundless(self_pointer self) {
   const auto now = state.settings.clock.now(self);
   if (const auto next = state.mirror.look_for_stuck(now, limit); next != no_time)
     try_again_at(self, next);
-  for (const auto& [id, d] : state.mirror.open_decisions()) {
-    const auto found = state.decisions.find(id);
+  for (auto& one : state.mirror.groundless()) {
+    const auto found = state.decisions.find(one.id);
     if (found == state.decisions.end() || found->second.phase == decision_phase::starting)
       continue;
-    if (auto reason = state.mirror.why_groundless(*d); !reason.empty())
-      self->send(found->second.actor, cancel_decision{std::move(reason)});
+    self->send(found->second.actor, cancel_decision{std::move(one.reason)});
   }
 }
 
@@ -359,6 +361,7 @@ void ended(self_pointer self, const decision_ended& over) {
     return;
   const bool changed_since = state.changes != found->second.planned_at;
   state.decisions.erase(found);
+  state.running->erase(over.id);
   state.mirror.close(over.id);
   // A refused vote waits for a change. A shard or a store that did not answer is asked again, and
   // so is the queue shard, as other groups may have given room back there.
@@ -373,6 +376,14 @@ void ended(self_pointer self, const decision_ended& over) {
 coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_settings settings) {
   auto& state = self->state;
   state.settings = std::move(settings);
+  self->set_down_handler([self](const caf::down_msg& down) {
+    if (down.reason)
+      self->quit(down.reason);
+  });
+  self->attach_functor([running = state.running](const caf::error&) {
+    for (const auto& [id, actor] : *running)
+      caf::anon_send_exit(actor, caf::exit_reason::kill);
+  });
   for (auto& open : std::exchange(state.settings.open, {})) {
     decision_settings recovered;
     recovered.what = std::move(open.what);
@@ -421,6 +432,8 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
     [self](const decision_moved& moved) {
       if (auto found = self->state.decisions.find(moved.id); found != self->state.decisions.end())
         found->second.phase = moved.phase;
+      if (moved.phase == decision_phase::aborted)
+        self->state.mirror.spare_victims(moved.id);
     },
     [self](const decision_ended& over) { ended(self, over); },
     [self](quota_grants& told) {
@@ -429,7 +442,9 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
     },
     [self](const lower_grants& asked) { return lower(self->state, asked); },
     [self](const read_queue_pods& asked) {
-      return queue_pods{self->state.mirror.pods_in(asked.queues), {}};
+      auto& s = self->state;
+      return queue_pods{s.mirror.pods_in(asked.queues),
+                        s.mirror.preempted_lately(s.settings.clock.now(self))};
     },
     [self](reclaim& order) { take_back(self, order); },
     [self](run_cycle) {

@@ -89,6 +89,10 @@ struct coordinator_state {
   std::shared_ptr<const catalog> known;
   group_mirror mirror;
   std::map<std::string, in_flight, std::less<>> decisions;
+  /// The same actors, to be ended with this one. They are not linked to it: to take one link of
+  /// thousands away costs a look at all of them.
+  std::shared_ptr<std::map<std::string, decision_actor>> running =
+    std::make_shared<std::map<std::string, decision_actor>>();
   std::map<std::string, std::string, std::less<>> waiting_because; ///< by workload
   std::map<std::string, time_point> reserved; ///< by uid: since when its required node is
   std::optional<by_name<resources>> grants;   ///< by queue; not known at first

@@ -243,6 +243,8 @@ void go_on(self_pointer self) {
 
 void withdraw_all(self_pointer self) {
   auto& state = self->state;
+  // Before any shard lets a victim go, so that the owner does not take it for leaving still.
+  enter(self, decision_phase::aborted);
   const auto trace = begin_step(self, "decision.withdraw");
   withdraw order{id(self), {}, {}, trace};
   for (const auto& one : what(self).victims)

@@ -94,7 +94,8 @@ struct decision_state {
   std::map<std::uint32_t, node_parts> nodes;         ///< by shard number
   std::map<std::uint32_t, workload_parts> workloads; ///< likewise
   std::set<std::string> no_room_yet;                 ///< shards
-  bool told = false;                                 ///< whether victims may have been told
+  std::string unwritten_body; ///< where one chunk holds all, until the store has it
+  bool told = false;          ///< whether victims may have been told
   bool cancelled = false;
   std::string cancel_reason;
 };

@@ -26,6 +26,16 @@ std::vector<comparison> owned_and(const decision_settings& settings, revision ke
   return all;
 }
 
+/// The write of the decision's key, and with it that of its content where the store does not have
+/// it yet: one chunk is small enough to go along.
+std::vector<operation> with_content(self_pointer self, put head) {
+  std::vector<operation> writes;
+  if (const auto& body = self->state.unwritten_body; !body.empty())
+    writes.emplace_back(put{keys::decision_body(id(self), 0), body, 0});
+  writes.emplace_back(std::move(head));
+  return writes;
+}
+
 /// Writes the chunks from `first` on, some at a time.
 void write_chunks(self_pointer self, std::shared_ptr<const std::vector<std::string>> chunks,
                   std::size_t first) {
@@ -40,7 +50,7 @@ void write_chunks(self_pointer self, std::shared_ptr<const std::vector<std::stri
   for (auto k = first; k < last; ++k)
     writes.operations.emplace_back(
       put{keys::decision_body(id(self), static_cast<std::uint32_t>(k)), (*chunks)[k], 0});
-  self->request(settings.store, answer_time, std::move(writes))
+  self->request(settings.store, caf::infinite, std::move(writes))
     .then(
       [self, chunks = std::move(chunks), last](transaction_answer& answer) {
         if (!answer.ok())
@@ -56,17 +66,17 @@ void write_chunks(self_pointer self, std::shared_ptr<const std::vector<std::stri
 /// Creates the decision's key as committed, if nobody aborted it first.
 void write_commit(self_pointer self) {
   auto& settings = self->state.settings;
-  auto committed = settings.what;
-  committed.phase = decision_phase::committed;
-  committed.committed = settings.clock.now(self);
-  const auto key = keys::open_decision(id(self));
+  auto committed = head_of(settings.what, settings.chunks);
+  committed.summary.phase = decision_phase::committed;
+  committed.summary.committed = settings.clock.now(self);
   transaction writes{owned_and(settings, 0),
-                     {put{key, encode(head_of(committed, settings.chunks)), 0}}};
-  self->request(settings.store, answer_time, std::move(writes))
+                     with_content(self, put{keys::open_decision(id(self)), encode(committed), 0})};
+  self->request(settings.store, caf::infinite, std::move(writes))
     .then(
-      [self, at = committed.committed](transaction_answer& answer) {
+      [self, at = committed.summary.committed](transaction_answer& answer) {
         auto& s = self->state.settings;
         if (answer.ok() && answer->succeeded) {
+          self->state.unwritten_body.clear();
           s.head_revision = answer->current;
           s.what.committed = at;
           enter(self, decision_phase::committed);
@@ -87,7 +97,7 @@ void write_commit(self_pointer self) {
 void read_phase(self_pointer self) {
   const auto again = [self] { try_again(self, [self] { resume_from_store(self); }); };
   self
-    ->request(self->state.settings.store, answer_time,
+    ->request(self->state.settings.store, caf::infinite,
               range_request{just(keys::open_decision(id(self))), 0, 0, false})
     .then(
       [self, again](range_answer& answer) {
@@ -123,9 +133,14 @@ void read_phase(self_pointer self) {
 
 void write_bodies(self_pointer self) {
   begin_step(self, "decision.commit");
-  auto chunks = std::make_shared<const std::vector<std::string>>(encode_bodies(what(self)));
-  self->state.settings.chunks = static_cast<std::uint32_t>(chunks->size());
-  write_chunks(self, std::move(chunks), 0);
+  auto chunks = encode_bodies(what(self));
+  self->state.settings.chunks = static_cast<std::uint32_t>(chunks.size());
+  if (chunks.size() == 1) {
+    self->state.unwritten_body = std::move(chunks.front());
+    write_commit(self);
+  } else {
+    write_chunks(self, std::make_shared<const std::vector<std::string>>(std::move(chunks)), 0);
+  }
 }
 
 void erase_bodies(self_pointer self) {
@@ -133,7 +148,7 @@ void erase_bodies(self_pointer self) {
   if (settings.chunks == 0)
     return;
   self
-    ->request(settings.store, answer_time,
+    ->request(settings.store, caf::infinite,
               transaction{owned(settings), {erase{with_prefix(keys::bodies_of(id(self)))}}})
     .then([](transaction_answer&) {}, [](caf::error&) {});
 }
@@ -141,12 +156,11 @@ void erase_bodies(self_pointer self) {
 void write_starting(self_pointer self) {
   auto& settings = self->state.settings;
   begin_step(self, "decision.start");
-  auto starting = settings.what;
-  starting.phase = decision_phase::starting;
-  const auto key = keys::open_decision(id(self));
+  auto starting = head_of(settings.what, settings.chunks);
+  starting.summary.phase = decision_phase::starting;
   transaction writes{owned_and(settings, settings.head_revision),
-                     {put{key, encode(head_of(starting, settings.chunks)), 0}}};
-  self->request(settings.store, answer_time, std::move(writes))
+                     {put{keys::open_decision(id(self)), encode(starting), 0}}};
+  self->request(settings.store, caf::infinite, std::move(writes))
     .then(
       [self](transaction_answer& answer) {
         if (answer.ok() && answer->succeeded) {
@@ -163,7 +177,7 @@ void write_starting(self_pointer self) {
 void resume_from_store(self_pointer self) {
   const auto again = [self] { try_again(self, [self] { resume_from_store(self); }); };
   const auto& settings = self->state.settings;
-  self->request(settings.store, answer_time, range_request{just(settings.owner_key), 0, 0, false})
+  self->request(settings.store, caf::infinite, range_request{just(settings.owner_key), 0, 0, false})
     .then(
       [self, again](range_answer& answer) {
         if (!answer.ok())
@@ -179,16 +193,15 @@ void resume_from_store(self_pointer self) {
 
 void write_abort(self_pointer self, absl::Status why) {
   auto& settings = self->state.settings;
-  auto aborted = settings.what;
-  aborted.phase = decision_phase::aborted;
-  aborted.abort_reason = std::string(why.message());
-  aborted.victims_told = self->state.told;
-  const auto key = keys::open_decision(id(self));
+  auto aborted = head_of(settings.what, settings.chunks);
+  aborted.summary.phase = decision_phase::aborted;
+  aborted.summary.abort_reason = std::string(why.message());
+  aborted.summary.victims_told = self->state.told;
   transaction writes{owned_and(settings, settings.head_revision),
-                     {put{key, encode(head_of(aborted, settings.chunks)), 0}}};
-  self->request(settings.store, answer_time, std::move(writes))
+                     with_content(self, put{keys::open_decision(id(self)), encode(aborted), 0})};
+  self->request(settings.store, caf::infinite, std::move(writes))
     .then(
-      [self, aborted, why](transaction_answer& answer) {
+      [self, told = self->state.told, why](transaction_answer& answer) {
         if (!answer.ok()) {
           try_again(self, [self, why] { write_abort(self, why); });
           return;
@@ -197,8 +210,11 @@ void write_abort(self_pointer self, absl::Status why) {
           resume_from_store(self);
           return;
         }
+        self->state.unwritten_body.clear();
         self->state.settings.head_revision = answer->current;
-        self->state.settings.what = aborted;
+        what(self).phase = decision_phase::aborted;
+        what(self).abort_reason = std::string(why.message());
+        what(self).victims_told = told;
         withdraw_all(self);
       },
       [self, why](caf::error&) { try_again(self, [self, why] { write_abort(self, why); }); });
@@ -206,14 +222,14 @@ void write_abort(self_pointer self, absl::Status why) {
 
 void write_end(self_pointer self, absl::Status how) {
   auto& settings = self->state.settings;
-  auto ended = settings.what;
-  ended.phase = how.ok() ? decision_phase::done : decision_phase::aborted;
-  ended.ended = settings.clock.now(self);
-  const auto key = keys::open_decision(id(self));
-  transaction writes{owned_and(settings, settings.head_revision),
-                     {erase{just(key)}, put{keys::done_decision(ended.ended, id(self)),
-                                            encode(head_of(ended, settings.chunks)), 0}}};
-  self->request(settings.store, answer_time, std::move(writes))
+  auto ended = head_of(settings.what, settings.chunks);
+  ended.summary.phase = how.ok() ? decision_phase::done : decision_phase::aborted;
+  ended.summary.ended = settings.clock.now(self);
+  transaction writes{
+    owned_and(settings, settings.head_revision),
+    with_content(self, put{keys::done_decision(ended.summary.ended, id(self)), encode(ended), 0})};
+  writes.operations.emplace_back(erase{just(keys::open_decision(id(self)))});
+  self->request(settings.store, caf::infinite, std::move(writes))
     .then(
       [self, how](transaction_answer& answer) {
         if (!answer.ok() || !answer->succeeded) {

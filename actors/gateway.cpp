@@ -113,6 +113,23 @@ void write_batch(self_pointer self, batch_pointer batch, std::function<void(absl
   written.complete();
 }
 
+batch_pointer put_under_way(gateway_state& state, std::vector<admitted> objects) {
+  const auto batch = state.under_way.insert(state.under_way.end(), std::move(objects));
+  for (const auto& one : *batch)
+    state.coming[{kind_of(one.what), name_of(one.what)}].push_back(&one);
+  return batch;
+}
+
+void end_under_way(gateway_state& state, batch_pointer batch) {
+  for (const auto& one : *batch) {
+    const auto found = state.coming.find({kind_of(one.what), name_of(one.what)});
+    std::erase(found->second, &one);
+    if (found->second.empty())
+      state.coming.erase(found);
+  }
+  state.under_way.erase(batch);
+}
+
 caf::result<apply_result> apply_all(self_pointer self, const apply_request& wanted) {
   auto& state = self->state;
   if (!state.serving || !state.known)
@@ -126,9 +143,9 @@ caf::result<apply_result> apply_all(self_pointer self, const apply_request& want
   if (wanted.dry_run)
     return apply_result(std::move(outcomes));
   auto answer = self->make_response_promise<apply_result>();
-  const auto batch = state.under_way.insert(state.under_way.end(), *std::move(let_in));
+  const auto batch = put_under_way(state, *std::move(let_in));
   write_batch(self, batch, [self, batch, answer, outcomes](absl::Status how) mutable {
-    self->state.under_way.erase(batch);
+    end_under_way(self->state, batch);
     if (how.ok())
       answer.deliver(apply_result(std::move(outcomes)));
     else

@@ -64,6 +64,8 @@ struct gateway_state {
   by_name<placement> placements;
   /// Batches that were admitted and are being written: later ones are judged as if they were there.
   std::list<std::vector<admitted>> under_way;
+  /// The objects in them by kind and name, oldest first.
+  std::map<std::pair<object_kind, std::string>, std::vector<const admitted*>> coming;
 };
 
 gateway_actor::behavior_type gateway(gateway_actor::stateful_pointer<gateway_state> self);

@@ -7,16 +7,13 @@
 namespace reprieve {
 
 template <class T>
-const T* gateway_facts::find_under_way(std::string_view name) const {
-  for (auto batch = state_.under_way.rbegin(); batch != state_.under_way.rend(); ++batch)
-    for (const auto& one : *batch)
-      if (const auto* found = std::get_if<T>(&one.what); found != nullptr && found->name == name)
-        return found;
-  return nullptr;
+const T* gateway_facts::find_under_way(object_kind kind, std::string_view name) const {
+  const auto found = state_.coming.find({kind, std::string(name)});
+  return found == state_.coming.end() ? nullptr : std::get_if<T>(&found->second.back()->what);
 }
 
 std::optional<std::string> gateway_facts::group_of_node(std::string_view name) const {
-  if (const auto* coming = find_under_way<node>(name))
+  if (const auto* coming = find_under_way<node>(object_kind::node, name))
     return coming->resource_group;
   const auto found = state_.nodes.find(name);
   if (found == state_.nodes.end())
@@ -25,7 +22,7 @@ std::optional<std::string> gateway_facts::group_of_node(std::string_view name) c
 }
 
 const workload* gateway_facts::find_workload(std::string_view name) const {
-  if (const auto* coming = find_under_way<workload>(name))
+  if (const auto* coming = find_under_way<workload>(object_kind::workload, name))
     return coming;
   const auto found = state_.workloads.find(name);
   return found == state_.workloads.end() ? nullptr : &found->second->spec;
@@ -146,10 +143,16 @@ get_result look_up(const gateway_state& state, const get_request& wanted,
       return nullptr;
     return &found.emplace_back(shown_object{std::move(o), {}, {}});
   };
+  // One of many is found by its name, without a look at the others.
+  const auto each = [&](const auto& entries, auto f) {
+    if (wanted.name.empty())
+      std::for_each(entries.begin(), entries.end(), f);
+    else if (const auto one = entries.find(wanted.name); one != entries.end())
+      f(*one);
+  };
   switch (wanted.kind) {
   case object_kind::node:
-    for (const auto& [name, record] : state.nodes)
-      show(record->spec);
+    each(state.nodes, [&](const auto& one) { show(one.second->spec); });
     break;
   case object_kind::queue:
     for (const auto& [name, one] : state.known->queues)
@@ -166,9 +169,10 @@ get_result look_up(const gateway_state& state, const get_request& wanted,
       show(one);
     break;
   case object_kind::workload:
-    for (const auto& [name, record] : state.workloads)
-      if (auto* shown = show(record->spec))
-        shown->workload = record->status;
+    each(state.workloads, [&](const auto& one) {
+      if (auto* shown = show(one.second->spec))
+        shown->workload = one.second->status;
+    });
     break;
   case object_kind::placement:
     for (const auto& [name, one] : state.placements)
@@ -181,7 +185,8 @@ get_result look_up(const gateway_state& state, const get_request& wanted,
   case object_kind::pod:
     for (const auto& [name, record] : state.nodes)
       for (const auto& p : record->pods)
-        show(p);
+        if (wanted.name.empty() || p.name == wanted.name)
+          show(p);
     std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
       return std::get<pod>(a.what).uid < std::get<pod>(b.what).uid;
     });

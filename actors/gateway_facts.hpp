@@ -17,7 +17,7 @@ public:
 
 private:
   template <class T>
-  const T* find_under_way(std::string_view name) const;
+  const T* find_under_way(object_kind kind, std::string_view name) const;
 
   const gateway_state& state_;
 };

@@ -34,33 +34,76 @@ void add_pod(resources& to, const pod& p) {
   ++to[std::string(resource::pods)];
 }
 
+/// Whether decisions for a node stand on the same ground by either record.
+bool takes_pods_alike(const std::shared_ptr<const node_record>& a,
+                      const std::shared_ptr<const node_record>& b) {
+  const auto takes_pods = [](const auto& one) {
+    return one && one->spec.ready && one->spec.schedulable;
+  };
+  return takes_pods(a) == takes_pods(b);
+}
+
 } // namespace
 
+bool group_mirror::by_service::operator()(const standing* a, const standing* b) const {
+  return served_before(*a->record, *b->record);
+}
+
+group_mirror::named_node& group_mirror::node_named(std::string_view name) {
+  const auto found = nodes_.find(name);
+  return found != nodes_.end() ? *found : *nodes_.try_emplace(std::string(name)).first;
+}
+
+group_mirror::named_workload& group_mirror::workload_named(std::string_view name) {
+  const auto found = workloads_.find(name);
+  return found != workloads_.end() ? *found : *workloads_.try_emplace(std::string(name)).first;
+}
+
+void group_mirror::mark(named_node& one) {
+  if (!std::exchange(one.second.stale, true))
+    stale_nodes_.push_back(&one);
+}
+
+void group_mirror::mark(named_workload& one) {
+  if (!std::exchange(one.second.stale, true))
+    stale_workloads_.push_back(&one);
+}
+
 void group_mirror::put(std::shared_ptr<const node_record> record) {
-  const auto& name = record->spec.name;
-  stale_nodes_.insert(name);
-  nodes_[name] = std::move(record);
+  auto& known = node_named(record->spec.name);
+  mark(known);
+  if (!takes_pods_alike(known.second.record, record))
+    for (const auto& [id, part] : known.second.promised)
+      unjudged_.insert(id);
+  known.second.record = std::move(record);
 }
 
 void group_mirror::remove_node(const std::string& name) {
-  stale_nodes_.insert(name);
-  nodes_.erase(name);
+  auto& known = node_named(name);
+  mark(known);
+  for (const auto& [id, part] : known.second.promised)
+    unjudged_.insert(id);
+  known.second.record = nullptr;
 }
 
 void group_mirror::put(std::shared_ptr<const workload_record> record) {
-  const auto& name = record->spec.name;
-  stale_workloads_.insert(name);
-  auto& known = workloads_[name];
-  if (const auto pods = pods_.find(name);
-      pods != pods_.end() && (!known || !cost_the_same(*known, *record)))
-    for (const auto& [uid, node] : pods->second)
-      stale_nodes_.insert(node);
-  known = std::move(record);
+  auto& known = workload_named(record->spec.name);
+  auto& entry = known.second;
+  mark(known);
+  unjudged_.insert(entry.placed_by.begin(), entry.placed_by.end());
+  if (!entry.record || !cost_the_same(*entry.record, *record))
+    for (const auto& [uid, node] : entry.pods) {
+      node->second.costs_changed = true;
+      mark(*node);
+    }
+  entry.record = std::move(record);
 }
 
 void group_mirror::remove_workload(const std::string& name) {
-  stale_workloads_.insert(name);
-  workloads_.erase(name);
+  auto& known = workload_named(name);
+  mark(known);
+  unjudged_.insert(known.second.placed_by.begin(), known.second.placed_by.end());
+  known.second.record = nullptr;
 }
 
 void group_mirror::put(const disruption_budget& budget) {
@@ -73,128 +116,236 @@ void group_mirror::remove_budget(const std::string& name) {
 
 void group_mirror::promise(const std::string& id, std::span<const assignment> placements) {
   for (const auto& one : placements) {
-    promised_[one.placed.node][id].placed.push_back(one.placed);
-    stale_nodes_.insert(one.placed.node);
+    auto& on = node_named(one.placed.node);
+    on.second.promised[id].placed.push_back(one.placed);
+    mark(on);
   }
 }
 
 void group_mirror::open(std::shared_ptr<const decision> d) {
   for (auto& part : parts_of(*d)) {
-    stale_nodes_.insert(part.node);
-    promised_[part.node][d->id] = std::move(part);
+    auto& on = node_named(part.node);
+    mark(on);
+    on.second.promised[d->id] = std::move(part);
   }
+  for (const auto& one : d->assignments)
+    workload_named(one.placed.workload).second.placed_by.insert(d->id);
+  unjudged_.insert(d->id);
   open_[d->id] = std::move(d);
+}
+
+void group_mirror::spare_victims(const std::string& id) {
+  const auto found = open_.find(id);
+  if (found == open_.end())
+    return;
+  for (const auto& one : found->second->victims)
+    for (const auto& p : one.pods) {
+      auto& on = node_named(p.node);
+      if (const auto part = on.second.promised.find(id); part != on.second.promised.end())
+        part->second.victims.clear();
+      mark(on);
+    }
 }
 
 void group_mirror::close(const std::string& id) {
   const auto found = open_.find(id);
   if (found == open_.end())
     return;
-  for (const auto& part : parts_of(*found->second)) {
-    stale_nodes_.insert(part.node);
-    const auto promises = promised_.find(part.node);
-    promises->second.erase(id);
-    if (promises->second.empty())
-      promised_.erase(promises);
+  const auto close_on = [&](const std::string& node) {
+    auto& on = node_named(node);
+    if (on.second.promised.erase(id) > 0)
+      mark(on);
+  };
+  for (const auto& one : found->second->assignments) {
+    close_on(one.placed.node);
+    auto& placed = workload_named(one.placed.workload);
+    if (placed.second.placed_by.erase(id) > 0)
+      mark(placed); // so that nothing is kept of one that is not there any more
   }
+  for (const auto& one : found->second->victims)
+    for (const auto& p : one.pods)
+      close_on(p.node);
+  unjudged_.erase(id);
   open_.erase(found);
 }
 
-/// Brings one node in the view to what its record says and the open decisions will make of it.
-void group_mirror::refresh_node(const std::string& name) {
-  const auto known = nodes_.find(name);
-  node_record wanted;
-  if (known != nodes_.end()) {
-    wanted = *known->second;
-    if (const auto promises = promised_.find(name); promises != promised_.end())
-      for (const auto& [id, part] : promises->second)
-        apply(wanted, part, id);
-    for (auto& p : wanted.pods)
-      if (const auto owner = workloads_.find(p.workload); owner != workloads_.end())
-        follow(p, owner->second->spec, owner->second->status);
+/// The pod with what its workload says of its cost by now.
+pod_list::pointer group_mirror::with_costs(const pod_list::pointer& p) {
+  if (stuck_.contains(p->what().uid)) {
+    auto immovable = p->what();
+    make_immovable(immovable);
+    return std::make_shared<const shared_pod>(std::move(immovable));
   }
-  auto& shown = shown_[name];
-  for (const auto& [resource, amount] : shown.spec.capacity)
-    capacity_[resource] -= amount;
-  add_to(capacity_, wanted.spec.capacity);
-  for (const auto& old : shown.pods) {
-    told_.erase(old.uid);
-    pods_[old.workload].erase(old.uid);
-    stale_workloads_.insert(old.workload);
-    if (find_pod(wanted, old.uid) == nullptr)
-      view_.remove_pod(old.uid);
-  }
-  if (known == nodes_.end()) {
-    view_.remove_node(name);
-    shown_.erase(name);
-    return;
-  }
-  view_.put_node(wanted.spec);
-  for (auto& p : wanted.pods) {
-    if (p.stop_told != no_time)
-      told_[p.uid] = {name, p.stop_told + p.checkpoint_time + p.grace_period};
-    if (stuck_.contains(p.uid))
-      make_immovable(p);
-    view_.put_pod(p);
-    pods_[p.workload].emplace(p.uid, name);
-    stale_workloads_.insert(p.workload);
-  }
-  shown = std::move(wanted);
+  const auto owner = workloads_.find(p->what().workload);
+  if (owner == workloads_.end() || !owner->second.record)
+    return p;
+  const auto& record = *owner->second.record;
+  if (follows(p->what(), record.spec, record.status))
+    return p;
+  auto followed = p->what();
+  follow(followed, record.spec, record.status);
+  return std::make_shared<const shared_pod>(std::move(followed));
 }
 
-void group_mirror::refresh_workload(const std::string& name) {
-  if (const auto old = standing_.find(name); old != standing_.end()) {
-    auto& used = usage_[old->second.queue];
-    take_from(used.staying, old->second.used.staying);
-    take_from(used.leaving, old->second.used.leaving);
-    standing_.erase(old);
+/// Brings one node in the view to what its record says and the open decisions will make of it. What
+/// has not changed is not looked at.
+void group_mirror::refresh_node(named_node& one) {
+  auto& [name, entry] = one;
+  entry.stale = false;
+  const bool look_at_costs = std::exchange(entry.costs_changed, false);
+  pod_list wanted;
+  if (entry.record) {
+    wanted = entry.record->pods;
+    for (const auto& [id, part] : entry.promised)
+      apply(wanted, part, id);
   }
-  const auto record = find_workload(name);
-  const auto& pods = pods_[name];
-  standing now;
+  const auto& next = wanted.shared();
+  const auto& before = entry.taken_in.shared();
+  const auto& shown_before = entry.shown.shared();
+  std::vector<pod_list::pointer> shown;
+  std::vector<pod_list::pointer> changed;
+  shown.reserve(next.size());
+  const auto gone = [&](const pod& p) {
+    auto& owner = workload_named(p.workload);
+    mark(owner);
+    told_.erase(p.uid);
+    // It may stand on another node already.
+    if (const auto at = owner.second.pods.find(p.uid);
+        at != owner.second.pods.end() && at->second == &one) {
+      owner.second.pods.erase(at);
+      view_.remove_pod(p.uid);
+    }
+  };
+  std::size_t old = 0;
+  for (const auto& p : next) {
+    if (old < before.size() && before[old] == p && !look_at_costs) {
+      shown.push_back(shown_before[old++]);
+      continue;
+    }
+    while (old < before.size() && before[old]->what().uid < p->what().uid)
+      gone(before[old++]->what());
+    shown.push_back(with_costs(p));
+    if (old < before.size() && before[old]->what().uid == p->what().uid) {
+      if (shown_before[old]->what() == shown.back()->what()) {
+        shown.back() = shown_before[old++];
+        continue;
+      }
+      ++old;
+    }
+    changed.push_back(shown.back());
+  }
+  for (; old < before.size(); ++old)
+    gone(before[old]->what());
+  entry.taken_in = std::move(wanted);
+  entry.shown = pod_list{std::move(shown)};
+  if (entry.in_view)
+    take_from(capacity_, entry.in_view->spec.capacity);
+  if (!entry.record) {
+    view_.remove_node(name);
+    entry.in_view = nullptr;
+    if (entry.promised.empty())
+      nodes_.erase(nodes_.find(name));
+    return;
+  }
+  if (!entry.in_view || entry.in_view->spec != entry.record->spec)
+    view_.put_node(entry.record->spec);
+  entry.in_view = entry.record;
+  add_to(capacity_, entry.record->spec.capacity);
+  for (const auto& p : changed) {
+    const auto& what = p->what();
+    view_.put_pod(what);
+    if (what.stop_told != no_time)
+      told_[what.uid] = {&one, what.stop_told + what.checkpoint_time + what.grace_period};
+    auto& owner = workload_named(p->what().workload);
+    owner.second.pods.insert_or_assign(p->what().uid, &one);
+    mark(owner);
+  }
+}
+
+void group_mirror::forget_standing(workload_entry& entry) {
+  auto& was = entry.now;
+  if (was.record) {
+    auto& usage = usage_[was.record->spec.queue];
+    take_from(usage.staying, was.used.staying);
+    take_from(usage.leaving, was.used.leaving);
+    expect_in_budgets(was, -1);
+    if (!was.lacking.empty())
+      lacking_.erase(&was);
+  }
+  was = {};
+}
+
+/// Pods that wait are expected by budgets, and missing.
+void group_mirror::expect_in_budgets(const standing& of, std::int64_t sign) {
+  for (const auto& unit : of.lacking)
+    for (const auto& group : unit.groups)
+      view_.expect(group.pods.front().labels, sign * std::ssize(group.pods));
+}
+
+void group_mirror::refresh_workload(named_workload& one) {
+  auto& [name, entry] = one;
+  entry.stale = false;
+  if (!entry.now.unwanted.empty())
+    with_unwanted_.erase(name);
+  if (entry.now.ended)
+    ended_.erase(name);
+  forget_standing(entry);
+  const auto& record = entry.record;
+  auto& now = entry.now;
   std::set<std::pair<std::string_view, std::int32_t>> unsettled; // replicas of groups
-  for (const auto& [uid, node] : pods) {
-    const pod& p = *find_pod(shown_.find(node)->second, uid);
+  for (const auto& [uid, node] : entry.pods) {
+    const pod& p = *node->second.shown.find(uid);
     const bool leaves = is_leaving(p.phase) || !p.evicted_by.empty();
     if (leaves || p.phase == pod_phase::nominated)
       unsettled.emplace(p.group, p.replica);
     if (!takes_room(p.phase))
       continue;
-    add_pod(leaves ? now.used.leaving : now.used.staying, p);
-    if (!p.evicted_by.empty())
-      continue;
-    if (p.phase != pod_phase::nominated && p.stop_told == no_time
+    if (record)
+      add_pod(leaves ? now.used.leaving : now.used.staying, p);
+    if (p.evicted_by.empty() && p.phase != pod_phase::nominated && p.stop_told == no_time
         && (!record || !wants(*record, p)))
-      now.unwanted.push_back({uid, node});
+      now.unwanted.push_back({uid, p.node});
   }
-  if (record) {
-    now.lacking = lacking_units(
-      *record, [&](const pod& p) { return pods.contains(p.uid); },
-      [&](const pod& p) { return &shown_.find(pods.at(p.uid))->second.spec; });
-    // More of a gang comes when those that it needs are there to stay: the decision that places
-    // them may be given up, and nobody joins those who go.
-    std::erase_if(now.lacking, [&](const preemptor& unit) {
-      const auto& more = unit.groups.front().pods.front();
-      return !unit.gang && unsettled.contains({more.group, more.replica})
-             && record->spec.groups[*group_position(record->spec, more.group)].is_gang();
-    });
-    now.ended = record->deleting && pods.empty();
-    now.queue = record->spec.queue;
-    add_to(usage_[now.queue].staying, now.used.staying);
-    add_to(usage_[now.queue].leaving, now.used.leaving);
-  } else {
-    now.used = {};
+  if (!now.unwanted.empty())
+    with_unwanted_.insert(name);
+  if (!record) {
+    if (entry.pods.empty() && entry.placed_by.empty())
+      workloads_.erase(workloads_.find(name));
+    return;
   }
-  if (pods.empty())
-    pods_.erase(name);
-  standing_.emplace(name, std::move(now));
+  now.record = record;
+  now.lacking = lacking_units(
+    *record, [&](const pod& p) { return entry.pods.contains(p.uid); },
+    [&](const pod& p) { return &entry.pods.find(p.uid)->second->second.in_view->spec; });
+  // More of a gang comes when those that it needs are there to stay: the decision that places them
+  // may be given up, and nobody joins those who go.
+  std::erase_if(now.lacking, [&](const preemptor& unit) {
+    const auto& more = unit.groups.front().pods.front();
+    return !unit.gang && unsettled.contains({more.group, more.replica})
+           && record->spec.groups[*group_position(record->spec, more.group)].is_gang();
+  });
+  if (!now.lacking.empty())
+    lacking_.insert(&now);
+  now.ended = record->deleting && entry.pods.empty();
+  if (now.ended)
+    ended_.insert(name);
+  auto& usage = usage_[record->spec.queue];
+  add_to(usage.staying, now.used.staying);
+  add_to(usage.leaving, now.used.leaving);
+  expect_in_budgets(now, 1);
 }
 
 void group_mirror::refresh() {
-  for (const auto& name : std::exchange(stale_nodes_, {}))
-    refresh_node(name);
-  for (const auto& name : std::exchange(stale_workloads_, {}))
-    refresh_workload(name);
+  // In order of name, so that it does not matter in which order changes came.
+  const auto by_name = [](const auto* a, const auto* b) { return a->first < b->first; };
+  auto nodes = std::exchange(stale_nodes_, {});
+  std::ranges::sort(nodes, by_name);
+  for (auto* one : nodes)
+    refresh_node(*one);
+  auto workloads = std::exchange(stale_workloads_, {});
+  std::ranges::sort(workloads, by_name);
+  for (auto* one : workloads)
+    refresh_workload(*one);
 }
 
 const cluster_view& group_mirror::view() {
@@ -205,16 +356,10 @@ const cluster_view& group_mirror::view() {
 
 std::vector<group_mirror::pending_unit> group_mirror::pending() {
   refresh();
-  std::vector<std::shared_ptr<const workload_record>> order;
-  for (const auto& [name, at] : standing_)
-    if (!at.lacking.empty())
-      order.push_back(find_workload(name));
-  std::sort(order.begin(), order.end(),
-            [](const auto& a, const auto& b) { return served_before(*a, *b); });
   std::vector<pending_unit> found;
-  for (const auto& record : order)
-    for (const auto& unit : standing_.find(record->spec.name)->second.lacking)
-      found.push_back({record, unit});
+  for (const auto* one : lacking_)
+    for (const auto& unit : one->lacking)
+      found.push_back({one->record, unit});
   // A pod group may have another priority than its workload.
   std::stable_sort(found.begin(), found.end(), [](const pending_unit& a, const pending_unit& b) {
     return a.who.priority > b.who.priority;
@@ -224,10 +369,10 @@ std::vector<group_mirror::pending_unit> group_mirror::pending() {
 
 bool group_mirror::still_lacks(const preemptor& who) {
   refresh();
-  const auto at = standing_.find(who.workload);
+  const auto found = workloads_.find(who.workload);
   const auto& uid = who.groups.front().pods.front().uid;
-  return at != standing_.end()
-         && std::ranges::any_of(at->second.lacking, [&](const preemptor& unit) {
+  return found != workloads_.end()
+         && std::ranges::any_of(found->second.now.lacking, [&](const preemptor& unit) {
               return unit.groups.front().pods.front().uid == uid;
             });
 }
@@ -235,18 +380,16 @@ bool group_mirror::still_lacks(const preemptor& who) {
 std::vector<victim_pod> group_mirror::unwanted() {
   refresh();
   std::vector<victim_pod> found;
-  for (const auto& [name, at] : standing_)
-    found.insert(found.end(), at.unwanted.begin(), at.unwanted.end());
+  for (const auto& name : with_unwanted_) {
+    const auto& more = workloads_.find(name)->second.now.unwanted;
+    found.insert(found.end(), more.begin(), more.end());
+  }
   return found;
 }
 
 std::vector<std::string> group_mirror::ended_workloads() {
   refresh();
-  std::vector<std::string> ended;
-  for (const auto& [name, at] : standing_)
-    if (at.ended)
-      ended.push_back(name);
-  return ended;
+  return {ended_.begin(), ended_.end()};
 }
 
 const by_name<queue_totals>& group_mirror::usage() {
@@ -262,25 +405,26 @@ const resources& group_mirror::capacity() {
 std::vector<queue_pod> group_mirror::pods_in(const std::vector<std::string>& queues) {
   refresh();
   std::vector<queue_pod> found;
-  for (const auto& [workload, nodes] : pods_) {
-    const auto record = find_workload(workload);
-    if (!record || std::ranges::find(queues, record->spec.queue) == queues.end())
+  for (const auto& [name, entry] : workloads_) {
+    if (!entry.record || std::ranges::find(queues, entry.record->spec.queue) == queues.end())
       continue;
-    for (const auto& [uid, node] : nodes)
-      if (const pod& p = *find_pod(shown_.find(node)->second, uid); takes_room(p.phase))
-        found.push_back(queue_pod_of(p, record->spec.queue, record->spec.resource_group));
+    const auto& spec = entry.record->spec;
+    for (const auto& [uid, node] : entry.pods)
+      if (const pod& p = *node->second.shown.find(uid); takes_room(p.phase))
+        found.push_back(queue_pod_of(p, spec.queue, spec.resource_group));
   }
+  std::ranges::sort(found, {}, &queue_pod::uid);
   return found;
 }
 
 bool group_mirror::stays(const victim& one) {
   refresh();
-  const auto pods = pods_.find(one.portion.workload);
-  if (pods == pods_.end())
+  const auto owner = workloads_.find(one.portion.workload);
+  if (owner == workloads_.end())
     return false;
   std::size_t found = 0;
-  for (const auto& [uid, node] : pods->second) {
-    const pod& p = *find_pod(shown_.find(node)->second, uid);
+  for (const auto& [uid, node] : owner->second.pods) {
+    const pod& p = *node->second.shown.find(uid);
     if (portion_of(p) != one.portion || !takes_room(p.phase) || is_leaving(p.phase)
         || !p.evicted_by.empty())
       continue;
@@ -293,21 +437,42 @@ bool group_mirror::stays(const victim& one) {
 }
 
 usage_by_queue group_mirror::usage_of(const std::vector<victim>& victims) {
+  refresh();
   usage_by_queue taken;
-  for (const auto& one : victims)
-    for (const auto& [uid, node] : one.pods) {
-      const auto on = shown_.find(node);
-      const pod* p = on == shown_.end() ? nullptr : find_pod(on->second, uid);
-      const auto record = p == nullptr ? nullptr : find_workload(p->workload);
-      if (record && p->evicted_by.empty() && !is_leaving(p->phase))
-        add_pod(taken[record->spec.queue], *p);
-    }
+  for (const auto& one : victims) {
+    const auto owner = workloads_.find(one.portion.workload);
+    if (owner == workloads_.end() || !owner->second.record)
+      continue;
+    for (const auto& each : one.pods)
+      if (const auto at = owner->second.pods.find(each.uid); at != owner->second.pods.end())
+        if (const pod& p = *at->second->second.shown.find(each.uid);
+            p.evicted_by.empty() && !is_leaving(p.phase))
+          add_pod(taken[owner->second.record->spec.queue], p);
+  }
   return taken;
+}
+
+by_name<std::int32_t> group_mirror::preempted_lately(time_point now) const {
+  by_name<std::int32_t> times;
+  for (const auto& [name, entry] : workloads_)
+    if (entry.record)
+      if (const auto count = reprieve::preempted_lately(entry.record->status, now); count > 0)
+        times[name] = count;
+  return times;
 }
 
 std::shared_ptr<const workload_record> group_mirror::find_workload(std::string_view name) const {
   const auto found = workloads_.find(name);
-  return found == workloads_.end() ? nullptr : found->second;
+  return found == workloads_.end() ? nullptr : found->second.record;
+}
+
+std::vector<group_mirror::groundless_decision> group_mirror::groundless() {
+  std::vector<groundless_decision> found;
+  for (const auto& id : std::exchange(unjudged_, {}))
+    if (const auto open = open_.find(id); open != open_.end())
+      if (auto reason = why_groundless(*open->second); !reason.empty())
+        found.push_back({id, std::move(reason)});
+  return found;
 }
 
 time_point group_mirror::look_for_stuck(time_point now, duration force_delete_after) {
@@ -319,8 +484,12 @@ time_point group_mirror::look_for_stuck(time_point now, duration force_delete_af
     const auto limit = grace_over + 2 * force_delete_after;
     if (limit > now)
       next = next == no_time ? limit : std::min(next, limit);
-    else if (stuck_.insert(uid).second)
-      stale_nodes_.insert(node);
+    else if (stuck_.insert(uid).second) {
+      node->second.costs_changed = true;
+      mark(*node);
+      for (const auto& [id, part] : node->second.promised)
+        unjudged_.insert(id);
+    }
   }
   std::erase_if(stuck_, [&](const auto& uid) { return !told_.contains(uid); });
   return next;
@@ -337,7 +506,8 @@ std::string group_mirror::why_groundless(const decision& d) const {
     if (!owner || !wants(*owner, p))
       return fmt::format("pod {} is not wanted any more", p.name);
     const auto on = nodes_.find(p.node);
-    if (on == nodes_.end() || !on->second->spec.ready || !on->second->spec.schedulable)
+    const auto record = on == nodes_.end() ? nullptr : on->second.record;
+    if (!record || !record->spec.ready || !record->spec.schedulable)
       return fmt::format("node {} takes no pods any more", p.node);
   }
   return {};

@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace reprieve {
@@ -38,17 +39,19 @@ public:
   void promise(const std::string& id, std::span<const assignment> placements);
   /// The decision is under way with all that it does.
   void open(std::shared_ptr<const decision> d);
+  /// The decision is given up: who goes by it is what the shards' records say.
+  void spare_victims(const std::string& id);
   /// The shards' records tell its effect from now on, or it has none.
   void close(const std::string& id);
-  const std::map<std::string, std::shared_ptr<const decision>, std::less<>>&
-  open_decisions() const {
-    return open_;
-  }
-
   // -- what a cycle asks --------------------------------------------------------------------------
 
   /// The group as the engine reads it, settled, with all open decisions in it.
   const cluster_view& view();
+
+  /// Does not settle the view, which a cycle without anything to plan need not do.
+  std::size_t node_count() const {
+    return nodes_.size();
+  }
 
   /// A unit of a workload that lacks pods.
   struct pending_unit {
@@ -78,6 +81,9 @@ public:
   /// The pods of workloads in these queues that take room.
   std::vector<queue_pod> pods_in(const std::vector<std::string>& queues);
 
+  /// How many preemptions workloads had in the last hour, where there were any.
+  by_name<std::int32_t> preempted_lately(time_point now) const;
+
   /// Whether the portion is still these pods, and none of them comes or leaves.
   bool stays(const victim& one);
 
@@ -90,41 +96,91 @@ public:
   /// counts on their room. Returns when there may be more of them.
   time_point look_for_stuck(time_point now, duration force_delete_after);
 
-  /// Why an open decision should be given up: a pod it places is not wanted any more, its node
-  /// takes none, or a victim does not go. Empty where nothing speaks against it.
-  std::string why_groundless(const decision& d) const;
+  /// An open decision that should be given up, and why: a pod it places is not wanted any more, its
+  /// node takes none, or a victim does not go.
+  struct groundless_decision {
+    std::string id;
+    std::string reason;
+  };
+  /// Those that lost their ground since this was last asked.
+  std::vector<groundless_decision> groundless();
 
 private:
+  struct text_hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const {
+      return std::hash<std::string_view>{}(text);
+    }
+  };
+  template <class Entry>
+  using by_name_of = std::unordered_map<std::string, Entry, text_hash, std::equal_to<>>;
+  template <class Entry>
+  using named = std::pair<const std::string, Entry>; ///< never moves while it is there
+
+  /// One node: what its shard says, what open decisions will do there, and what of both is in the
+  /// view.
+  struct node_entry {
+    std::shared_ptr<const node_record> record;  ///< null where there is none
+    std::map<std::string, node_part> promised;  ///< by open decision
+    std::shared_ptr<const node_record> in_view; ///< whose spec the view has
+    pod_list taken_in; ///< pods as they came from the record and the decisions
+    pod_list shown;    ///< the same pods with what their workloads say, as the view has them
+    bool stale = false;
+    bool costs_changed = false; ///< of a workload with pods here
+  };
+
+  using named_node = named<node_entry>;
+
   /// What one workload's record and pods come to; found anew when either changes.
   struct standing {
+    std::shared_ptr<const workload_record> record;
     std::vector<preemptor> lacking;
     std::vector<victim_pod> unwanted;
     bool ended = false;
-    std::string queue;
     queue_totals used;
   };
 
-  void refresh();
-  void refresh_node(const std::string& name);
-  void refresh_workload(const std::string& name);
+  struct workload_entry {
+    std::shared_ptr<const workload_record> record;
+    std::map<std::string, named_node*, std::less<>> pods; ///< their nodes by uid
+    std::set<std::string> placed_by;                      ///< open decisions
+    standing now;
+    bool stale = false;
+  };
 
-  std::map<std::string, std::shared_ptr<const node_record>, std::less<>> nodes_;
-  std::map<std::string, std::shared_ptr<const workload_record>, std::less<>> workloads_;
+  using named_workload = named<workload_entry>;
+
+  struct by_service {
+    bool operator()(const standing* a, const standing* b) const;
+  };
+
+  named_node& node_named(std::string_view name);
+  named_workload& workload_named(std::string_view name);
+  void mark(named_node& one);
+  void mark(named_workload& one);
+  void refresh();
+  void refresh_node(named_node& one);
+  void refresh_workload(named_workload& one);
+  pod_list::pointer with_costs(const pod_list::pointer& p);
+  void forget_standing(workload_entry& entry);
+  void expect_in_budgets(const standing& of, std::int64_t sign);
+  std::string why_groundless(const decision& d) const;
+
+  by_name_of<node_entry> nodes_;
+  by_name_of<workload_entry> workloads_;
   std::map<std::string, std::shared_ptr<const decision>, std::less<>> open_;
-  /// What open decisions do, by node, then by decision.
-  std::map<std::string, std::map<std::string, node_part>, std::less<>> promised_;
+  std::set<std::string> unjudged_; ///< open decisions whose ground may have changed
 
   cluster_view view_;
-  std::set<std::string, std::less<>> stale_nodes_; ///< changed since they were last in the view
-  std::map<std::string, node_record, std::less<>> shown_; ///< as they are in the view
+  std::vector<named_node*> stale_nodes_; ///< changed since they were last in the view
+  std::vector<named_workload*> stale_workloads_;
 
-  std::set<std::string, std::less<>> stale_workloads_;
+  std::set<const standing*, by_service> lacking_;    ///< that have something, in order
+  std::set<std::string, std::less<>> with_unwanted_; ///< workloads
+  std::set<std::string, std::less<>> ended_;         ///< likewise
   /// Pods that were told to stop: where, and when their grace period is over.
-  std::map<std::string, std::pair<std::string, time_point>, std::less<>> told_;
+  std::map<std::string, std::pair<named_node*, time_point>, std::less<>> told_;
   std::set<std::string, std::less<>> stuck_; ///< uids of those that will not go
-  std::map<std::string, std::map<std::string, std::string>, std::less<>>
-    pods_;                                                ///< nodes by uid, by workload
-  std::map<std::string, standing, std::less<>> standing_; ///< by workload; only what matters
   by_name<queue_totals> usage_;
   resources capacity_;
 };

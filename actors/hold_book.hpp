@@ -43,14 +43,19 @@ struct hold_book {
   /// Decisions whose abort this shard wrote, and at which revision: the key goes when the decision
   /// says that it has given up as well.
   std::map<std::string, revision, std::less<>> aborted_here;
-  std::function<void()> gone;  ///< called when a hold has gone, if set
+  /// Called when a hold has gone, if set.
+  std::function<void(const std::string& decision, const Parts& parts)> gone;
   bool looks_at_holds = false; ///< whether a reminder is under way
 
   bool erase(const std::string& decision) {
-    const bool was_held = held.erase(decision) > 0;
-    if (was_held && gone)
-      gone();
-    return was_held;
+    const auto found = held.find(decision);
+    if (found == held.end())
+      return false;
+    const auto parts = std::move(found->second.parts);
+    held.erase(found);
+    if (gone)
+      gone(decision, parts);
+    return true;
   }
 };
 
@@ -88,7 +93,7 @@ void look_later(Self self) {
 template <class Self>
 void follow_key(Self self, const std::string& decision) {
   self
-    ->request(self->state.holds.store, answer_time,
+    ->request(self->state.holds.store, caf::infinite,
               range_request{just(keys::open_decision(decision)), 0, 0, false})
     .then(
       [self, decision](range_answer& answer) {
@@ -107,7 +112,7 @@ void forget_abort(Self self, const std::string& decision, revision at) {
   auto& holds = self->state.holds;
   const auto key = keys::open_decision(decision);
   self
-    ->request(holds.store, answer_time,
+    ->request(holds.store, caf::infinite,
               transaction{
                 {{holds.owner_key, compared::modified, holds.epoch}, {key, compared::modified, at}},
                 {erase{just(key)}}})
@@ -156,7 +161,7 @@ void take_back(Self self, const std::string& decision, const std::string& why) {
   transaction writes{
     {{holds.owner_key, compared::modified, holds.epoch}, {key, compared::modified, 0}},
     {put{key, encode(head_of(aborted, 0)), 0}}};
-  self->request(holds.store, answer_time, std::move(writes))
+  self->request(holds.store, caf::infinite, std::move(writes))
     .then(
       [self, decision](transaction_answer& answer) {
         if (!answer.ok())

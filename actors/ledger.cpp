@@ -89,7 +89,7 @@ void try_again(self_pointer self, ledger_retry what = ledger_retry{ledger_retry:
 /// A comparison failed: either this very batch arrived before, or the shard is not ours any more.
 void resolve(self_pointer self) {
   const auto key = keys::sequence(self->state.settings.shard);
-  self->request(self->state.settings.store, answer_time, range_request{just(key), 0, 0, false})
+  self->request(self->state.settings.store, caf::infinite, range_request{just(key), 0, 0, false})
     .then(
       [self](range_answer& answer) {
         if (!answer.ok()) {
@@ -114,7 +114,7 @@ void resolve(self_pointer self) {
 /// Sends the batch in flight until its fate is known; a repetition can't be applied twice because
 /// the sequence key has moved on by then.
 void write_batch(self_pointer self) {
-  self->request(self->state.settings.store, answer_time, self->state.in_flight)
+  self->request(self->state.settings.store, caf::infinite, self->state.in_flight)
     .then(
       [self](transaction_answer& answer) {
         if (answer.ok() && answer->succeeded)
@@ -133,7 +133,7 @@ void write_batch(self_pointer self) {
 void confirm(self_pointer self) {
   const auto& settings = self->state.settings;
   self
-    ->request(settings.store, answer_time,
+    ->request(settings.store, caf::infinite,
               transaction{{{settings.owner_key, compared::modified, settings.epoch}}, {}})
     .then(
       [self](transaction_answer& answer) {

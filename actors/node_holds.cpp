@@ -35,15 +35,28 @@ absl::Status vote(node_shard_pointer self, const prepare<node_parts>& asked) {
     if (!record)
       return absl::FailedPreconditionError(fmt::format("node {} is gone", part.node));
     std::vector<const node_part*> held;
-    for (const auto& [decision, hold] : state.holds.held)
-      for (const auto& other : hold.parts)
-        if (other.node == part.node && decision != asked.decision)
-          held.push_back(&other);
+    if (const auto holders = state.held_on.find(part.node); holders != state.held_on.end())
+      for (const auto& decision : holders->second)
+        for (const auto& other : state.holds.held.find(decision)->second.parts)
+          if (other.node == part.node && decision != asked.decision)
+            held.push_back(&other);
     if (auto possible = can_promise(*record, held, part); !possible.ok())
       return possible;
   }
+  state.holds.erase(asked.decision);
+  for (const auto& part : asked.parts)
+    state.held_on[part.node].insert(asked.decision);
   keep_hold(self, asked);
   return absl::OkStatus();
+}
+
+void forget_holder(node_shard_state& state, const std::string& decision, const node_parts& parts) {
+  for (const auto& part : parts)
+    if (const auto found = state.held_on.find(part.node); found != state.held_on.end()) {
+      found->second.erase(decision);
+      if (found->second.empty())
+        state.held_on.erase(found);
+    }
 }
 
 } // namespace reprieve

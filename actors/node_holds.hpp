@@ -9,4 +9,7 @@ using node_shard_pointer = node_shard_actor::stateful_pointer<node_shard_state>;
 /// Says whether all parts of the decision can be had, and holds them on a yes (DESIGN 4.2).
 absl::Status vote(node_shard_pointer self, const prepare<node_parts>& asked);
 
+/// A hold has gone: its nodes are not held for the decision any more.
+void forget_holder(node_shard_state& state, const std::string& decision, const node_parts& parts);
+
 } // namespace reprieve

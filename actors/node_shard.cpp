@@ -48,18 +48,38 @@ bool room_is_free(const node_shard_state& state, const std::string& decision) {
             });
 }
 
-/// Tells the decisions that wait for room whether it is there now.
-void check_room(self_pointer self) {
+/// The decision waits for room no more.
+void wait_no_more(node_shard_state& state, const std::string& decision) {
+  state.awaiting.erase(decision);
+  if (const auto touched = state.touched.find(decision); touched != state.touched.end())
+    for (const auto& name : touched->second)
+      if (const auto found = state.awaited_on.find(name); found != state.awaited_on.end()) {
+        found->second.erase(decision);
+        if (found->second.empty())
+          state.awaited_on.erase(found);
+      }
+}
+
+/// Tells a decision that waits for room whether it is there now.
+void check_room(self_pointer self, const std::string& decision) {
   auto& state = self->state;
-  for (auto waiting = state.awaiting.begin(); waiting != state.awaiting.end();) {
-    if (!room_is_free(state, waiting->first)) {
-      ++waiting;
-      continue;
-    }
-    state.granted.insert(waiting->first);
-    self->send(waiting->second, room_free{waiting->first, state.shard});
-    waiting = state.awaiting.erase(waiting);
-  }
+  const auto waiting = state.awaiting.find(decision);
+  if (waiting == state.awaiting.end() || !room_is_free(state, decision))
+    return;
+  state.granted.insert(decision);
+  self->send(waiting->second, room_free{decision, state.shard});
+  wait_no_more(state, decision);
+}
+
+/// Likewise all that wait for room on nodes that have changed, in order.
+void check_room_on(self_pointer self, const std::vector<std::string>& nodes) {
+  auto& state = self->state;
+  std::set<std::string> waiting;
+  for (const auto& name : nodes)
+    if (const auto found = state.awaited_on.find(name); found != state.awaited_on.end())
+      waiting.insert(found->second.begin(), found->second.end());
+  for (const auto& decision : waiting)
+    check_room(self, decision);
 }
 
 /// Makes the changes durable, then visible, then calls `then`.
@@ -76,15 +96,15 @@ void commit(self_pointer self, record_changes changes, F then) {
   write_then(self, std::move(writes), [self, names = std::move(names), then]() mutable {
     std::vector<record_pointer> changed;
     std::vector<std::string> removed;
-    for (auto& name : names) {
+    for (const auto& name : names) {
       if (auto record = self->state.records.settle(name))
         changed.push_back(std::move(record));
       else
-        removed.push_back(std::move(name));
+        removed.push_back(name);
     }
     publish(self, std::move(changed), std::move(removed));
     then();
-    check_room(self);
+    check_room_on(self, names);
   });
 }
 
@@ -273,6 +293,9 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
   state.epoch = settings.ledger.epoch;
   state.holds =
     holds_of<node_parts>(state.shard, settings.ledger, settings.hold_time, settings.clock);
+  state.holds.gone = [self](const std::string& decision, const node_parts& parts) {
+    forget_holder(self->state, decision, parts);
+  };
   state.ledger = self->spawn<caf::linked>(ledger, std::move(settings.ledger));
   state.cluster = std::move(settings.cluster);
   state.workloads = std::move(settings.workloads);
@@ -341,8 +364,12 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
                                order_each(self, std::move(told), order_stop));
     },
     [self](await_room& asked) {
-      self->state.awaiting[asked.decision] = std::move(asked.listener);
-      check_room(self);
+      auto& s = self->state;
+      s.awaiting[asked.decision] = std::move(asked.listener);
+      if (const auto touched = s.touched.find(asked.decision); touched != s.touched.end())
+        for (const auto& name : touched->second)
+          s.awaited_on[name].insert(asked.decision);
+      check_room(self, asked.decision);
     },
     [self](const start_pods& starting) -> caf::result<absl::Status> {
       auto traced = start_span("node_shard.start", starting.trace);
@@ -360,6 +387,7 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
                                [self, decision = starting.decision,
                                 order = order_each(self, std::move(bound), order_start)] {
                                  order();
+                                 wait_no_more(self->state, decision);
                                  self->state.touched.erase(decision);
                                  self->state.granted.erase(decision);
                                });
@@ -368,17 +396,17 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
       auto traced = start_span("node_shard.withdraw", dropped.trace);
       self->state.holds.erase(dropped.decision);
       self->state.holds.aborted_here.erase(dropped.decision);
-      self->state.awaiting.erase(dropped.decision);
+      wait_no_more(self->state, dropped.decision);
       self->state.granted.erase(dropped.decision);
       auto changes = change_touched(self->state, dropped.decision, [&](node_record& record) {
         release(record, dropped.decision, dropped.told);
         if (planted == planted_bug::releases_told)
-          for (auto& p : record.pods)
-            if (p.evicted_by == dropped.decision) {
-              p.evicted_by.clear();
-              p.stop_told = no_time;
-              p.phase = pod_phase::running;
-            }
+          record.pods.change_if([&](const pod& p) { return p.evicted_by == dropped.decision; },
+                                [](pod& p) {
+                                  p.evicted_by.clear();
+                                  p.stop_told = no_time;
+                                  p.phase = pod_phase::running;
+                                });
       });
       self->state.touched.erase(dropped.decision);
       // Those who ended by themselves meanwhile and stay after all: their end is told again.

@@ -118,7 +118,11 @@ struct node_shard_state {
   std::map<std::string, stop, std::less<>> stopping; ///< by uid
   bool looks_at_stops = false;                       ///< whether a reminder is under way
 
+  /// The decisions with a hold on a node, by node.
+  std::map<std::string, std::set<std::string>, std::less<>> held_on;
   std::map<std::string, room_listener_actor, std::less<>> awaiting; ///< by decision
+  /// The decisions that wait for room on a node, by node.
+  std::map<std::string, std::set<std::string>, std::less<>> awaited_on;
   std::set<std::string, std::less<>> granted; ///< decisions that were told that their room is free
   /// The nodes that open decisions have nominations or victims on.
   std::map<std::string, std::set<std::string>, std::less<>> touched;

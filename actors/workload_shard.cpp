@@ -218,7 +218,7 @@ workload_shard_actor::behavior_type workload_shard(self_pointer self,
   state.epoch = settings.ledger.epoch;
   state.holds =
     holds_of<workload_parts>(state.shard, settings.ledger, settings.hold_time, settings.clock);
-  state.holds.gone = [self] { go_on_with_changes(self); };
+  state.holds.gone = [self](const auto&, const auto&) { go_on_with_changes(self); };
   state.ledger = self->spawn<caf::linked>(ledger, std::move(settings.ledger));
   state.clock = settings.clock;
   for (const auto& [name, budget] : state.budgets.durable())
@@ -290,7 +290,8 @@ workload_shard_actor::behavior_type workload_shard(self_pointer self,
         self->state.evicting[committed.decision] = committed.parts.budgets;
       std::map<std::string, std::vector<portion_id>> evicted;
       for (const auto& part : committed.parts.workloads)
-        evicted[part.workload] = part.evicted;
+        if (!part.evicted.empty())
+          evicted[part.workload] = part.evicted;
       const auto now = self->state.clock.now(self);
       auto answer = commit(self, change_evicted(self->state, evicted,
                                                 [&](workload_record& record, const auto& portions) {

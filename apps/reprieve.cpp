@@ -1,5 +1,6 @@
 // The command line: reads manifests, calls the API, prints answers.
 
+#include "apps/cli/bench_cluster.hpp"
 #include "apps/cli/bench_decide.hpp"
 #include "apps/cli/commands.hpp"
 #include "apps/cli/decide.hpp"
@@ -87,6 +88,25 @@ int main(int argc, char** argv) {
     ->capture_default_str();
   bench_decide->add_option("--preemptors", measured.preemptors)->capture_default_str();
 
+  cli::bench_cluster_request whole;
+  auto* bench_cluster =
+    bench->add_subcommand("cluster", "how many decisions a whole replica carries out, in memory");
+  bench_cluster->add_option("--shards", whole.shards, "of nodes, and as many of workloads")
+    ->check(CLI::Range(1, 1024))
+    ->capture_default_str();
+  bench_cluster->add_option("--threads", whole.threads, "that run the actors")
+    ->capture_default_str();
+  bench_cluster->add_option("--nodes", whole.nodes)->capture_default_str();
+  bench_cluster->add_option("--pods-per-node", whole.pods_per_node)->capture_default_str();
+  bench_cluster
+    ->add_option("--pods-per-workload", whole.workload_size,
+                 "of those that run, which go one by one")
+    ->capture_default_str();
+  bench_cluster->add_option("--preemptions", whole.preemptions, "of one pod by one pod")
+    ->capture_default_str();
+  bench_cluster->add_option("--placements", whole.placements, "of one pod in room that is free")
+    ->capture_default_str();
+
   try {
     app.parse(argc, argv);
     if (*remove && files.empty() && (kind.empty() || names.empty()))
@@ -97,6 +117,8 @@ int main(int argc, char** argv) {
 
   if (*decide)
     return cli::decide(to_decide, as);
+  if (*bench_cluster)
+    return cli::bench_cluster(whole, as);
   if (*bench)
     return cli::bench_decide(measured, as);
   api_client server{address};

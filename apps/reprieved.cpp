@@ -120,6 +120,8 @@ int serve(const daemon_options& options, ending& end) {
 
   caf::actor_system_config config;
   config.set("scheduler.max-threads", std::size_t{2});
+  // Threads that have nothing to do sleep until they have; those that steal work look for it.
+  config.set("scheduler.policy", caf::atom("sharing"));
   caf::actor_system system{config};
   const auto clock = wall_clock::of_this_process();
 

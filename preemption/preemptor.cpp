@@ -57,4 +57,11 @@ void follow(pod& p, const workload& w, const workload_status& status) {
   p.minimum_runtime = w.minimum_runtime;
 }
 
+bool follows(const pod& p, const workload& w, const workload_status& status) {
+  const auto group = group_position(w, p.group);
+  return !group
+         || (p.priority == status.by_group[*group].preemption_priority
+             && p.checkpointed >= w.checkpoint.last && p.minimum_runtime == w.minimum_runtime);
+}
+
 } // namespace reprieve

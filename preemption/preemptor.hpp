@@ -44,4 +44,7 @@ pod pod_at(const workload& w, const workload_status& status, std::size_t group,
 /// the minimum runtime.
 void follow(pod& p, const workload& w, const workload_status& status);
 
+/// Whether that would change nothing.
+bool follows(const pod& p, const workload& w, const workload_status& status);
+
 } // namespace reprieve

@@ -30,6 +30,19 @@ absl::StatusOr<Message> parse(std::string_view bytes) {
   return message;
 }
 
+/// Appends a field that holds a message, given as its bytes.
+void append_message(std::uint32_t field, std::string_view message, std::string& to) {
+  constexpr std::uint32_t length_delimited = 2;
+  const auto append_number = [&](std::size_t number) {
+    for (; number >= 0x80U; number >>= 7U)
+      to.push_back(static_cast<char>((number & 0x7FU) | 0x80U));
+    to.push_back(static_cast<char>(number));
+  };
+  append_number(field << 3U | length_delimited);
+  append_number(message.size());
+  to.append(message);
+}
+
 constexpr enum_table<slot_state, v1::SlotState, 4> slot_states{{
   {slot_state::wanted, v1::SLOT_STATE_WANTED},
   {slot_state::stopped, v1::SLOT_STATE_STOPPED},
@@ -71,10 +84,28 @@ static absl::StatusOr<Record> decode_message(std::string_view bytes) {
 }
 
 decision_head head_of(const decision& d, std::uint32_t chunks) {
+  decision_head head;
+  auto& summary = head.summary;
+  summary.id = d.id;
+  summary.resource_group = d.resource_group;
+  summary.workloads = d.workloads;
+  summary.queue = d.queue;
+  summary.priority = d.priority;
+  summary.policy = d.policy;
+  summary.phase = d.phase;
+  summary.scored = d.scored;
+  summary.decided = d.decided;
+  summary.committed = d.committed;
+  summary.ended = d.ended;
+  summary.abort_reason = d.abort_reason;
+  summary.victims_told = d.victims_told;
+  summary.trace = d.trace;
+  head.chunks = chunks;
   std::set<std::string> evicted;
   for (const auto& one : d.victims)
     evicted.insert(one.portion.workload);
-  return {d, chunks, {evicted.begin(), evicted.end()}};
+  head.evicted.assign(evicted.begin(), evicted.end());
+  return head;
 }
 
 std::string encode(const schema_record& r) {
@@ -134,10 +165,21 @@ absl::StatusOr<sequence_record> decode(std::string_view bytes) {
 }
 
 std::string encode(const node_record& r) {
+  // A message is the sequence of its fields, and most pods have not changed since the last time.
   v1::NodeRecord to;
   *to.mutable_node() = to_proto(r.spec);
-  write_all(r.pods, *to.mutable_pods());
-  return to.SerializeAsString();
+  auto bytes = to.SerializeAsString();
+  const auto bytes_of = [](const pod_list::pointer& p) -> const std::string& {
+    return p->bytes([](const pod& what) { return to_proto(what).SerializeAsString(); });
+  };
+  constexpr std::size_t tag_and_length = 6;
+  auto size = bytes.size();
+  for (const auto& p : r.pods.shared())
+    size += bytes_of(p).size() + tag_and_length;
+  bytes.reserve(size);
+  for (const auto& p : r.pods.shared())
+    append_message(v1::NodeRecord::kPodsFieldNumber, bytes_of(p), bytes);
+  return bytes;
 }
 
 template <>
@@ -147,8 +189,11 @@ absl::StatusOr<node_record> decode(std::string_view bytes) {
     return from.status();
   field_reader read;
   node_record to;
+  std::vector<pod> pods;
   read.one("node", from->node(), to.spec, from_proto);
-  read.all("pods", from->pods(), to.pods, from_proto);
+  read.all("pods", from->pods(), pods, from_proto);
+  for (auto& p : pods)
+    to.pods.put(std::move(p));
   return read.result(std::move(to));
 }
 

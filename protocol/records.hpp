@@ -52,7 +52,7 @@ struct decision_head {
   std::vector<std::string> evicted; ///< workloads that lose something, to find it by
 };
 
-/// The head of a decision whose content is in that many chunks.
+/// The head of a decision whose content is in that many chunks, and nothing of that content.
 decision_head head_of(const decision& d, std::uint32_t chunks);
 
 // Records are Protobuf; these turn them into the store's bytes and back. Decoding refuses what it

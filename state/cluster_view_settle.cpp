@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <tuple>
+#include <utility>
 
 namespace reprieve {
 
@@ -23,6 +24,49 @@ void tighten(std::vector<T>& list) {
     list.shrink_to_fit();
 }
 
+/// The latest start of a pod of the node's step that ends before position `end` of `pods_on`.
+time_point latest_start_in(const cluster_view& view, node_row n, const priority_step& step,
+                           std::size_t end) {
+  const auto start_of = [&](const portion_card& card) {
+    return card.earliest_start == no_time ? time_point::max() : card.earliest_start;
+  };
+  const auto pods = view.pods_on(n).subspan(step.first, end - step.first);
+  auto latest = no_time;
+  // By importance the whole replicas come first, and of single pods the last to start comes last.
+  for (const auto p : pods) {
+    const auto card = view.card(view.portion_of(p));
+    if (!card.group && card.pods <= 1)
+      break;
+    latest = std::max(latest, start_of(card));
+  }
+  return std::max(latest, start_of(view.card(view.portion_of(pods.back()))));
+}
+
+/// Brings down what a block promises of starts: it decides between nodes that are equal otherwise,
+/// and whoever was chosen was the latest. False where nobody of a step is left.
+bool bring_down_starts(const cluster_view& view, node_block& block) {
+  std::vector<time_point> latest(block.steps.size(), no_time);
+  for (const auto n : block.nodes) {
+    if (!view.usable(n))
+      continue;
+    const auto steps = view.steps(n);
+    auto end = view.pods_on(n).size();
+    auto at = block.steps.size();
+    for (auto s = steps.size(); s-- > 0; end = steps[s].first) {
+      while (at > 0 && block.steps[at - 1].highest < steps[s].priority)
+        --at;
+      if (at > 0)
+        latest[at - 1] = std::max(latest[at - 1], latest_start_in(view, n, steps[s], end));
+    }
+  }
+  for (std::size_t s = 0; s < latest.size(); ++s) {
+    if (latest[s] == no_time)
+      return false;
+    block.steps[s].latest_start = latest[s];
+  }
+  return true;
+}
+
 } // namespace
 
 void cluster_view::settle() {
@@ -41,8 +85,13 @@ void cluster_view::settle() {
     else
       blocks_.touch(n);
   stale_nodes_.clear();
+  const node_block* brought_down = nullptr; // all of its nodes are settled: once is enough
   blocks_.settle([this](node_block& block) { describe(block); },
-                 [this](node_block& block, node_row n) { return raise_bounds(block, n); });
+                 [&](node_block& block, node_row n) {
+                   return raise_bounds(block, n)
+                          && (std::exchange(brought_down, &block) == &block
+                              || bring_down_starts(*this, block));
+                 });
 
   for (const auto p : removed_pods_)
     pods_.give_back(p);

@@ -62,6 +62,10 @@ public:
     watches_.push_back(std::move(watch));
   }
 
+  bool empty() const {
+    return watches_.empty();
+  }
+
   /// Calls `pass(watch, batch)` for every watch with something to see in `changes`, which end with
   /// revision `current`.
   template <class Pass>

@@ -159,10 +159,13 @@ absl::StatusOr<transaction_result> memory_store::apply(transaction writes) {
 absl::StatusOr<revision> memory_store::end_lease(lease_id lease) {
   if (leases_.erase(lease) == 0)
     return lease_gone(lease);
-  std::vector<change> changes;
-  for (auto& [key, history] : keys_)
+  std::vector<std::string> held;
+  for (const auto& [key, history] : keys_)
     if (const auto* found = live(key); found && found->lease == lease)
-      remove(just(key), changes);
+      held.push_back(key);
+  std::vector<change> changes;
+  for (auto& key : held)
+    remove(just(std::move(key)), changes);
   publish(std::move(changes));
   return current_;
 }
@@ -224,20 +227,24 @@ void memory_store::write(put&& written, std::vector<change>& changes) {
   now.lease = written.lease;
   now.key = std::move(written.key);
   now.value = std::move(written.value);
-  changes.push_back({change::type::put, now});
-  keys_[now.key].push_back({change::type::put, std::move(now)});
+  changes.push_back({change::type::put, watches_.empty() ? key_value{} : now});
+  auto& history = keys_[now.key];
+  if (!options_.keep_history)
+    history.clear();
+  history.push_back({change::type::put, std::move(now)});
 }
 
 void memory_store::remove(const key_range& range, std::vector<change>& changes) {
   for (auto key = keys_.lower_bound(range.begin);
-       key != keys_.end() && before_end(range, key->first); ++key) {
-    if (!at_revision(key->second, current_))
-      continue;
-    change gone{change::type::erase, {}};
-    gone.value.key = key->first;
-    gone.value.modified = current_ + 1;
-    changes.push_back(gone);
-    key->second.push_back(std::move(gone));
+       key != keys_.end() && before_end(range, key->first);) {
+    if (at_revision(key->second, current_)) {
+      change gone{change::type::erase, {}};
+      gone.value.key = key->first;
+      gone.value.modified = current_ + 1;
+      changes.push_back(gone);
+      key->second.push_back(std::move(gone));
+    }
+    key = options_.keep_history ? std::next(key) : keys_.erase(key);
   }
 }
 
@@ -245,6 +252,8 @@ void memory_store::publish(std::vector<change> changes) {
   if (changes.empty())
     return;
   ++current_;
+  if (!options_.keep_history)
+    oldest_ = current_ + 1;
   watches_.publish(changes, current_, [&](auto watch, watch_batch batch) {
     answers_.push_back(
       [watch = std::move(watch), batch = std::move(batch)] { watch->pass(batch); });

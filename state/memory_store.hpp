@@ -17,6 +17,8 @@ struct memory_store_options {
   std::function<void(std::function<void()>)> executor = [](auto answer) { answer(); };
   /// What leases are counted on.
   std::function<duration()> clock = boot_time;
+  /// Whether what was before the newest write is kept until it is compacted; else it never is.
+  bool keep_history = true;
 };
 
 /// The store contract in memory, for tests and simulations: nothing is durable, and one thread

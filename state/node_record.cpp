@@ -12,11 +12,6 @@ namespace reprieve {
 
 namespace {
 
-auto position_of(auto& pods, std::string_view uid) {
-  return std::lower_bound(pods.begin(), pods.end(), uid,
-                          [](const pod& p, std::string_view wanted) { return p.uid < wanted; });
-}
-
 bool names(const std::vector<std::string>& uids, std::string_view uid) {
   return std::find(uids.begin(), uids.end(), uid) != uids.end();
 }
@@ -107,8 +102,7 @@ std::vector<node_part> parts_of(const decision& d) {
 }
 
 const pod* find_pod(const node_record& record, std::string_view uid) {
-  const auto found = position_of(record.pods, uid);
-  return found != record.pods.end() && found->uid == uid ? &*found : nullptr;
+  return record.pods.find(uid);
 }
 
 absl::Status can_promise(const node_record& record, std::span<const node_part* const> holds,
@@ -170,27 +164,34 @@ absl::Status can_promise(const node_record& record, std::span<const node_part* c
   return absl::OkStatus();
 }
 
-void apply(node_record& record, const node_part& part, std::string_view decision) {
+void apply(pod_list& pods, const node_part& part, std::string_view decision) {
   for (const auto& p : part.placed)
-    if (find_pod(record, p.uid) == nullptr)
-      put_pod(record, p);
+    if (pods.find(p.uid) == nullptr)
+      pods.put(p);
   for (const auto& uid : part.victims)
-    if (const auto found = position_of(record.pods, uid);
-        found != record.pods.end() && found->uid == uid && found->evicted_by.empty())
-      found->evicted_by = decision;
+    if (const pod* found = pods.find(uid); found != nullptr && found->evicted_by.empty()) {
+      auto chosen = *found;
+      chosen.evicted_by = decision;
+      pods.put(std::move(chosen));
+    }
+}
+
+void apply(node_record& record, const node_part& part, std::string_view decision) {
+  apply(record.pods, part, decision);
 }
 
 std::vector<pod> tell_victims(node_record& record, std::string_view decision, time_point now) {
-  std::erase_if(record.pods, [&](const pod& p) {
+  record.pods.erase_if([&](const pod& p) {
     return p.evicted_by == decision && p.phase == pod_phase::gone; // before it was told
   });
   std::vector<pod> told;
-  for (auto& p : record.pods)
-    if (p.evicted_by == decision && p.stop_told == no_time) {
+  record.pods.change_if(
+    [&](const pod& p) { return p.evicted_by == decision && p.stop_told == no_time; },
+    [&](pod& p) {
       p.phase = pod_phase::terminating;
       p.stop_told = now;
       told.push_back(p);
-    }
+    });
   return told;
 }
 
@@ -216,37 +217,31 @@ bool room_is_free(const node_record& record, std::string_view decision,
 
 std::vector<pod> bind_nominated(node_record& record, std::string_view decision, time_point now) {
   std::vector<pod> bound;
-  for (auto& p : record.pods)
-    if (p.placed_by == decision && p.phase == pod_phase::nominated) {
-      p.phase = pod_phase::bound;
-      p.created = now;
-      bound.push_back(p);
-    }
+  record.pods.change_if([&](const pod& p) { return is_hold(p) && p.placed_by == decision; },
+                        [&](pod& p) {
+                          p.phase = pod_phase::bound;
+                          p.created = now;
+                          bound.push_back(p);
+                        });
   return bound;
 }
 
 void release(node_record& record, std::string_view decision, std::span<const portion_id> told) {
-  std::erase_if(record.pods, [&](const pod& p) { return is_hold(p) && p.placed_by == decision; });
-  for (auto& p : record.pods)
-    if (p.evicted_by == decision && p.stop_told == no_time
-        && std::find(told.begin(), told.end(), portion_of(p)) == told.end())
-      p.evicted_by.clear();
+  record.pods.erase_if([&](const pod& p) { return is_hold(p) && p.placed_by == decision; });
+  record.pods.change_if(
+    [&](const pod& p) {
+      return p.evicted_by == decision && p.stop_told == no_time
+             && std::find(told.begin(), told.end(), portion_of(p)) == told.end();
+    },
+    [](pod& p) { p.evicted_by.clear(); });
 }
 
 void put_pod(node_record& record, pod p) {
-  const auto found = position_of(record.pods, p.uid);
-  if (found != record.pods.end() && found->uid == p.uid)
-    *found = std::move(p);
-  else
-    record.pods.insert(found, std::move(p));
+  record.pods.put(std::move(p));
 }
 
 bool erase_pod(node_record& record, std::string_view uid) {
-  const auto found = position_of(record.pods, uid);
-  if (found == record.pods.end() || found->uid != uid)
-    return false;
-  record.pods.erase(found);
-  return true;
+  return record.pods.erase(uid);
 }
 
 } // namespace reprieve

@@ -3,6 +3,7 @@
 #include "state/decision.hpp"
 #include "state/node.hpp"
 #include "state/pod.hpp"
+#include "state/pod_list.hpp"
 
 #include <absl/status/status.h>
 
@@ -17,7 +18,7 @@ namespace reprieve {
 /// The truth about one node: what it is and which pods are on it (DESIGN 5).
 struct node_record {
   node spec;
-  std::vector<pod> pods; ///< in order of uid
+  pod_list pods;
 
   bool operator==(const node_record&) const = default;
 };
@@ -45,6 +46,7 @@ absl::Status can_promise(const node_record& record, std::span<const node_part* c
 
 /// The record with the decision's part in it. Applying it again changes nothing.
 void apply(node_record& record, const node_part& part, std::string_view decision);
+void apply(pod_list& pods, const node_part& part, std::string_view decision);
 
 /// Marks the decision's victims as told to stop. Returns the ones that were not told before.
 std::vector<pod> tell_victims(node_record& record, std::string_view decision, time_point now);

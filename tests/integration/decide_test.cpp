@@ -285,6 +285,7 @@ spec: {capByDemand: true}
 
   EXPECT_EQ(queues[0]["queue"], "capped");
   EXPECT_EQ(queues[0]["deserved"]["pods"], "1");
+}
 
 TEST(decide, tells_which_holds_are_given_up_for_a_more_important_one) {
   const auto told = decide_on("held-room.yaml", {"--preemptor", "high", "-o", "json"});

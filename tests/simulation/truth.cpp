@@ -21,7 +21,7 @@ bool is_bound(const pod& p) {
   return takes_room(p.phase) && p.phase != pod_phase::nominated;
 }
 
-std::string text_of(const std::vector<pod>& pods) {
+std::string text_of(const pod_list& pods) {
   std::string text;
   for (const auto& p : pods)
     text += fmt::format("\n  {} phase {} takes {}, placed by {}, evicted by '{}'{}", p.uid,
@@ -216,9 +216,12 @@ void truth::lived(const simulated_journal::entry& pod) {
       complain(fmt::format("the machine {} runs more than it has of {}", pod.node, resource));
 }
 
-bool truth::is_gone(const std::string& uid) const {
-  return std::ranges::none_of(
-    nodes_, [&](const auto& one) { return find_pod(one.second, uid) != nullptr; });
+/// It has gone, or has been told to for another reason: somebody deleted its workload.
+bool truth::is_going(const std::string& uid) const {
+  return std::ranges::none_of(nodes_, [&](const auto& one) {
+    const pod* there = find_pod(one.second, uid);
+    return there != nullptr && there->phase != pod_phase::gone && there->stop_told == no_time;
+  });
 }
 
 // -- decisions ------------------------------------------------------------------------------------
@@ -315,7 +318,7 @@ void truth::decision_done(const std::string& value) {
   if (head.summary.phase == decision_phase::done)
     for (const auto& one : what.victims)
       for (const auto& p : one.pods)
-        if (!told_by_.contains(p.uid) && !is_gone(p.uid))
+        if (!told_by_.contains(p.uid) && !is_going(p.uid))
           complain(fmt::format("decision {} is done, and its victim {} was not told", id, p.uid));
   ended_[id] = std::move(what);
 }

@@ -106,7 +106,7 @@ private:
   void decision_done(const std::string& value);
   void check_quota();
   void workload_written(const workload_record& record);
-  bool is_gone(const std::string& uid) const;
+  bool is_going(const std::string& uid) const;
 
   std::string broken_;
   int owner_ = 0; ///< generation that took its place last

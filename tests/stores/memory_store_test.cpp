@@ -37,6 +37,24 @@ TEST(memory_store, shows_every_watch_the_same_order_though_one_writes) {
   EXPECT_EQ(second, first);
 }
 
+TEST(memory_store, without_history_knows_only_the_newest) {
+  memory_store store({.keep_history = false});
+  std::optional<absl::StatusOr<range_result>> found;
+  const auto read_at = [&](revision at) {
+    store.read({with_prefix(""), 0, at, false}, [&](auto answer) { found = std::move(answer); });
+  };
+  ASSERT_TRUE(commit(store, {put{"a", "1"}, put{"b", "1"}}).ok());
+  read_at(0);
+  const auto first = (*found)->current;
+  ASSERT_TRUE(commit(store, {put{"a", "2"}, erase{just("b")}}).ok());
+  read_at(0);
+  ASSERT_EQ((*found)->values.size(), 1U);
+  EXPECT_EQ((*found)->values.front().value, "2");
+  EXPECT_EQ((*found)->values.front().version, 2);
+  read_at(first);
+  EXPECT_TRUE(absl::IsOutOfRange(found->status())) << found->status();
+}
+
 TEST(memory_store, expires_an_abandoned_lease_when_its_time_is_over) {
   duration now = 1h;
   memory_store store({.clock = [&] { return now; }});

@@ -30,7 +30,9 @@ caf::scheduler::test_coordinator& actor_world::scheduler() {
 }
 
 bool actor_world::step() {
-  return scheduler().try_run_once();
+  const bool any = scheduler().try_run_once();
+  handled_ += any ? 1 : 0;
+  return any;
 }
 
 const std::deque<caf::resumable*>& actor_world::waiting() {
@@ -42,6 +44,7 @@ void actor_world::step_at(std::size_t position) {
   const auto chosen = jobs.begin() + static_cast<std::ptrdiff_t>(position);
   std::rotate(jobs.begin(), chosen, chosen + 1);
   scheduler().run_once();
+  ++handled_;
 }
 
 void actor_world::pass(duration time) {

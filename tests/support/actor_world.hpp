@@ -8,6 +8,7 @@
 
 #include <caf/scheduler/test_coordinator.hpp>
 
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -34,6 +35,11 @@ public:
 
   /// Handles one message; false where none waits.
   bool step();
+
+  /// How many messages were handled so far.
+  std::uint64_t handled() const {
+    return handled_;
+  }
 
   /// The actors that have messages here, in the order they came; those of another system are among
   /// them when they were sent something from this one.
@@ -81,6 +87,7 @@ private:
   caf::scheduler::test_coordinator& scheduler();
 
   duration later_;
+  std::uint64_t handled_ = 0;
   caf::actor_system_config config_;
   caf::actor_system system_;
 };

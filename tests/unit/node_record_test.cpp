@@ -40,6 +40,19 @@ absl::Status promise(const node_record& record, const node_part& wanted,
   return can_promise(record, holds, wanted);
 }
 
+TEST(node_record, a_copy_shares_the_pods_that_do_not_change) {
+  auto record = node_with(8);
+  put_pod(record, pod_of("b", 0, 4));
+  put_pod(record, pod_of("a", 0, 4));
+  auto next = record;
+  EXPECT_EQ(next, record);
+  apply(next, part({}, {"a-0"}), "d1");
+  EXPECT_NE(next, record);
+  EXPECT_EQ(find_pod(next, "b-0"), find_pod(record, "b-0"));
+  EXPECT_EQ(find_pod(next, "a-0")->evicted_by, "d1");
+  EXPECT_EQ(find_pod(record, "a-0")->evicted_by, "");
+}
+
 TEST(node_record, promises_what_fits) {
   auto record = node_with(8);
   put_pod(record, pod_of("a", 0, 4));
@@ -53,7 +66,9 @@ TEST(node_record, that_shrank_still_promises_what_it_is_not_short_of) {
   auto record = node_with(8);
   put_pod(record, pod_of("a", 0, 4));
   record.spec.capacity["cpu"] = 0;
-  record.pods.front().requests["cpu"] = 1000;
+  auto greedy = record.pods.front();
+  greedy.requests["cpu"] = 1000;
+  put_pod(record, greedy);
   auto modest = pod_of("b", 0, 4);
   EXPECT_TRUE(promise(record, part({modest}, {})).ok());
   modest.requests["cpu"] = 1;
@@ -108,7 +123,9 @@ TEST(node_record, room_that_was_granted_to_one_is_not_free_for_another) {
     held.placed_by = decision;
     put_pod(record, held);
   }
-  record.pods.back().evicted_by = not_wanted; // in order of uid the leaving one is last
+  auto leaving = record.pods.back(); // in order of uid the leaving one is last
+  leaving.evicted_by = not_wanted;
+  put_pod(record, leaving);
   EXPECT_TRUE(room_is_free(record, "d1"));
   EXPECT_FALSE(room_is_free(record, "d2", [](std::string_view other) { return other == "d1"; }));
 }

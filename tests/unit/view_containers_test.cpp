@@ -304,9 +304,10 @@ TEST(budget_table, forgets_labels_that_nobody_waits_with_any_more) {
 TEST(budget_count, counts_pods_that_wait_as_missing) {
   auto record = std::make_shared<node_record>();
   record->spec.name = "n1";
-  auto& runs = record->pods.emplace_back();
+  pod runs;
   runs.labels = {{"app", "web"}};
   runs.phase = pod_phase::running;
+  put_pod(*record, runs);
   budget_count counted;
   counted.put(at_most_one_missing());
   counted.put(record);

@@ -1,0 +1,307 @@
+#include "apps/cli/bench_cluster.hpp"
+
+#include "actors/gateway.hpp"
+#include "actors/replica.hpp"
+#include "actors/simulated_cluster.hpp"
+#include "apps/bench/counting_store.hpp"
+#include "apps/bench/stored_cluster.hpp"
+#include "state/memory_store.hpp"
+
+#include <caf/scheduler/test_coordinator.hpp>
+#include <caf/scoped_actor.hpp>
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <thread>
+#include <vector>
+
+namespace reprieve::cli {
+
+namespace {
+
+using clock = std::chrono::steady_clock;
+using seconds = std::chrono::duration<double>;
+
+/// So many workloads come with one request.
+constexpr std::size_t submitted_at_once = 1000;
+
+double cpu_seconds() {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  const auto of = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
+  return of(used.ru_utime) + of(used.ru_stime);
+}
+
+long peak_resident_bytes() {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  return used.ru_maxrss * 1024;
+}
+
+/// What the cluster that runs the pods was told, counted on its actor's thread.
+struct orders {
+  std::atomic<std::size_t> started = 0;
+  std::atomic<std::size_t> running = 0;
+  std::atomic<std::size_t> stopping = 0;
+
+  void count(const simulated_journal::entry& life) {
+    using stage = simulated_journal::stage;
+    if (life.at == stage::starting)
+      ++started;
+    else if (life.at == stage::running)
+      ++running;
+    else if (life.at == stage::stopping)
+      ++stopping;
+  }
+};
+
+std::shared_ptr<counting_store> stored(const stored_cluster& made_up) {
+  memory_store_options options;
+  options.keep_history = false;
+  auto behind = std::make_shared<memory_store>(options);
+  made_up.write_to(*behind);
+  return std::make_shared<counting_store>(std::move(behind));
+}
+
+/// One replica with all that it needs, on any scheduler.
+struct whole_replica {
+  whole_replica(caf::actor_system& system, const stored_cluster& made_up, wall_clock time)
+      : behind(stored(made_up)) {
+    simulated_cluster_settings simulated;
+    simulated.clock = time;
+    simulated.watched = [this](const simulated_journal::entry& life) { told.count(life); };
+    cluster = system.spawn(simulated_cluster, simulated);
+    replica_settings settings;
+    settings.name = "replica-0";
+    settings.behind = behind;
+    settings.cluster = cluster;
+    settings.clock = time;
+    member = system.spawn(replica, std::move(settings));
+    front = system.spawn(gateway);
+  }
+
+  void stop() const {
+    caf::anon_send_exit(front, caf::exit_reason::user_shutdown);
+    caf::anon_send_exit(member, caf::exit_reason::user_shutdown);
+    caf::anon_send_exit(cluster, caf::exit_reason::user_shutdown);
+  }
+
+  std::shared_ptr<counting_store> behind;
+  orders told;
+  cluster_actor cluster;
+  replica_actor member;
+  gateway_actor front;
+};
+
+apply_request workloads_of(std::string_view prefix, std::size_t first, std::size_t count,
+                           std::int32_t priority) {
+  apply_request request;
+  for (auto i = first; i < first + count; ++i)
+    request.objects.emplace_back(
+      stored_cluster::lone_pod(fmt::format("{}-{:07}", prefix, i), priority));
+  return request;
+}
+
+/// What so many workloads of one kind came to.
+struct measured {
+  double seconds_to_told = 0; ///< from the first request until the last order
+  double seconds_to_run = 0;  ///< until the last of the new pods runs
+  double cpu = 0;             ///< seconds, until all is quiet again
+  double transactions = 0;
+  double bytes = 0;
+};
+
+class measurement {
+public:
+  measurement(caf::actor_system& system, whole_replica& all) : self_(system), all_(all) {}
+
+  absl::Status start() {
+    absl::Status ready;
+    self_->request(all_.member, caf::infinite, start_serving{})
+      .receive([&](const absl::Status& how) { ready = how; },
+               [&](const caf::error& error) { ready = to_status(error); });
+    self_->send(all_.member, follow_directory{all_.front});
+    return ready;
+  }
+
+  /// Waits until the count is reached, for a minute at most without any progress.
+  static bool reaches(const std::atomic<std::size_t>& count, std::size_t wanted) {
+    auto seen = count.load();
+    auto moved = clock::now();
+    while (seen < wanted) {
+      std::this_thread::sleep_for(std::chrono::microseconds{200});
+      if (const auto now = count.load(); now != seen) {
+        seen = now;
+        moved = clock::now();
+      }
+      if (clock::now() - moved > std::chrono::minutes{1})
+        return false;
+    }
+    return true;
+  }
+
+  void wait_until_quiet() const {
+    for (auto seen = ~std::uint64_t{0}; seen != all_.behind->transactions();) {
+      seen = all_.behind->transactions();
+      std::this_thread::sleep_for(std::chrono::milliseconds{500});
+    }
+  }
+
+  /// Submits the workloads and waits for what becomes of them; `told` counts the orders that are
+  /// waited for.
+  absl::StatusOr<measured> run(std::string_view prefix, std::size_t count, std::int32_t priority,
+                               const std::atomic<std::size_t>& told) {
+    std::vector<apply_request> requests;
+    for (std::size_t first = 0; first < count; first += submitted_at_once)
+      requests.push_back(
+        workloads_of(prefix, first, std::min(submitted_at_once, count - first), priority));
+    measured found;
+    const auto told_before = told.load();
+    const auto ran_before = all_.told.running.load();
+    const auto transactions = all_.behind->transactions();
+    const auto bytes = all_.behind->bytes();
+    const auto cpu = cpu_seconds();
+    const auto began = clock::now();
+    for (auto& one : requests)
+      self_->send(all_.front, std::move(one));
+    if (!reaches(told, told_before + count))
+      return absl::DeadlineExceededError(
+        fmt::format("only {} of {} orders came", told.load() - told_before, count));
+    found.seconds_to_told = seconds(clock::now() - began).count();
+    if (!reaches(all_.told.running, ran_before + count))
+      return absl::DeadlineExceededError(
+        fmt::format("only {} of {} pods ran", all_.told.running.load() - ran_before, count));
+    found.seconds_to_run = seconds(clock::now() - began).count();
+    wait_until_quiet();
+    found.cpu = cpu_seconds() - cpu;
+    found.transactions = static_cast<double>(all_.behind->transactions() - transactions);
+    found.bytes = static_cast<double>(all_.behind->bytes() - bytes);
+    return found;
+  }
+
+private:
+  caf::scoped_actor self_;
+  whole_replica& all_;
+};
+
+/// The messages that one preemption costs from its submission until its pod runs, on a small
+/// cluster and a scheduler that counts them.
+std::size_t messages_of_a_preemption(const bench_cluster_request& wanted) {
+  caf::actor_system_config config;
+  config.set("scheduler.policy", caf::atom("testing"));
+  caf::actor_system system{config};
+  system.await_actors_before_shutdown(false);
+  auto& scheduler = dynamic_cast<caf::scheduler::test_coordinator&>(system.scheduler());
+  stored_cluster made_up;
+  made_up.nodes = 16;
+  made_up.pods_per_node = 4;
+  made_up.node_shards = wanted.shards;
+  made_up.workload_shards = wanted.shards;
+  whole_replica all{system, made_up, wall_clock{stored_cluster::now.time_since_epoch()}};
+  const auto settle = [&] {
+    std::size_t messages = 0;
+    for (int i = 0; i < 2000; ++i) {
+      while (scheduler.try_run_once())
+        ++messages;
+      scheduler.advance_time(std::chrono::milliseconds{1});
+    }
+    return messages;
+  };
+  caf::anon_send(all.member, start_serving{});
+  settle();
+  caf::anon_send(all.member, follow_directory{all.front});
+  settle();
+  const auto idle = settle();
+  caf::anon_send(all.front, workloads_of("urgent", 0, 1, stored_cluster::urgent));
+  const auto messages = settle() - idle;
+  all.stop();
+  settle();
+  return messages;
+}
+
+} // namespace
+
+int bench_cluster(const bench_cluster_request& wanted, output as) {
+  if (wanted.nodes == 0 || wanted.pods_per_node == 0 || wanted.shards == 0
+      || wanted.workload_size == 0 || wanted.preemptions == 0 || wanted.placements == 0
+      || wanted.threads == 0) {
+    fmt::print(stderr, "reprieve: --shards, --threads, --nodes, --pods-per-node, "
+                       "--pods-per-workload, --preemptions and --placements are each 1 or more\n");
+    return bad_input;
+  }
+  stored_cluster made_up;
+  made_up.nodes = wanted.nodes;
+  made_up.pods_per_node = wanted.pods_per_node;
+  made_up.workload_size = wanted.workload_size;
+  made_up.node_shards = wanted.shards;
+  made_up.workload_shards = wanted.shards;
+  // The placements fill the cluster, so that the preemptors find it full.
+  made_up.spare_per_node = (wanted.placements + wanted.nodes - 1) / wanted.nodes;
+  const auto placed = made_up.spare_per_node * wanted.nodes;
+  const auto messages = messages_of_a_preemption(wanted);
+
+  caf::actor_system_config config;
+  config.set("scheduler.max-threads", wanted.threads);
+  // Threads that have nothing to do sleep until they have; those that steal work look for it.
+  config.set("scheduler.policy", caf::atom("sharing"));
+  caf::actor_system system{config};
+  whole_replica all{system, made_up, wall_clock::of_this_process()};
+  measurement measure{system, all};
+  const auto fail = [&](const absl::Status& why) {
+    fmt::print(stderr, "reprieve: {}\n", std::string(why.message()));
+    all.stop();
+    return failed;
+  };
+  if (const auto ready = measure.start(); !ready.ok())
+    return fail(ready);
+  if (!measurement::reaches(all.told.running, wanted.nodes * wanted.pods_per_node))
+    return fail(absl::DeadlineExceededError("the cluster does not come up"));
+  measure.wait_until_quiet();
+
+  const auto plain = measure.run("plain", placed, 0, all.told.started);
+  if (!plain.ok())
+    return fail(plain.status());
+  const auto urgent =
+    measure.run("urgent", wanted.preemptions, stored_cluster::urgent, all.told.stopping);
+  if (!urgent.ok())
+    return fail(urgent.status());
+  all.stop();
+
+  const auto preempted = static_cast<double>(wanted.preemptions);
+  const auto placements = static_cast<double>(placed);
+  const auto preemptions_per_s = preempted / urgent->seconds_to_told;
+  const auto placements_per_s = placements / plain->seconds_to_told;
+  const auto cpu_per_preemption = 1e6 * urgent->cpu / preempted;
+  const auto cpu_per_placement = 1e6 * plain->cpu / placements;
+  if (as == output::json)
+    fmt::print("{{\"shards\": {}, \"threads\": {}, \"nodes\": {}, \"pods\": {}, "
+               "\"preemptions\": {}, \"placements\": {}, \"preemptions_per_s\": {:.0f}, "
+               "\"placements_per_s\": {:.0f}, \"preemptions_to_running_s\": {:.3f}, "
+               "\"placements_to_running_s\": {:.3f}, \"messages_per_decision\": {}, "
+               "\"store_transactions_per_decision\": {:.2f}, "
+               "\"store_bytes_per_decision\": {:.0f}, \"cpu_us_per_preemption\": {:.1f}, "
+               "\"cpu_us_per_placement\": {:.1f}, \"peak_rss_bytes\": {}}}\n",
+               wanted.shards, wanted.threads, wanted.nodes, wanted.nodes * wanted.pods_per_node,
+               wanted.preemptions, placed, preemptions_per_s, placements_per_s,
+               urgent->seconds_to_run, plain->seconds_to_run, messages,
+               urgent->transactions / preempted, urgent->bytes / preempted, cpu_per_preemption,
+               cpu_per_placement, peak_resident_bytes());
+  else
+    fmt::print("{:.0f} preemptions a second committed and told, {:.1f} µs of processor time each "
+               "until the new pod runs\n"
+               "{:.0f} placements a second bound, {:.1f} µs each\n"
+               "a preemption: {} messages, {:.2f} transactions, {:.0f} bytes written\n"
+               "{} MiB of memory at the peak\n",
+               preemptions_per_s, cpu_per_preemption, placements_per_s, cpu_per_placement, messages,
+               urgent->transactions / preempted, urgent->bytes / preempted,
+               peak_resident_bytes() >> 20);
+  return done;
+}
+
+} // namespace reprieve::cli

@@ -1,0 +1,203 @@
+#pragma once
+
+#include "state/pod.hpp"
+
+#include <algorithm>
+#include <compare>
+#include <cstddef>
+#include <initializer_list>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace reprieve {
+
+/// A pod as it stands in a node's record: never changed in place, so that records, messages and
+/// threads can share it. Remembers its bytes in the store, which are the dearest to make of it.
+class shared_pod {
+public:
+  explicit shared_pod(pod what) : what_(std::move(what)) {}
+
+  const pod& what() const {
+    return what_;
+  }
+
+  /// What `encode` makes of the pod; made once.
+  template <class Encode>
+  const std::string& bytes(Encode encode) const {
+    std::call_once(encoded_, [&] { bytes_ = encode(what_); });
+    return bytes_;
+  }
+
+private:
+  pod what_;
+  mutable std::once_flag encoded_;
+  mutable std::string bytes_;
+};
+
+/// The pods of a node, in order of uid. Copies share their pods, so that a new form of a node's
+/// record costs what is new in it, and what two forms have in common is told by a look.
+class pod_list {
+public:
+  using pointer = std::shared_ptr<const shared_pod>;
+
+  class const_iterator {
+  public:
+    using iterator_category = std::random_access_iterator_tag;
+    using value_type = pod;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const pod*;
+    using reference = const pod&;
+
+    const_iterator() = default;
+    explicit const_iterator(const pod_list::pointer* at) : at_(at) {}
+
+    reference operator*() const {
+      return (*at_)->what();
+    }
+    pointer operator->() const {
+      return &(*at_)->what();
+    }
+    reference operator[](difference_type by) const {
+      return at_[by]->what();
+    }
+    const_iterator& operator++() {
+      ++at_;
+      return *this;
+    }
+    const_iterator operator++(int) {
+      return const_iterator{at_++};
+    }
+    const_iterator& operator--() {
+      --at_;
+      return *this;
+    }
+    const_iterator operator--(int) {
+      return const_iterator{at_--};
+    }
+    const_iterator& operator+=(difference_type by) {
+      at_ += by;
+      return *this;
+    }
+    const_iterator& operator-=(difference_type by) {
+      at_ -= by;
+      return *this;
+    }
+    friend const_iterator operator+(const_iterator at, difference_type by) {
+      return at += by;
+    }
+    friend const_iterator operator+(difference_type by, const_iterator at) {
+      return at += by;
+    }
+    friend const_iterator operator-(const_iterator at, difference_type by) {
+      return at -= by;
+    }
+    friend difference_type operator-(const_iterator a, const_iterator b) {
+      return a.at_ - b.at_;
+    }
+    auto operator<=>(const const_iterator&) const = default;
+
+  private:
+    const pod_list::pointer* at_ = nullptr;
+  };
+  using iterator = const_iterator;
+  using value_type = pod;
+
+  pod_list() = default;
+  /// Of pods in order of uid.
+  explicit pod_list(std::vector<pointer> pods) : pods_(std::move(pods)) {}
+
+  const_iterator begin() const {
+    return const_iterator{pods_.data()};
+  }
+  const_iterator end() const {
+    return const_iterator{pods_.data() + pods_.size()};
+  }
+  std::size_t size() const {
+    return pods_.size();
+  }
+  bool empty() const {
+    return pods_.empty();
+  }
+  const pod& front() const {
+    return pods_.front()->what();
+  }
+  const pod& back() const {
+    return pods_.back()->what();
+  }
+
+  /// The pods themselves: the same pointer is the same pod, unchanged.
+  const std::vector<pointer>& shared() const {
+    return pods_;
+  }
+
+  /// Null where it is not there.
+  const pod* find(std::string_view uid) const {
+    const auto found = position_of(uid);
+    return is_at(found, uid) ? &(*found)->what() : nullptr;
+  }
+
+  /// Puts or replaces the pod of that uid.
+  void put(pointer p) {
+    const auto found = position_of(p->what().uid);
+    if (is_at(found, p->what().uid))
+      pods_[index_of(found)] = std::move(p);
+    else
+      pods_.insert(found, std::move(p));
+  }
+  void put(pod p) {
+    put(std::make_shared<const shared_pod>(std::move(p)));
+  }
+
+  bool erase(std::string_view uid) {
+    const auto found = position_of(uid);
+    if (!is_at(found, uid))
+      return false;
+    pods_.erase(found);
+    return true;
+  }
+
+  template <class Condition>
+  void erase_if(Condition condition) {
+    std::erase_if(pods_, [&](const pointer& p) { return condition(p->what()); });
+  }
+
+  /// Does `change` to a copy of each pod that the condition holds for, which takes its place. The
+  /// uid stays.
+  template <class Condition, class Change>
+  void change_if(Condition condition, Change change) {
+    for (auto& p : pods_)
+      if (condition(p->what())) {
+        auto next = p->what();
+        change(next);
+        p = std::make_shared<const shared_pod>(std::move(next));
+      }
+  }
+
+  bool operator==(const pod_list& other) const {
+    return std::equal(
+      pods_.begin(), pods_.end(), other.pods_.begin(), other.pods_.end(),
+      [](const pointer& a, const pointer& b) { return a == b || a->what() == b->what(); });
+  }
+
+private:
+  std::vector<pointer>::const_iterator position_of(std::string_view uid) const {
+    return std::lower_bound(
+      pods_.begin(), pods_.end(), uid,
+      [](const pointer& p, std::string_view wanted) { return p->what().uid < wanted; });
+  }
+  bool is_at(std::vector<pointer>::const_iterator at, std::string_view uid) const {
+    return at != pods_.end() && (*at)->what().uid == uid;
+  }
+  std::size_t index_of(std::vector<pointer>::const_iterator at) const {
+    return static_cast<std::size_t>(at - pods_.begin());
+  }
+
+  std::vector<pointer> pods_;
+};
+
+} // namespace reprieve
