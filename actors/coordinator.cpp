@@ -2,6 +2,7 @@
 
 #include "preemption/budgets.hpp"
 #include "preemption/engine.hpp"
+#include "preemption/required_node.hpp"
 #include "preemption/sessions.hpp"
 #include "state/keys.hpp"
 #include "state/quantity.hpp"
@@ -132,12 +133,11 @@ public:
     state_.waiting_because.clear();
     auto units = state_.mirror.pending();
     count_pending(units);
-    std::erase_if(units, [&](const pending_unit& unit) { return !may_be_tried(unit); });
-    mark_front(units);
     for (auto& unit : units)
-      if (state_.mirror.still_lacks(unit.who) && !place_plainly(unit))
+      if (may_be_tried(unit) && state_.mirror.still_lacks(unit.who) && !place_plainly(unit))
         preempt_for(unit);
     launch_batch();
+    state_.mirror.forget_reservations();
     report_needs();
   }
 
@@ -230,12 +230,6 @@ private:
     launch(self_, std::exchange(batch_, decision_settings{}));
   }
 
-  /// In a group with sessions only the first that waits may preempt (DESIGN 3.6).
-  void mark_front(std::vector<pending_unit>& units) const {
-    if (settings_.group.policy == group_policy::sessions)
-      keep_to_the_front(units, &pending_unit::who);
-  }
-
   /// Remembers since when the node of a pod that is bound to one is reserved for it (DESIGN 3.5).
   void keep_reservation(const preemptor& who, const plan& made) {
     const auto& uid = who.groups.front().pods.front().uid;
@@ -243,6 +237,8 @@ private:
       state_.reserved[uid] = made.reserve->since;
     else
       state_.reserved.erase(uid);
+    if (auto hold = hold_of_reservation(who, made))
+      state_.mirror.reserve(*hold);
     if (made.look_again != no_time)
       try_again_at(self_, made.look_again);
   }
@@ -251,8 +247,14 @@ private:
     if (const auto since = state_.reserved.find(unit.who.groups.front().pods.front().uid);
         since != state_.reserved.end())
       unit.who.reserved_since = since->second;
-    auto made = decide(state_.mirror.view(), unit.who, settings_);
+    unit.who.at_front = front_.has(unit.who);
+    auto [made, gives_up] = state_.mirror.decide_over_holds(unit.who, settings_);
+    front_.served(unit.who, made);
     keep_reservation(unit.who, made);
+    if (!gives_up.empty()) {
+      take_holds(unit, gives_up);
+      return;
+    }
     if (made.assignments.empty()) {
       waits(unit, made.why.summary);
       return;
@@ -268,6 +270,16 @@ private:
     settings.budgets = budget_parts(state_.mirror.view(), made.followed.victims);
     take_plan(settings, unit, std::move(made));
     launch(self_, std::move(settings));
+  }
+
+  /// The room that the unit may have is held for less important ones: they give it up, and when
+  /// they have, the unit comes to its turn again (DESIGN 3.2).
+  void take_holds(const pending_unit& unit, const std::vector<given_up>& holds) {
+    for (const auto& one : holds) {
+      waits(unit, fmt::format("it takes the room of decision {}: {}", one.decision, one.reason));
+      if (const auto found = state_.decisions.find(one.decision); found != state_.decisions.end())
+        self_->send(found->second.actor, cancel_decision{one.reason});
+    }
   }
 
   void begin(decision_settings& settings, std::string policy) {
@@ -301,6 +313,7 @@ private:
   plan_settings settings_;
   decision_settings batch_;
   by_name<quota_need> needs_; ///< by queue
+  front_of_line front_;       ///< who may preempt in a group with sessions (DESIGN 3.6)
 };
 
 /// Gives up the decisions that lost their ground: a preemptor that is not wanted any more, a node
@@ -432,6 +445,8 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
     [self](const decision_moved& moved) {
       if (auto found = self->state.decisions.find(moved.id); found != self->state.decisions.end())
         found->second.phase = moved.phase;
+      if (moved.phase == decision_phase::starting)
+        self->state.mirror.starts(moved.id);
       if (moved.phase == decision_phase::aborted)
         self->state.mirror.spare_victims(moved.id);
     },

@@ -1,5 +1,6 @@
 #include "actors/group_mirror.hpp"
 
+#include "preemption/engine.hpp"
 #include "preemption/pending.hpp"
 
 #include <fmt/format.h>
@@ -166,6 +167,7 @@ void group_mirror::close(const std::string& id) {
     for (const auto& p : one.pods)
       close_on(p.node);
   unjudged_.erase(id);
+  starting_.erase(id);
   open_.erase(found);
 }
 
@@ -352,6 +354,52 @@ const cluster_view& group_mirror::view() {
   refresh();
   view_.settle();
   return view_;
+}
+
+void group_mirror::starts(const std::string& id) {
+  if (open_.contains(id))
+    starting_.insert(id);
+}
+
+plan_over_holds group_mirror::decide_over_holds(const preemptor& who,
+                                                const plan_settings& settings) {
+  if (auto made = decide(view(), who, settings); !made.assignments.empty())
+    return {std::move(made), {}};
+  std::vector<held_decision> holds;
+  for (const auto& [id, d] : open_)
+    if (!starting_.contains(id) && std::ranges::any_of(d->assignments, [&](const assignment& one) {
+          return one.placed.priority < who.priority;
+        }))
+      holds.push_back(hold_of(*d));
+  return reprieve::decide_over_holds(view_, who, settings, holds);
+}
+
+/// What an open decision does in the view.
+held_decision group_mirror::hold_of(const decision& d) const {
+  held_decision held{d.id, {}, {}};
+  const auto shown = [&](const std::string& node, const std::string& uid) {
+    const auto on = nodes_.find(node);
+    return on == nodes_.end() ? nullptr : on->second.shown.find(uid);
+  };
+  for (const auto& one : d.assignments)
+    if (const pod* p = shown(one.placed.node, one.placed.uid))
+      held.nominated.push_back(*p);
+  for (const auto& one : d.victims)
+    for (const auto& each : one.pods)
+      if (const pod* p = shown(each.node, each.uid);
+          p != nullptr && p->stop_told == no_time && p->evicted_by == d.id)
+        held.untold.push_back(*p);
+  return held;
+}
+
+void group_mirror::reserve(const pod& waiting) {
+  view_.put_pod(waiting);
+  reserved_.push_back(waiting.uid);
+}
+
+void group_mirror::forget_reservations() {
+  for (const auto& uid : std::exchange(reserved_, {}))
+    view_.remove_pod(uid);
 }
 
 std::vector<group_mirror::pending_unit> group_mirror::pending() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "preemption/holds.hpp"
 #include "preemption/preemptor.hpp"
 #include "preemption/queue_stage.hpp"
 #include "state/catalog.hpp"
@@ -41,6 +42,8 @@ public:
   void open(std::shared_ptr<const decision> d);
   /// The decision is given up: who goes by it is what the shards' records say.
   void spare_victims(const std::string& id);
+  /// Its pods start, whatever happens.
+  void starts(const std::string& id);
   /// The shards' records tell its effect from now on, or it has none.
   void close(const std::string& id);
   // -- what a cycle asks --------------------------------------------------------------------------
@@ -52,6 +55,15 @@ public:
   std::size_t node_count() const {
     return nodes_.size();
   }
+
+  /// Decides for the preemptor, who may take room that is held for less important ones by decisions
+  /// that are not starting yet.
+  plan_over_holds decide_over_holds(const preemptor& who, const plan_settings& settings);
+
+  /// Keeps the room of a pod that waits for its required node from those who are served after it,
+  /// until `forget_reservations`.
+  void reserve(const pod& waiting);
+  void forget_reservations();
 
   /// A unit of a workload that lacks pods.
   struct pending_unit {
@@ -163,6 +175,7 @@ private:
   void refresh_workload(named_workload& one);
   pod_list::pointer with_costs(const pod_list::pointer& p);
   void forget_standing(workload_entry& entry);
+  held_decision hold_of(const decision& d) const;
   void expect_in_budgets(const standing& of, std::int64_t sign);
   std::string why_groundless(const decision& d) const;
 
@@ -170,6 +183,9 @@ private:
   by_name_of<workload_entry> workloads_;
   std::map<std::string, std::shared_ptr<const decision>, std::less<>> open_;
   std::set<std::string> unjudged_; ///< open decisions whose ground may have changed
+
+  std::set<std::string> starting_;    ///< open decisions that can't be given up any more
+  std::vector<std::string> reserved_; ///< uids of pods that are in the view for their reservation
 
   cluster_view view_;
   std::vector<named_node*> stale_nodes_; ///< changed since they were last in the view

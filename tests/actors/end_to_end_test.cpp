@@ -345,6 +345,73 @@ TEST_F(end_to_end, a_victim_that_does_not_go_is_forced_and_then_not_waited_for) 
   EXPECT_EQ(replica.pods("stubborn", pod_phase::force_deleting), 1U);
 }
 
+TEST_F(end_to_end, more_important_work_takes_the_room_that_is_held_for_less_important_work) {
+  replica_world replica(store_, journal());
+  ASSERT_TRUE(replica.start().ok());
+  node machine;
+  machine.name = "n1";
+  machine.capacity = {{"gpu", 1000}};
+  auto slow = gpus_in("default", 1);
+  slow.name = "slow";
+  slow.grace_period = seconds{20};
+  slow.groups[0].pods.annotations["simulation/stop-takes"] = "10s";
+  slow.resume.policy = resume_policy::never;
+  auto first = gpus_in("default", 1);
+  first.name = "first";
+  first.priority = 5;
+  auto second = first;
+  second.name = "second";
+  second.priority = 9;
+  ASSERT_TRUE(replica.apply({machine, slow}).ok());
+  ASSERT_TRUE(replica.world().advance_until(
+    [&] { return replica.pods("slow", pod_phase::running) == 1; }, seconds{5}));
+  ASSERT_TRUE(replica.apply({first}).ok());
+  ASSERT_TRUE(replica.world().advance_until(
+    [&] { return replica.pods("first", pod_phase::nominated) == 1; }, seconds{5}));
+
+  ASSERT_TRUE(replica.apply({second}).ok());
+  ASSERT_TRUE(replica.world().advance_until(
+    [&] { return replica.pods("second", pod_phase::nominated) == 1; }, seconds{5}));
+
+  EXPECT_EQ(replica.pods("first", pod_phase::nominated), 0U);
+  ASSERT_TRUE(replica.world().advance_until(
+    [&] { return replica.pods("second", pod_phase::running) == 1; }, seconds{20}));
+  EXPECT_EQ(read_account(journal()).stopped.size(), 1U) << "nobody else had to go";
+}
+
+TEST_F(end_to_end, a_reserved_node_is_kept_from_less_important_work) {
+  replica_world replica(store_, journal());
+  ASSERT_TRUE(replica.start().ok());
+  node machine;
+  machine.name = "n1";
+  machine.capacity = {{"gpu", 2000}};
+  resource_group group;
+  group.name = "default";
+  group.required_node.preemption_start_delay = std::chrono::hours{1};
+  auto busy = gpus_in("default", 1);
+  busy.name = "busy";
+  auto agent = gpus_in("default", 1);
+  agent.name = "agent";
+  agent.kind = workload_kind::daemon;
+  agent.priority = 9;
+  agent.groups[0].required_node = "n1";
+  agent.groups[0].pods.requests = {{"gpu", 2000}};
+  auto late = gpus_in("default", 1);
+  late.name = "late";
+  late.priority = 1;
+  ASSERT_TRUE(replica.apply({machine, group, busy}).ok());
+  ASSERT_TRUE(replica.world().advance_until(
+    [&] { return replica.pods("busy", pod_phase::running) == 1; }, seconds{5}));
+  ASSERT_TRUE(replica.apply({agent}).ok());
+  replica.world().advance(seconds{1});
+
+  ASSERT_TRUE(replica.apply({late}).ok());
+  replica.world().advance(seconds{2});
+
+  EXPECT_EQ(replica.pods("late", pod_phase::running), 0U) << "one GPU is free, and reserved";
+  EXPECT_EQ(replica.pods("busy", pod_phase::running), 1U) << "the delay is not over";
+}
+
 TEST_F(end_to_end, chunks_of_a_decision_that_never_committed_are_dropped_at_the_next_start) {
   const auto chunk = keys::decision_body("00000001.000001.default", 0);
   store_->commit({{}, {put{chunk, "left behind", 0}}}, [](auto) {});

@@ -372,16 +372,25 @@ std::string truth::text_of_nodes() const {
   return text;
 }
 
+/// One whose machine does not even kill it comes back and goes again and again.
+bool truth::waits_for_a_victim(const std::string& decision) const {
+  return std::ranges::any_of(nodes_, [&](const auto& one) {
+    return std::ranges::any_of(one.second.pods, [&](const pod& p) {
+      return p.evicted_by == decision && p.stop_told != no_time;
+    });
+  });
+}
+
 void truth::check_rest() {
   check_quota();
   // An abort that a shard wrote for nobody is swept up by the next who takes over.
   for (const auto& [id, one] : open_)
-    if (one.phase != decision_phase::aborted)
+    if (one.phase != decision_phase::aborted && !waits_for_a_victim(id))
       complain(fmt::format("decision {} is still open ({}){}", id, static_cast<int>(one.phase),
                            text_of_nodes()));
   for (const auto& [name, record] : nodes_)
     for (const auto& p : record.pods) {
-      if (p.phase == pod_phase::nominated)
+      if (p.phase == pod_phase::nominated && !open_.contains(p.placed_by))
         complain(fmt::format("pod {} is nominated, and no decision is open", p.uid));
       const auto machine = machines_.find(p.uid);
       if (p.phase == pod_phase::running && p.stop_told == no_time

@@ -105,6 +105,7 @@ private:
   void check_gang(const decision& d);
   void decision_done(const std::string& value);
   void check_quota();
+  bool waits_for_a_victim(const std::string& decision) const;
   void workload_written(const workload_record& record);
   bool is_going(const std::string& uid) const;
 
