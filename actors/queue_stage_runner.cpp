@@ -72,6 +72,13 @@ std::vector<std::string> queues_to_choose_from(const queue_stage_result& result)
   return {names.begin(), names.end()};
 }
 
+bool lacks_victims(const queue_stage_result& result) {
+  return std::ranges::any_of(result.queues, [](const queue_outcome& one) {
+    return std::ranges::any_of(one.lines,
+                               [](const queue_line& line) { return line.not_freed > 0; });
+  });
+}
+
 /// What the victims of one queue have to free, in words.
 std::string summary_of(const queue_outcome& of) {
   std::string amounts;
@@ -231,6 +238,16 @@ struct gathered_pods {
   bool failed = false;
 };
 
+/// Whether time alone may make a victim of the pod: it is still being placed, or has not run for
+/// long enough.
+bool may_go_later(const queue_pod& p, const queue_stage_input& in) {
+  const auto* limits = find(in.limits, p.resource_group);
+  const auto least =
+    std::max(p.minimum_runtime, limits == nullptr ? duration{0} : limits->minimum_runtime);
+  return p.phase == pod_phase::nominated || p.phase == pod_phase::bound
+         || in.now - p.started < least;
+}
+
 /// Runs the stage again, with the pods of the queues that have to give some.
 void choose(self_pointer self, gathered_pods& found) {
   if (found.failed) {
@@ -246,7 +263,11 @@ void choose(self_pointer self, gathered_pods& found) {
     group_of_pod[p.uid] = p.resource_group;
   in.pods = std::move(found.pods);
   in.preempted_lately = std::move(found.preempted_lately);
-  outcome{self, run_queue_stage(in), std::move(group_of_pod)}.carry_out();
+  auto result = run_queue_stage(in);
+  if (lacks_victims(result)
+      && std::ranges::any_of(in.pods, [&](const auto& p) { return may_go_later(p, in); }))
+    self->delayed_send(self, retry_delay, run_stage{});
+  outcome{self, std::move(result), std::move(group_of_pod)}.carry_out();
 }
 
 void fetch_pods(self_pointer self, std::vector<std::string> queues) {
