@@ -34,8 +34,11 @@ void split_into_parts(self_pointer self) {
   std::map<std::string, workload_part> by_workload;
   for (const auto& name : settings.what.workloads) {
     const auto seen = settings.generations.find(name);
-    by_workload[name] = {name, seen == settings.generations.end() ? 0 : seen->second, {}};
+    by_workload[name] = {name, seen == settings.generations.end() ? 0 : seen->second, {}, {}};
   }
+  for (const auto& [p] : settings.what.assignments)
+    by_workload[p.workload].placed.emplace_back(pod_slot{p.group, p.replica, p.index},
+                                                p.incarnation);
   for (const auto& one : settings.what.victims) {
     auto& part = by_workload[one.portion.workload];
     part.workload = one.portion.workload;

@@ -5,10 +5,12 @@
 #include "state/decision.hpp"
 #include "state/node_record.hpp"
 #include "state/portion.hpp"
+#include "state/workload.hpp"
 
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace reprieve {
@@ -17,6 +19,7 @@ namespace reprieve {
 struct workload_part {
   std::string workload;
   std::int64_t generation = 0; ///< that the plan saw; 0 for one that only loses portions
+  std::vector<std::pair<pod_slot, std::uint32_t>> placed; ///< with their incarnations
   std::vector<portion_id> evicted;
 };
 

@@ -15,6 +15,11 @@ absl::Status vote_on_workload(const workload_shard_state& state, const workload_
   if (part.generation != 0 && (record->deleting || record->status.generation != part.generation))
     return absl::FailedPreconditionError(
       fmt::format("workload {} has changed since the plan was made", part.workload));
+  for (const auto& [slot, incarnation] : part.placed)
+    if (!wants(*record, slot, incarnation))
+      return absl::FailedPreconditionError(
+        fmt::format("workload {} does not want pod {}/{}/{} any more", part.workload, slot.group,
+                    slot.replica, slot.index));
   return absl::OkStatus();
 }
 

@@ -302,17 +302,29 @@ workload_shard_actor::behavior_type workload_shard(self_pointer self,
     },
     [self](const withdraw& dropped) -> caf::result<absl::Status> {
       auto traced = start_span("workload_shard.withdraw", dropped.trace);
-      std::map<std::string, std::vector<portion_id>> reprieved;
-      for (const auto& portion : dropped.reprieved)
-        reprieved[portion.workload].push_back(portion);
-      auto answer =
-        commit(self, change_evicted(self->state, reprieved,
-                                    [&](workload_record& record, const auto& portions) {
-                                      reprieve_portions(record, portions, dropped.decision);
-                                    }));
+      auto answer = self->make_response_promise<absl::Status>();
       self->state.evicting.erase(dropped.decision);
       self->state.holds.aborted_here.erase(dropped.decision);
       self->state.holds.erase(dropped.decision);
+      std::map<std::string, std::vector<portion_id>> reprieved;
+      std::vector<std::string> workloads;
+      for (const auto& portion : dropped.reprieved) {
+        auto& portions = reprieved[portion.workload];
+        if (portions.empty())
+          workloads.push_back(portion.workload);
+        portions.push_back(portion);
+      }
+      // Somebody may be about to place pods instead of those who stay after all.
+      change_when_free(
+        self, std::move(workloads),
+        [self, answer, decision = dropped.decision, reprieved = std::move(reprieved)] {
+          commit(self,
+                 change_evicted(self->state, reprieved,
+                                [&](workload_record& record, const auto& portions) {
+                                  reprieve_portions(record, portions, decision);
+                                }),
+                 answer);
+        });
       return answer;
     },
     [self](meet_nodes& there) {

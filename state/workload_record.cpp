@@ -157,13 +157,17 @@ std::vector<wanted_slot> wanted_slots(const workload_record& record) {
 }
 
 bool wants(const workload_record& record, const pod& p) {
-  const auto position = group_position(record.spec, p.group);
+  return wants(record, {p.group, p.replica, p.index}, p.incarnation);
+}
+
+bool wants(const workload_record& record, const pod_slot& at, std::uint32_t incarnation) {
+  const auto position = group_position(record.spec, at.group);
   if (record.deleting || !position)
     return false;
   const auto& group = record.spec.groups[*position];
-  const auto slot = slot_at(record, {p.group, p.replica, p.index});
-  return p.replica < group.replicas && p.index < group.count && slot.state == slot_state::wanted
-         && slot.incarnation == p.incarnation;
+  const auto slot = slot_at(record, at);
+  return at.replica < group.replicas && at.index < group.count && slot.state == slot_state::wanted
+         && slot.incarnation == incarnation;
 }
 
 void set_condition(workload_status& status, condition c) {

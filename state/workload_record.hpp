@@ -72,6 +72,8 @@ std::vector<wanted_slot> wanted_slots(const workload_record& record);
 
 /// Whether the workload still asks for this very pod.
 bool wants(const workload_record& record, const pod& p);
+/// Likewise of the pod that fills a place for the `incarnation`-th time.
+bool wants(const workload_record& record, const pod_slot& at, std::uint32_t incarnation);
 
 /// Puts the condition in place of one of its type; `since` stays where nothing else changed.
 void set_condition(workload_status& status, condition c);

@@ -12,7 +12,7 @@ member::member(int generation, duration born, std::shared_ptr<store> behind,
   settings.node_shards = 3;
   settings.workload_shards = 2;
   settings.behind = store_;
-  settings.hold_time = std::chrono::seconds{3};
+  settings.hold_time = std::chrono::milliseconds{500};
   settings.cluster = cluster;
   settings.clock = world_.clock();
   replica_ = world_.system().spawn(replica, std::move(settings));

@@ -264,8 +264,19 @@ void truth::check_commit(const decision& d) {
   }
   if (d.why.summary.empty())
     complain(fmt::format("decision {} is not explained", d.id));
+  check_wanted(d);
   check_whole_portions(d);
   check_gang(d);
+}
+
+/// What was voted on is so when the decision commits: its pods are wanted.
+void truth::check_wanted(const decision& d) {
+  for (const auto& one : d.assignments) {
+    const auto owner = workloads_.find(one.placed.workload);
+    if (owner == workloads_.end() || !wants(owner->second, one.placed))
+      complain(fmt::format("decision {} is committed and places {}, which nobody wants any more",
+                           d.id, one.placed.uid));
+  }
 }
 
 /// Invariant 2: of a portion that goes, every pod does.
@@ -375,9 +386,12 @@ std::string truth::text_of_nodes() const {
 /// One whose machine does not even kill it comes back and goes again and again.
 bool truth::waits_for_a_victim(const std::string& decision) const {
   return std::ranges::any_of(nodes_, [&](const auto& one) {
-    return std::ranges::any_of(one.second.pods, [&](const pod& p) {
-      return p.evicted_by == decision && p.stop_told != no_time;
-    });
+    const auto& pods = one.second.pods;
+    return std::ranges::any_of(pods, [](const pod& p) { return p.stop_told != no_time; })
+           && std::ranges::any_of(pods, [&](const pod& p) {
+                return p.evicted_by == decision
+                       || (p.placed_by == decision && p.phase == pod_phase::nominated);
+              });
   });
 }
 

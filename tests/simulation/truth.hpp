@@ -101,6 +101,7 @@ private:
   void check_told(const pod& p, const pod* before);
   void decision_written(const std::string& id, const std::string& value);
   void check_commit(const decision& d);
+  void check_wanted(const decision& d);
   void check_whole_portions(const decision& d);
   void check_gang(const decision& d);
   void decision_done(const std::string& value);
