@@ -1,13 +1,6 @@
 #include "actors/coordinator.hpp"
 
-#include "preemption/budgets.hpp"
-#include "preemption/engine.hpp"
-#include "preemption/required_node.hpp"
-#include "preemption/sessions.hpp"
-#include "state/keys.hpp"
-#include "state/quantity.hpp"
-
-#include <fmt/format.h>
+#include "actors/scheduling_cycle.hpp"
 
 #include <algorithm>
 
@@ -15,306 +8,13 @@ namespace reprieve {
 
 namespace {
 
-using self_pointer = coordinator_actor::stateful_pointer<coordinator_state>;
-using pending_unit = group_mirror::pending_unit;
-
-/// Of more nodes than this, only those that the preemptor gets are told of.
-constexpr std::size_t most_domains_told = 64;
-/// Long enough for a burst to share a cycle, short enough that nobody waits for it.
-constexpr std::chrono::milliseconds gathering_time{2};
-constexpr std::chrono::seconds retry_delay{1};
-constexpr std::size_t most_pods_in_a_batch = 512;
-
-void cycle_after(self_pointer self, duration delay) {
-  self->delayed_send(self, delay, run_cycle{});
-}
-
-void wake(self_pointer self) {
-  auto& state = self->state;
-  ++state.changes;
-  if (std::exchange(state.cycle_due, true))
-    return;
-  cycle_after(self, gathering_time);
-}
-
-/// One timer is enough: the earliest brings a cycle that sets the next.
-void try_again_at(self_pointer self, time_point when) {
-  auto& planned = self->state.next_retry;
-  const auto now = self->state.settings.clock.now(self);
-  if (planned > now && planned <= when)
-    return;
-  planned = when;
-  cycle_after(self, std::max(when - now, duration{0}));
-}
+using self_pointer = coordinator_pointer;
 
 /// All shards and the catalog have told what they hold.
 bool knows_enough(const coordinator_state& state) {
   const auto& shards = state.settings.shards;
   return state.known && state.seen_shards.size() == shards.nodes.size() + shards.workloads.size();
 }
-
-std::string new_id(coordinator_state& state) {
-  return fmt::format("{:08x}.{:06x}.{}", state.settings.epoch, ++state.last_decision,
-                     state.settings.resource_group);
-}
-
-/// Hands a plan to a decision of its own; the mirror shows its effect from now on.
-void launch(self_pointer self, decision_settings settings) {
-  auto& state = self->state;
-  const auto& ours = state.settings;
-  settings.shards = ours.shards;
-  settings.store = ours.store;
-  settings.owner_key = ours.owner_key;
-  settings.epoch = ours.epoch;
-  settings.owner = self;
-  settings.events = ours.events;
-  settings.clock = ours.clock;
-  const auto id = settings.what.id;
-  const auto phase = settings.what.phase;
-  state.mirror.open(std::make_shared<const decision>(settings.what));
-  const auto actor = self->spawn<caf::monitored>(run_decision, std::move(settings));
-  state.decisions[id] = {actor, phase, state.changes};
-  state.running->emplace(id, actor);
-}
-
-void add_pod(resources& to, const pod& p) {
-  add_to(to, p.requests);
-  ++to[std::string(resource::pods)];
-}
-
-/// What the pods take that must have a place.
-resources wanted_by(const preemptor& who) {
-  resources sum;
-  for (const auto& group : who.groups)
-    for (std::int32_t i = 0; i < group.needed; ++i)
-      add_pod(sum, group.pods[static_cast<std::size_t>(i)]);
-  return sum;
-}
-
-resources taken_by(const std::vector<assignment>& assignments) {
-  resources sum;
-  for (const auto& one : assignments)
-    add_pod(sum, one.placed);
-  return sum;
-}
-
-/// Adds one unit's plan to a decision that is being put together.
-void take_plan(decision_settings& settings, const pending_unit& unit, plan&& made) {
-  auto& what = settings.what;
-  for (auto& one : made.assignments) {
-    one.placed.placed_by = what.id;
-    what.assignments.push_back(std::move(one));
-  }
-  if (std::find(what.workloads.begin(), what.workloads.end(), unit.who.workload)
-      == what.workloads.end())
-    what.workloads.push_back(unit.who.workload);
-  settings.generations[unit.who.workload] = unit.record->status.generation;
-}
-
-/// One cycle's work on the pending units.
-class cycle {
-public:
-  explicit cycle(self_pointer self)
-      : self_(self), state_(self->state), now_(state_.settings.clock.now(self)) {
-    settings_.now = now_;
-    if (const auto* group = find(state_.known->groups, state_.settings.resource_group))
-      settings_.group = *group;
-    if (settings_.group.limits.preemptions_per_workload_per_hour)
-      settings_.preempted_lately = state_.mirror.preempted_lately(now_);
-    // What came of each of very many nodes is too much to write down with every decision.
-    if (state_.mirror.node_count() > most_domains_told)
-      settings_.explained = depth::chosen;
-  }
-
-  /// Whoever is served first takes what is free, else preempts, else waits; those behind see what
-  /// the others hold, so that nobody takes the room that a more important one is about to use.
-  void run() {
-    stop_unwanted();
-    state_.waiting_because.clear();
-    auto units = state_.mirror.pending();
-    count_pending(units);
-    for (auto& unit : units)
-      if (may_be_tried(unit) && state_.mirror.still_lacks(unit.who) && !place_plainly(unit))
-        preempt_for(unit);
-    launch_batch();
-    state_.mirror.forget_reservations();
-    report_needs();
-  }
-
-private:
-  void stop_unwanted() {
-    const auto& shards = state_.settings.shards;
-    std::map<std::uint32_t, stop_pods> orders;
-    const auto node_shards = static_cast<std::uint32_t>(shards.nodes.size());
-    for (auto& one : state_.mirror.unwanted())
-      orders[shard_number(one.node, node_shards)].pods.push_back(std::move(one));
-    for (auto& [number, order] : orders) {
-      order.reason = not_wanted;
-      self_->request(shards.nodes[number], answer_time, std::move(order))
-        .then([](absl::Status&) {},
-              [self = self_](caf::error&) { cycle_after(self, retry_delay); });
-    }
-    const auto workload_shards = static_cast<std::uint32_t>(shards.workloads.size());
-    for (const auto& name : state_.mirror.ended_workloads())
-      self_
-        ->request(shards.workloads[shard_number(name, workload_shards)], answer_time,
-                  forget_workload{name})
-        .then([](absl::Status&) {},
-              [self = self_](caf::error&) { cycle_after(self, retry_delay); });
-  }
-
-  void waits(const pending_unit& unit, std::string because) {
-    state_.waiting_because[unit.who.workload] = std::move(because);
-  }
-
-  bool may_be_tried(const pending_unit& unit) {
-    const auto& status = unit.record->status;
-    if (status.resume_after > now_) {
-      waits(unit, fmt::format("it was preempted {} times and is tried again in {}", status.attempts,
-                              format_duration(std::chrono::ceil<std::chrono::seconds>(
-                                status.resume_after - now_))));
-      try_again_at(self_, status.resume_after);
-      return false;
-    }
-    if (!state_.grants)
-      waits(unit, "what its queue may use is not known yet");
-    return state_.grants.has_value();
-  }
-
-  /// Whether the group's grant covers so much more in the unit's queue, once these have gone; if
-  /// not, the unit waits for it.
-  bool is_granted(const pending_unit& unit, const resources& more,
-                  const std::vector<victim>& victims = {}) {
-    const auto& queue = unit.record->spec.queue;
-    const auto* granted = find(*state_.grants, queue);
-    const auto* used = find(state_.mirror.usage(), queue);
-    auto staying = used == nullptr ? resources{} : used->staying;
-    const auto going = state_.mirror.usage_of(victims);
-    if (const auto* ours = find(going, queue))
-      for (const auto& [resource, amount] : *ours)
-        staying[resource] -= amount;
-    auto why = granted == nullptr
-                 ? fmt::format("queue {} has nothing in this resource group", queue)
-                 : beyond_grant(queue, *granted, staying, more);
-    if (why.empty())
-      return true;
-    add_to(needs_[queue].blocked, more);
-    waits(unit, std::move(why));
-    return false;
-  }
-
-  bool place_plainly(const pending_unit& unit) {
-    auto made = place(state_.mirror.view(), unit.who, settings_);
-    if (made.result != plan::outcome::placed)
-      return false;
-    if (!is_granted(unit, taken_by(made.assignments)))
-      return true; // it has its answer
-    auto& what = batch_.what;
-    if (what.id.empty())
-      begin(batch_, "placement");
-    const auto before = what.assignments.size();
-    take_plan(batch_, unit, std::move(made));
-    // The next unit must see what this one takes.
-    state_.mirror.promise(what.id, std::span{what.assignments}.subspan(before));
-    if (what.assignments.size() >= most_pods_in_a_batch)
-      launch_batch();
-    return true;
-  }
-
-  void launch_batch() {
-    if (batch_.what.id.empty())
-      return;
-    batch_.what.why.summary =
-      fmt::format("{} pods of {} workloads fit without preemption", batch_.what.assignments.size(),
-                  batch_.what.workloads.size());
-    launch(self_, std::exchange(batch_, decision_settings{}));
-  }
-
-  /// Remembers since when the node of a pod that is bound to one is reserved for it (DESIGN 3.5).
-  void keep_reservation(const preemptor& who, const plan& made) {
-    const auto& uid = who.groups.front().pods.front().uid;
-    if (made.reserve)
-      state_.reserved[uid] = made.reserve->since;
-    else
-      state_.reserved.erase(uid);
-    if (auto hold = hold_of_reservation(who, made))
-      state_.mirror.reserve(*hold);
-    if (made.look_again != no_time)
-      try_again_at(self_, made.look_again);
-  }
-
-  void preempt_for(pending_unit& unit) {
-    if (const auto since = state_.reserved.find(unit.who.groups.front().pods.front().uid);
-        since != state_.reserved.end())
-      unit.who.reserved_since = since->second;
-    unit.who.at_front = front_.has(unit.who);
-    auto [made, gives_up] = state_.mirror.decide_over_holds(unit.who, settings_);
-    front_.served(unit.who, made);
-    keep_reservation(unit.who, made);
-    if (!gives_up.empty()) {
-      take_holds(unit, gives_up);
-      return;
-    }
-    if (made.assignments.empty()) {
-      waits(unit, made.why.summary);
-      return;
-    }
-    if (!is_granted(unit, taken_by(made.assignments), made.victims))
-      return;
-    decision_settings settings;
-    begin(settings, made.policy.empty() ? "placement" : made.policy);
-    settings.what.priority = unit.who.priority;
-    settings.what.victims = made.victims;
-    settings.what.why = made.why;
-    settings.what.scored = made.scored;
-    settings.budgets = budget_parts(state_.mirror.view(), made.followed.victims);
-    take_plan(settings, unit, std::move(made));
-    launch(self_, std::move(settings));
-  }
-
-  /// The room that the unit may have is held for less important ones: they give it up, and when
-  /// they have, the unit comes to its turn again (DESIGN 3.2).
-  void take_holds(const pending_unit& unit, const std::vector<given_up>& holds) {
-    for (const auto& one : holds) {
-      waits(unit, fmt::format("it takes the room of decision {}: {}", one.decision, one.reason));
-      if (const auto found = state_.decisions.find(one.decision); found != state_.decisions.end())
-        self_->send(found->second.actor, cancel_decision{one.reason});
-    }
-  }
-
-  void begin(decision_settings& settings, std::string policy) {
-    settings.what.id = new_id(state_);
-    settings.what.resource_group = state_.settings.resource_group;
-    settings.what.policy = std::move(policy);
-    settings.what.decided = now_;
-  }
-
-  void count_pending(const std::vector<pending_unit>& units) {
-    for (const auto& unit : units)
-      if (unit.record->status.resume_after <= now_)
-        add_to(needs_[unit.record->spec.queue].pending, wanted_by(unit.who));
-  }
-
-  /// Tells the queue shard what has changed since it was told last.
-  void report_needs() {
-    quota_report report{state_.settings.resource_group, std::move(needs_),
-                        state_.mirror.capacity()};
-    for (const auto& [queue, used] : state_.mirror.usage())
-      report.queues[queue].used = used;
-    if (report == state_.told)
-      return;
-    state_.told = report;
-    self_->send(state_.settings.shards.queues, std::move(report));
-  }
-
-  self_pointer self_;
-  coordinator_state& state_;
-  time_point now_;
-  plan_settings settings_;
-  decision_settings batch_;
-  by_name<quota_need> needs_; ///< by queue
-  front_of_line front_;       ///< who may preempt in a group with sessions (DESIGN 3.6)
-};
 
 /// Gives up the decisions that lost their ground: a preemptor that is not wanted any more, a node
 /// that takes no pods (DESIGN 3.2).
@@ -356,7 +56,7 @@ void take_back(self_pointer self, reclaim& order) {
     return;
   decision_settings settings;
   auto& what = settings.what;
-  what.id = new_id(state);
+  what.id = new_decision_id(state);
   what.resource_group = state.settings.resource_group;
   what.queue = std::move(order.queue);
   what.policy = "queues";
@@ -381,7 +81,7 @@ void ended(self_pointer self, const decision_ended& over) {
   if (over.how.ok() || changed_since)
     wake(self);
   else if (!absl::IsFailedPrecondition(over.how))
-    cycle_after(self, retry_delay);
+    cycle_after(self, cycle_retry_delay);
 }
 
 } // namespace
@@ -467,7 +167,7 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
       if (!knows_enough(self->state))
         return;
       cancel_groundless(self);
-      cycle{self}.run();
+      serve_all(self);
     },
     [self](const why_pending& asked) -> std::string {
       const auto& because = self->state.waiting_because;

@@ -1,6 +1,5 @@
 #include "actors/group_mirror.hpp"
 
-#include "preemption/engine.hpp"
 #include "preemption/pending.hpp"
 
 #include <fmt/format.h>
@@ -27,12 +26,6 @@ void make_immovable(pod& p) {
   p.phase = pod_phase::bound;
   p.evicted_by.clear();
   p.daemon = true;
-}
-
-/// As the queue stage counts it: beside what it asks for, it is one of `pods`.
-void add_pod(resources& to, const pod& p) {
-  add_to(to, p.requests);
-  ++to[std::string(resource::pods)];
 }
 
 /// Whether decisions for a node stand on the same ground by either record.
@@ -303,7 +296,7 @@ void group_mirror::refresh_workload(named_workload& one) {
     if (!takes_room(p.phase))
       continue;
     if (record)
-      add_pod(leaves ? now.used.leaving : now.used.staying, p);
+      add_taken(leaves ? now.used.leaving : now.used.staying, p);
     if (p.evicted_by.empty() && p.phase != pod_phase::nominated && p.stop_told == no_time
         && (!record || !wants(*record, p)))
       now.unwanted.push_back({uid, p.node});
@@ -354,211 +347,6 @@ const cluster_view& group_mirror::view() {
   refresh();
   view_.settle();
   return view_;
-}
-
-void group_mirror::starts(const std::string& id) {
-  if (open_.contains(id))
-    starting_.insert(id);
-}
-
-plan_over_holds group_mirror::decide_over_holds(const preemptor& who,
-                                                const plan_settings& settings) {
-  if (auto made = decide(view(), who, settings); !made.assignments.empty())
-    return {std::move(made), {}};
-  std::vector<held_decision> holds;
-  for (const auto& [id, d] : open_)
-    if (!starting_.contains(id) && std::ranges::any_of(d->assignments, [&](const assignment& one) {
-          return one.placed.priority < who.priority;
-        }))
-      holds.push_back(hold_of(*d));
-  return reprieve::decide_over_holds(view_, who, settings, holds);
-}
-
-/// What an open decision does in the view.
-held_decision group_mirror::hold_of(const decision& d) const {
-  held_decision held{d.id, {}, {}};
-  const auto shown = [&](const std::string& node, const std::string& uid) {
-    const auto on = nodes_.find(node);
-    return on == nodes_.end() ? nullptr : on->second.shown.find(uid);
-  };
-  for (const auto& one : d.assignments)
-    if (const pod* p = shown(one.placed.node, one.placed.uid))
-      held.nominated.push_back(*p);
-  for (const auto& one : d.victims)
-    for (const auto& each : one.pods)
-      if (const pod* p = shown(each.node, each.uid);
-          p != nullptr && p->stop_told == no_time && p->evicted_by == d.id)
-        held.untold.push_back(*p);
-  return held;
-}
-
-void group_mirror::reserve(const pod& waiting) {
-  view_.put_pod(waiting);
-  reserved_.push_back(waiting.uid);
-}
-
-void group_mirror::forget_reservations() {
-  for (const auto& uid : std::exchange(reserved_, {}))
-    view_.remove_pod(uid);
-}
-
-std::vector<group_mirror::pending_unit> group_mirror::pending() {
-  refresh();
-  std::vector<pending_unit> found;
-  for (const auto* one : lacking_)
-    for (const auto& unit : one->lacking)
-      found.push_back({one->record, unit});
-  // A pod group may have another priority than its workload.
-  std::stable_sort(found.begin(), found.end(), [](const pending_unit& a, const pending_unit& b) {
-    return a.who.priority > b.who.priority;
-  });
-  return found;
-}
-
-bool group_mirror::still_lacks(const preemptor& who) {
-  refresh();
-  const auto found = workloads_.find(who.workload);
-  const auto& uid = who.groups.front().pods.front().uid;
-  return found != workloads_.end()
-         && std::ranges::any_of(found->second.now.lacking, [&](const preemptor& unit) {
-              return unit.groups.front().pods.front().uid == uid;
-            });
-}
-
-std::vector<victim_pod> group_mirror::unwanted() {
-  refresh();
-  std::vector<victim_pod> found;
-  for (const auto& name : with_unwanted_) {
-    const auto& more = workloads_.find(name)->second.now.unwanted;
-    found.insert(found.end(), more.begin(), more.end());
-  }
-  return found;
-}
-
-std::vector<std::string> group_mirror::ended_workloads() {
-  refresh();
-  return {ended_.begin(), ended_.end()};
-}
-
-const by_name<queue_totals>& group_mirror::usage() {
-  refresh();
-  return usage_;
-}
-
-const resources& group_mirror::capacity() {
-  refresh();
-  return capacity_;
-}
-
-std::vector<queue_pod> group_mirror::pods_in(const std::vector<std::string>& queues) {
-  refresh();
-  std::vector<queue_pod> found;
-  for (const auto& [name, entry] : workloads_) {
-    if (!entry.record || std::ranges::find(queues, entry.record->spec.queue) == queues.end())
-      continue;
-    const auto& spec = entry.record->spec;
-    for (const auto& [uid, node] : entry.pods)
-      if (const pod& p = *node->second.shown.find(uid); takes_room(p.phase))
-        found.push_back(queue_pod_of(p, spec.queue, spec.resource_group));
-  }
-  std::ranges::sort(found, {}, &queue_pod::uid);
-  return found;
-}
-
-bool group_mirror::stays(const victim& one) {
-  refresh();
-  const auto owner = workloads_.find(one.portion.workload);
-  if (owner == workloads_.end())
-    return false;
-  std::size_t found = 0;
-  for (const auto& [uid, node] : owner->second.pods) {
-    const pod& p = *node->second.shown.find(uid);
-    if (portion_of(p) != one.portion || !takes_room(p.phase) || is_leaving(p.phase)
-        || !p.evicted_by.empty())
-      continue;
-    if (p.phase == pod_phase::nominated
-        || std::ranges::find(one.pods, uid, &victim_pod::uid) == one.pods.end())
-      return false;
-    ++found;
-  }
-  return found == one.pods.size();
-}
-
-usage_by_queue group_mirror::usage_of(const std::vector<victim>& victims) {
-  refresh();
-  usage_by_queue taken;
-  for (const auto& one : victims) {
-    const auto owner = workloads_.find(one.portion.workload);
-    if (owner == workloads_.end() || !owner->second.record)
-      continue;
-    for (const auto& each : one.pods)
-      if (const auto at = owner->second.pods.find(each.uid); at != owner->second.pods.end())
-        if (const pod& p = *at->second->second.shown.find(each.uid);
-            p.evicted_by.empty() && !is_leaving(p.phase))
-          add_pod(taken[owner->second.record->spec.queue], p);
-  }
-  return taken;
-}
-
-by_name<std::int32_t> group_mirror::preempted_lately(time_point now) const {
-  by_name<std::int32_t> times;
-  for (const auto& [name, entry] : workloads_)
-    if (entry.record)
-      if (const auto count = reprieve::preempted_lately(entry.record->status, now); count > 0)
-        times[name] = count;
-  return times;
-}
-
-std::shared_ptr<const workload_record> group_mirror::find_workload(std::string_view name) const {
-  const auto found = workloads_.find(name);
-  return found == workloads_.end() ? nullptr : found->second.record;
-}
-
-std::vector<group_mirror::groundless_decision> group_mirror::groundless() {
-  std::vector<groundless_decision> found;
-  for (const auto& id : std::exchange(unjudged_, {}))
-    if (const auto open = open_.find(id); open != open_.end())
-      if (auto reason = why_groundless(*open->second); !reason.empty())
-        found.push_back({id, std::move(reason)});
-  return found;
-}
-
-time_point group_mirror::look_for_stuck(time_point now, duration force_delete_after) {
-  refresh();
-  auto next = no_time;
-  for (const auto& [uid, one] : told_) {
-    const auto& [node, grace_over] = one;
-    // Killed after the first of these times; gone, however slow the machine, within the second.
-    const auto limit = grace_over + 2 * force_delete_after;
-    if (limit > now)
-      next = next == no_time ? limit : std::min(next, limit);
-    else if (stuck_.insert(uid).second) {
-      node->second.costs_changed = true;
-      mark(*node);
-      for (const auto& [id, part] : node->second.promised)
-        unjudged_.insert(id);
-    }
-  }
-  std::erase_if(stuck_, [&](const auto& uid) { return !told_.contains(uid); });
-  return next;
-}
-
-std::string group_mirror::why_groundless(const decision& d) const {
-  for (const auto& one : d.victims)
-    for (const auto& p : one.pods)
-      if (stuck_.contains(p.uid))
-        return fmt::format("victim {} did not leave node {} within its limit", p.uid, p.node);
-  for (const auto& one : d.assignments) {
-    const auto& p = one.placed;
-    const auto owner = find_workload(p.workload);
-    if (!owner || !wants(*owner, p))
-      return fmt::format("pod {} is not wanted any more", p.name);
-    const auto on = nodes_.find(p.node);
-    const auto record = on == nodes_.end() ? nullptr : on->second.record;
-    if (!record || !record->spec.ready || !record->spec.schedulable)
-      return fmt::format("node {} takes no pods any more", p.node);
-  }
-  return {};
 }
 
 } // namespace reprieve

@@ -252,6 +252,12 @@ by_name<queue_status> statuses_of(const queue_stage_result& result) {
   return statuses;
 }
 
+void add_taken(resources& to, const pod& p) {
+  for (const auto& [name, amount] : p.requests)
+    to[name] += amount;
+  ++to[std::string(resource::pods)];
+}
+
 void add_pods(queue_stage_input& to, std::span<const pod> pods, std::string_view resource_group,
               const by_name<std::string>& queue_of) {
   for (const auto& p : pods) {

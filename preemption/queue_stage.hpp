@@ -115,6 +115,9 @@ by_name<queue_status> settle_queues(const queue_stage_input& in);
 /// The statuses to keep until the next run.
 by_name<queue_status> statuses_of(const queue_stage_result& result);
 
+/// Adds what the pod takes: what it asks for, and of `pods` one besides.
+void add_taken(resources& to, const pod& p);
+
 /// Adds pods of one resource group as node records have them. `queue_of` names the queue of each
 /// workload; pods of others stand outside all queues.
 void add_pods(queue_stage_input& to, std::span<const pod> pods, std::string_view resource_group,

@@ -3,7 +3,6 @@
 #include "preemption/engine.hpp"
 #include "preemption/pending.hpp"
 #include "preemption/quota.hpp"
-#include "state/queue_limits.hpp"
 
 #include <caf/scheduled_actor.hpp>
 #include <cxxabi.h>
@@ -266,10 +265,8 @@ std::string simulation::reason_given(const std::string& workload) {
 /// Whether the queue may use what the plan asks for, once its victims have gone.
 bool simulation::is_granted(const std::string& queue, const plan& made) const {
   resources more;
-  for (const auto& one : made.assignments) {
-    add_to(more, one.placed.requests);
-    ++more[std::string(resource::pods)];
-  }
+  for (const auto& one : made.assignments)
+    add_taken(more, one.placed);
   auto used = facts_.used_in(queue);
   for (const auto& one : made.victims) {
     const auto owner = facts_.workloads().find(one.portion.workload);

@@ -1,5 +1,6 @@
 #include "tests/simulation/truth.hpp"
 
+#include "preemption/queue_stage.hpp"
 #include "state/keys.hpp"
 #include "state/quantity.hpp"
 
@@ -428,9 +429,7 @@ resources truth::used_in(const std::string& queue) const {
       if (!takes_room(p.phase) || is_leaving(p.phase) || !p.evicted_by.empty()
           || owner == workloads_.end() || owner->second.spec.queue != queue)
         continue;
-      for (const auto& [resource, amount] : p.requests)
-        used[resource] += amount;
-      ++used[std::string(resource::pods)];
+      add_taken(used, p);
     }
   return used;
 }

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "actors/coordinator.hpp"
+
+namespace reprieve {
+
+using coordinator_pointer = coordinator_actor::stateful_pointer<coordinator_state>;
+
+/// How long the coordinator lets pass before it tries again what found no answer.
+inline constexpr std::chrono::seconds cycle_retry_delay{1};
+
+/// Has a cycle run after a while.
+void cycle_after(coordinator_pointer self, duration delay);
+
+/// Something has changed: a cycle runs soon, and changes that come meanwhile share it.
+void wake(coordinator_pointer self);
+
+/// Has a cycle run at that time. One timer is enough: the earliest brings a cycle that sets the
+/// next.
+void try_again_at(coordinator_pointer self, time_point when);
+
+std::string new_decision_id(coordinator_state& state);
+
+/// Hands a plan to a decision of its own; the mirror shows its effect from now on.
+void launch(coordinator_pointer self, decision_settings settings);
+
+/// Serves all that wait: whoever is first takes what is free, else preempts, else waits.
+void serve_all(coordinator_pointer self);
+
+} // namespace reprieve
