@@ -33,6 +33,31 @@ void cancel_groundless(self_pointer self) {
   }
 }
 
+/// Gives up nominations whose pods could start elsewhere at once: they do so in the cycle after
+/// (DESIGN 3.2). Looks at a few of them whenever room came free, in turn.
+void move_to_free_room(self_pointer self) {
+  constexpr std::size_t most_at_once = 8;
+  auto& state = self->state;
+  if (!state.mirror.room_came_free())
+    return;
+  plan_settings settings;
+  settings.now = state.settings.clock.now(self);
+  settings.explained = depth::summary;
+  if (const auto* group = find(state.known->groups, state.settings.resource_group))
+    settings.group = *group;
+  auto next = state.decisions.upper_bound(state.last_reviewed);
+  for (std::size_t i = 0; i < std::min(most_at_once, state.decisions.size()); ++i, ++next) {
+    if (next == state.decisions.end())
+      next = state.decisions.begin();
+    const auto& [id, one] = *next;
+    state.last_reviewed = id;
+    if (one.phase != decision_phase::committed)
+      continue;
+    if (auto why = state.mirror.where_else(id, settings); !why.empty())
+      self->send(one.actor, cancel_decision{std::move(why)});
+  }
+}
+
 /// Agrees to less, but not to less than is spent.
 quota_grants lower(coordinator_state& state, const lower_grants& asked) {
   quota_grants kept;
@@ -167,6 +192,7 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
       if (!knows_enough(self->state))
         return;
       cancel_groundless(self);
+      move_to_free_room(self);
       serve_all(self);
     },
     [self](const why_pending& asked) -> std::string {

@@ -99,6 +99,7 @@ struct coordinator_state {
   quota_report told;                          ///< to the queue shard
   std::set<std::string> seen_shards;          ///< that have sent what they hold
   time_point next_retry = no_time;            ///< when a cycle is due for work that backs off
+  std::string last_reviewed; ///< decision, whether it could have its room elsewhere
   std::uint64_t last_decision = 0;
   std::uint64_t changes = 0;
   bool cycle_due = false;

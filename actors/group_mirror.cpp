@@ -204,6 +204,7 @@ void group_mirror::refresh_node(named_node& one) {
     auto& owner = workload_named(p.workload);
     mark(owner);
     told_.erase(p.uid);
+    room_came_free_ = true;
     // It may stand on another node already.
     if (const auto at = owner.second.pods.find(p.uid);
         at != owner.second.pods.end() && at->second == &one) {
@@ -242,8 +243,10 @@ void group_mirror::refresh_node(named_node& one) {
       nodes_.erase(nodes_.find(name));
     return;
   }
-  if (!entry.in_view || entry.in_view->spec != entry.record->spec)
+  if (!entry.in_view || entry.in_view->spec != entry.record->spec) {
     view_.put_node(entry.record->spec);
+    room_came_free_ = true;
+  }
   entry.in_view = entry.record;
   add_to(capacity_, entry.record->spec.capacity);
   for (const auto& p : changed) {

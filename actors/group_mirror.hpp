@@ -117,6 +117,13 @@ public:
   /// Those that lost their ground since this was last asked.
   std::vector<groundless_decision> groundless();
 
+  /// Whether pods have gone, or nodes come, since this was last asked.
+  bool room_came_free();
+
+  /// Where a decision that waits for its victims could have its pods now, without any (DESIGN 3.2);
+  /// empty where it could not.
+  std::string where_else(const std::string& id, const plan_settings& settings);
+
 private:
   struct text_hash {
     using is_transparent = void;
@@ -184,6 +191,7 @@ private:
   std::map<std::string, std::shared_ptr<const decision>, std::less<>> open_;
   std::set<std::string> unjudged_; ///< open decisions whose ground may have changed
 
+  bool room_came_free_ = false;
   std::set<std::string> starting_;    ///< open decisions that can't be given up any more
   std::vector<std::string> reserved_; ///< uids of pods that are in the view for their reservation
 

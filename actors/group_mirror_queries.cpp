@@ -1,5 +1,7 @@
 #include "actors/group_mirror.hpp"
 #include "preemption/engine.hpp"
+#include "preemption/nomination.hpp"
+#include "preemption/pending.hpp"
 
 #include <fmt/format.h>
 
@@ -174,6 +176,42 @@ std::vector<group_mirror::groundless_decision> group_mirror::groundless() {
       if (auto reason = why_groundless(*open->second); !reason.empty())
         found.push_back({id, std::move(reason)});
   return found;
+}
+
+bool group_mirror::room_came_free() {
+  refresh();
+  return std::exchange(room_came_free_, false);
+}
+
+std::string group_mirror::where_else(const std::string& id, const plan_settings& settings) {
+  const auto open = open_.find(id);
+  if (open == open_.end() || open->second->assignments.empty())
+    return {};
+  const auto& d = *open->second;
+  view();
+  const auto still_there = [&](const victim_pod& p) {
+    const auto on = nodes_.find(p.node);
+    return on != nodes_.end() && on->second.shown.find(p.uid) != nullptr;
+  };
+  const bool waits = std::ranges::any_of(
+    d.victims, [&](const victim& one) { return std::ranges::any_of(one.pods, still_there); });
+  const auto owner = waits ? workloads_.find(d.workloads.front()) : workloads_.end();
+  if (owner == workloads_.end() || !owner->second.record)
+    return {};
+  const auto& entry = owner->second;
+  const auto stands = [&](const pod& p) {
+    const auto at = entry.pods.find(p.uid);
+    return at != entry.pods.end() && at->second->second.shown.find(p.uid)->placed_by != d.id;
+  };
+  const auto& uid = d.assignments.front().placed.uid;
+  for (const auto& unit : lacking_units(*entry.record, stands, [&](const pod& p) {
+         return &entry.pods.find(p.uid)->second->second.in_view->spec;
+       }))
+    if (unit.groups.front().pods.front().uid == uid)
+      if (auto found = review(view_, unit, {d.id, d.assignments, {}}, settings);
+          found.becomes == nomination_review::fate::moves)
+        return found.why;
+  return {};
 }
 
 time_point group_mirror::look_for_stuck(time_point now, duration force_delete_after) {

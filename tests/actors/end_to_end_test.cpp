@@ -379,6 +379,46 @@ TEST_F(end_to_end, more_important_work_takes_the_room_that_is_held_for_less_impo
   EXPECT_EQ(read_account(journal()).stopped.size(), 1U) << "nobody else had to go";
 }
 
+TEST_F(end_to_end, a_nomination_moves_to_room_that_came_free_elsewhere) {
+  replica_world replica(store_, journal());
+  ASSERT_TRUE(replica.start().ok());
+  std::vector<object> cluster;
+  for (const auto* name : {"n1", "n2"}) {
+    node machine;
+    machine.name = name;
+    machine.capacity = {{"gpu", 1000}};
+    cluster.emplace_back(machine);
+  }
+  auto slow = gpus_in("default", 1);
+  slow.name = "slow";
+  slow.grace_period = seconds{60};
+  slow.groups[0].pods.annotations["simulation/stop-takes"] = "50s";
+  slow.resume.policy = resume_policy::never;
+  auto brief = gpus_in("default", 1);
+  brief.name = "brief";
+  brief.priority = 5;
+  brief.groups[0].pods.annotations["simulation/run-for"] = "10s";
+  cluster.emplace_back(slow);
+  cluster.emplace_back(brief);
+  ASSERT_TRUE(replica.apply(cluster).ok());
+  ASSERT_TRUE(replica.world().advance_until(
+    [&] {
+      return replica.pods("slow", pod_phase::running) == 1
+             && replica.pods("brief", pod_phase::running) == 1;
+    },
+    seconds{5}));
+  auto urgent = gpus_in("default", 1);
+  urgent.name = "urgent";
+  urgent.priority = 9;
+  ASSERT_TRUE(replica.apply({urgent}).ok());
+  ASSERT_TRUE(replica.world().advance_until(
+    [&] { return replica.pods("urgent", pod_phase::nominated) == 1; }, seconds{3}));
+
+  ASSERT_TRUE(replica.world().advance_until(
+    [&] { return replica.pods("urgent", pod_phase::running) == 1; }, seconds{15}))
+    << "brief has ended, and its node is free long before slow has gone";
+}
+
 TEST_F(end_to_end, a_reserved_node_is_kept_from_less_important_work) {
   replica_world replica(store_, journal());
   ASSERT_TRUE(replica.start().ok());
