@@ -187,7 +187,7 @@ TEST_F(end_to_end, a_workload_over_its_queues_limit_waits_and_says_so) {
   ASSERT_TRUE(replica.start().ok());
   auto cluster = demo("1-cluster.yaml");
   for (auto& one : cluster)
-    if (auto* q = std::get_if<queue>(&one); q != nullptr && q->name == "company")
+    if (auto* q = std::get_if<queue>(&one); q != nullptr && q->name == "models")
       q->limit = {{"gpu", 16'000}};
   ASSERT_TRUE(replica.apply(cluster).ok());
   ASSERT_TRUE(replica.apply(demo("2-work.yaml")).ok());

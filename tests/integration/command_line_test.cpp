@@ -131,9 +131,9 @@ TEST_F(command_line, says_what_is_wrong_with_a_call) {
 }
 
 TEST_F(command_line, refuses_to_delete_what_is_in_use) {
-  const auto queue = daemon->cli({"delete", "queue", "company"});
+  const auto queue = daemon->cli({"delete", "queue", "models"});
   EXPECT_EQ(queue.code, 1);
-  EXPECT_NE(queue.output.find("company"), std::string::npos) << queue.output;
+  EXPECT_NE(queue.output.find("models"), std::string::npos) << queue.output;
   const auto node = daemon->cli({"delete", "node", "b1"});
   EXPECT_EQ(node.code, 1);
   EXPECT_NE(node.output.find("train-large"), std::string::npos) << node.output;
