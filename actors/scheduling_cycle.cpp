@@ -4,6 +4,7 @@
 #include "preemption/engine.hpp"
 #include "preemption/required_node.hpp"
 #include "preemption/sessions.hpp"
+#include "preemption/turn.hpp"
 #include "state/keys.hpp"
 #include "state/quantity.hpp"
 
@@ -23,15 +24,6 @@ constexpr std::size_t most_domains_told = 64;
 /// Long enough for a burst to share a cycle, short enough that nobody waits for it.
 constexpr std::chrono::milliseconds gathering_time{2};
 constexpr std::size_t most_pods_in_a_batch = 512;
-
-/// What the pods take that must have a place.
-resources wanted_by(const preemptor& who) {
-  resources sum;
-  for (const auto& group : who.groups)
-    for (std::int32_t i = 0; i < group.needed; ++i)
-      add_taken(sum, group.pods[static_cast<std::size_t>(i)]);
-  return sum;
-}
 
 resources taken_by(const std::vector<assignment>& assignments) {
   resources sum;
@@ -110,12 +102,9 @@ private:
   }
 
   bool may_be_tried(const pending_unit& unit) {
-    const auto& status = unit.record->status;
-    if (status.resume_after > now_) {
-      waits(unit, fmt::format("it was preempted {} times and is tried again in {}", status.attempts,
-                              format_duration(std::chrono::ceil<std::chrono::seconds>(
-                                status.resume_after - now_))));
-      try_again_at(self_, status.resume_after);
+    if (auto backed_off = why_backed_off(*unit.record, now_)) {
+      waits(unit, std::move(backed_off->why));
+      try_again_at(self_, backed_off->until);
       return false;
     }
     if (!state_.grants)
@@ -271,8 +260,6 @@ void wake(self_pointer self) {
     return;
   cycle_after(self, gathering_time);
 }
-
-/// One timer is enough: the earliest brings a cycle that sets the next.
 
 void try_again_at(self_pointer self, time_point when) {
   auto& planned = self->state.next_retry;

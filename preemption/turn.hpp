@@ -15,11 +15,14 @@ struct held_back {
   time_point until = no_time; ///< where time alone changes that
 };
 
-/// What the preemptor takes at least.
+/// What the preemptor takes at least, of `pods` their number included.
 resources wanted_by(const preemptor& who);
 
-/// Whether a unit of the workload has to stand back in this cycle: it was preempted and is resumed
-/// later (DESIGN 3.6), or its queue is at its limit (DESIGN 3.4). Nothing where it may be tried.
+/// Whether the workload was preempted and is resumed later (DESIGN 3.6).
+std::optional<held_back> why_backed_off(const workload_record& record, time_point now);
+
+/// Whether a unit of the workload has to stand back in this cycle: for that, or because its queue
+/// is at its limit (DESIGN 3.4). Nothing where it may be tried.
 std::optional<held_back> why_held_back(const workload_record& record, const preemptor& who,
                                        const by_name<queue>& queues, const usage_by_queue& used,
                                        time_point now);

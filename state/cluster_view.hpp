@@ -6,11 +6,13 @@
 #include "state/node_blocks.hpp"
 #include "state/pod.hpp"
 #include "state/portion.hpp"
+#include "state/portion_card.hpp"
 #include "state/row_index.hpp"
 #include "state/row_table.hpp"
 #include "state/shape_table.hpp"
 #include "state/text_store.hpp"
 #include "state/value_pool.hpp"
+#include "state/view_rows.hpp"
 
 #include <compare>
 #include <cstddef>
@@ -26,80 +28,9 @@
 
 namespace reprieve {
 
-/// Rows of the view. They stay what they are until the thing is removed; then they are reused. Only
-/// the row of a portion of one pod changes once more, when a second pod takes the same id.
-using node_row = std::uint32_t;
-using pod_row = std::uint32_t;
-using portion_row = std::uint32_t;
-using resource_column = std::uint32_t;
-
 /// What a node has of `pods` that does not name them and so is not limited in their number: more
 /// than there ever are, and little enough for sums over all nodes.
 inline constexpr std::int64_t unlimited_pods = std::int64_t{1} << 40U;
-
-/// What is known of a portion without looking at its pods: the card of DESIGN 4. Pods that leave
-/// do not count in it.
-struct portion_card {
-  std::int32_t priority = 0; ///< its preemption priority: the highest of its pods
-  std::uint32_t pods = 0;    ///< that are not leaving, wherever they run
-  time_point earliest_start = no_time;
-  duration minimum_runtime{0}; ///< that its workload asks for
-  bool group = false;          ///< a whole PodGroup replica
-  bool evictable = true;       ///< false where a pod of it is a protected member
-  bool daemon = false;         ///< a pod of it is one
-  bool opted_out = false;      ///< a pod of it has
-  bool arriving = false;       ///< a pod of it is nominated: a decision is placing it
-
-  bool operator==(const portion_card&) const = default;
-};
-
-/// What is lost when a portion goes: of each GPU what it did since its work was safe.
-struct portion_work {
-  std::int64_t gpu = 0;        ///< thousandths at work, in all
-  std::int64_t safe_until = 0; ///< second since the epoch, rounded up; the mean over the GPUs
-
-  bool operator==(const portion_work&) const = default;
-};
-
-/// What some of a portion's pods make of it. Parts on disjoint nodes add up to the whole, but for
-/// the second by which `safe_until` may be later.
-struct portion_part {
-  portion_card card;
-  portion_work work;
-
-  bool operator==(const portion_part&) const = default;
-};
-portion_part sum_of(const portion_part& a, const portion_part& b);
-
-/// Less where `a` comes first in the importance order (DESIGN 3.1 step 5); ids break ties.
-std::strong_ordering by_importance(const portion_card& a, const portion_card& b);
-
-/// The pods of one portion; a look into the view.
-class portion_pods {
-public:
-  explicit portion_pods(std::span<const pod_row> shared) : shared_(shared) {}
-  explicit portion_pods(pod_row alone) : alone_(alone) {}
-
-  const pod_row* begin() const {
-    return alone_ == no_row ? shared_.data() : &alone_;
-  }
-  const pod_row* end() const {
-    return begin() + size();
-  }
-  std::size_t size() const {
-    return alone_ == no_row ? shared_.size() : 1;
-  }
-
-private:
-  std::span<const pod_row> shared_;
-  pod_row alone_ = no_row;
-};
-
-/// The amounts that all pods of one priority and below hold on a node.
-struct priority_step {
-  std::int32_t priority = 0;
-  std::uint32_t first = 0; ///< position in `pods_on` of the first pod of this priority
-};
 
 /// The cluster as the engine reads it: columns instead of objects, names interned, pods of a node
 /// in importance order with running sums by priority. Built once, then changed in place.

@@ -1,17 +1,11 @@
 #include "protocol/manifest_reader.hpp"
 #include "protocol/records.hpp"
 #include "state/keys.hpp"
-#include "state/memory_store.hpp"
 #include "state/node_record.hpp"
-#include "tests/support/actor_world.hpp"
-#include "tests/support/temporary_directory.hpp"
-
-#include <gtest/gtest.h>
+#include "tests/actors/replica_test.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <map>
-#include <set>
 
 namespace reprieve {
 
@@ -26,26 +20,6 @@ std::vector<object> demo(const std::string& file) {
   for (const auto& one : *read)
     objects.push_back(one.value);
   return objects;
-}
-
-/// What the simulated cluster says of itself: how often each pod was started and stopped.
-struct account {
-  std::map<std::string, int> started;
-  std::map<std::string, int> stopped;
-};
-
-account read_account(const std::string& journal) {
-  account told;
-  std::ifstream file(journal);
-  for (std::string line; std::getline(file, line);) {
-    const auto begin = line.find("\"uid\":\"") + 7;
-    const auto uid = line.substr(begin, line.find('"', begin) - begin);
-    if (line.find("\"stage\":\"starting\"") != std::string::npos)
-      ++told.started[uid];
-    if (line.find("\"stage\":\"stopping\"") != std::string::npos)
-      ++told.stopped[uid];
-  }
-  return told;
 }
 
 bool demo_is_over(replica_world& replica) {
@@ -71,15 +45,7 @@ void expect_invariants(replica_world& replica) {
   }
 }
 
-class end_to_end : public testing::Test {
-protected:
-  std::string journal() const {
-    return directory_.path() / "journal";
-  }
-
-  temporary_directory directory_;
-  std::shared_ptr<memory_store> store_ = std::make_shared<memory_store>();
-};
+class end_to_end : public replica_test {};
 
 TEST_F(end_to_end, a_gang_yields_as_a_whole_to_a_more_important_one) {
   replica_world replica(store_, journal());
@@ -199,257 +165,6 @@ TEST_F(end_to_end, a_workload_over_its_queues_limit_waits_and_says_so) {
       gpus += static_cast<std::size_t>(amount_of(p.requests, "gpu"));
   EXPECT_LE(gpus, 16'000U);
   EXPECT_GT(gpus, 0U);
-}
-
-/// A queue without limits, and a workload of `pods` pods of one GPU in it.
-queue weighing(std::string name, std::int64_t weight, bool capped = false) {
-  queue q;
-  q.name = std::move(name);
-  q.weight = weight;
-  q.cap_by_demand = capped;
-  return q;
-}
-
-workload gpus_in(const std::string& queue, std::int32_t pods) {
-  workload w;
-  w.name = queue + "-work";
-  w.queue = queue;
-  w.resume.policy = resume_policy::always;
-  w.resume.backoff = seconds{1};
-  auto& group = w.groups.emplace_back();
-  group.name = "pods";
-  group.count = pods;
-  group.pods.requests = {{"gpu", 1000}};
-  return w;
-}
-
-TEST_F(end_to_end, quota_moves_to_a_queue_that_deserves_it_when_pods_of_another_have_gone) {
-  replica_world replica(store_, journal());
-  ASSERT_TRUE(replica.start().ok());
-  node machine;
-  machine.name = "n1";
-  machine.capacity = {{"gpu", 8000}};
-  ASSERT_TRUE(replica
-                .apply({machine, weighing("first", 1, true), weighing("second", 3, true),
-                        gpus_in("first", 8)})
-                .ok());
-  ASSERT_TRUE(replica.world().advance_until(
-    [&] { return replica.pods("first-work", pod_phase::running) == 8; }, seconds{10}));
-
-  ASSERT_TRUE(replica.apply({gpus_in("second", 8)}).ok());
-  ASSERT_TRUE(replica.world().advance_until(
-    [&] { return replica.pods("second-work", pod_phase::running) == 6; }, seconds{60}));
-
-  EXPECT_EQ(replica.pods("first-work", pod_phase::running), 2U) << "a quarter of the weight";
-  const auto queues = replica.get(object_kind::queue, "second");
-  ASSERT_EQ(queues.size(), 1U);
-  ASSERT_TRUE(queues.front().queue);
-  EXPECT_EQ(queues.front().queue->deserved, (resources{{"gpu", 6000}}));
-  EXPECT_EQ(queues.front().queue->allocated, (resources{{"gpu", 6000}}));
-  EXPECT_EQ(amount_of(queues.front().queue->preempting, "gpu"), 0);
-  const auto why = replica.explain_workload("first-work");
-  ASSERT_TRUE(why.ok());
-  const auto reclaimed = std::ranges::find(why->decisions, std::string("first"), &decision::queue);
-  ASSERT_NE(reclaimed, why->decisions.end());
-  EXPECT_EQ(reclaimed->policy, "queues");
-  EXPECT_EQ(reclaimed->victims.size(), 6U);
-  EXPECT_TRUE(reclaimed->assignments.empty());
-}
-
-TEST_F(end_to_end, what_a_queue_is_allocated_survives_a_restart) {
-  {
-    replica_world replica(store_, journal());
-    ASSERT_TRUE(replica.start().ok());
-    node machine;
-    machine.name = "n1";
-    machine.capacity = {{"gpu", 8000}};
-    ASSERT_TRUE(
-      replica.apply({machine, weighing("first", 1), weighing("second", 3), gpus_in("first", 8)})
-        .ok());
-    ASSERT_TRUE(replica.world().advance_until(
-      [&] { return replica.pods("first-work", pod_phase::running) == 2; }, seconds{10}));
-  }
-  replica_world replica(store_, journal());
-  ASSERT_TRUE(replica.start().ok());
-  replica.world().advance(seconds{5});
-
-  EXPECT_EQ(replica.pods("first-work", pod_phase::running), 2U);
-  EXPECT_TRUE(read_account(journal()).stopped.empty());
-}
-
-TEST_F(end_to_end, a_full_queue_makes_room_for_its_own_more_important_work) {
-  replica_world replica(store_, journal());
-  ASSERT_TRUE(replica.start().ok());
-  node machine;
-  machine.name = "n1";
-  machine.capacity = {{"gpu", 2000}};
-  auto urgent = gpus_in("first", 1);
-  urgent.name = "urgent";
-  urgent.priority = 10;
-  ASSERT_TRUE(replica.apply({machine, weighing("first", 1, true), gpus_in("first", 2)}).ok());
-  ASSERT_TRUE(replica.world().advance_until(
-    [&] { return replica.pods("first-work", pod_phase::running) == 2; }, seconds{10}));
-
-  ASSERT_TRUE(replica.apply({urgent}).ok());
-  ASSERT_TRUE(replica.world().advance_until(
-    [&] { return replica.pods("urgent", pod_phase::running) == 1; }, seconds{10}));
-
-  EXPECT_EQ(replica.pods("first-work", pod_phase::running), 1U)
-    << "who goes counts for the queue's quota as who comes does";
-}
-
-TEST_F(end_to_end, a_victim_that_does_not_go_is_forced_and_then_not_waited_for) {
-  replica_world replica(store_, journal());
-  ASSERT_TRUE(replica.start().ok());
-  std::vector<object> cluster;
-  for (const auto* name : {"n1", "n2"}) {
-    node machine;
-    machine.name = name;
-    machine.capacity = {{"gpu", 1000}};
-    cluster.emplace_back(machine);
-  }
-  resource_group group;
-  group.name = "default";
-  group.force_delete_after = seconds{10};
-  cluster.emplace_back(group);
-  auto stubborn = gpus_in("default", 1);
-  stubborn.name = "stubborn";
-  stubborn.grace_period = seconds{5};
-  stubborn.groups[0].pods.annotations["simulation/stuck-for"] = "10m";
-  auto other = gpus_in("default", 1);
-  other.name = "other";
-  other.priority = 5;
-  other.grace_period = seconds{1};
-  cluster.emplace_back(stubborn);
-  cluster.emplace_back(other);
-  ASSERT_TRUE(replica.apply(cluster).ok());
-  ASSERT_TRUE(replica.world().advance_until(
-    [&] {
-      return replica.pods("stubborn", pod_phase::running) == 1
-             && replica.pods("other", pod_phase::running) == 1;
-    },
-    seconds{10}));
-
-  auto urgent = gpus_in("default", 1);
-  urgent.name = "urgent";
-  urgent.priority = 10;
-  ASSERT_TRUE(replica.apply({urgent}).ok());
-  ASSERT_TRUE(replica.world().advance_until(
-    [&] { return replica.pods("stubborn", pod_phase::force_deleting) == 1; }, seconds{8}))
-    << "its grace period is over";
-  EXPECT_EQ(replica.pods("urgent", pod_phase::nominated), 1U);
-
-  ASSERT_TRUE(replica.world().advance_until(
-    [&] { return replica.pods("urgent", pod_phase::running) == 1; }, seconds{30}));
-  EXPECT_EQ(replica.pods("other", pod_phase::running), 0U) << "the next one had to go";
-  EXPECT_EQ(replica.pods("stubborn", pod_phase::force_deleting), 1U);
-}
-
-TEST_F(end_to_end, more_important_work_takes_the_room_that_is_held_for_less_important_work) {
-  replica_world replica(store_, journal());
-  ASSERT_TRUE(replica.start().ok());
-  node machine;
-  machine.name = "n1";
-  machine.capacity = {{"gpu", 1000}};
-  auto slow = gpus_in("default", 1);
-  slow.name = "slow";
-  slow.grace_period = seconds{20};
-  slow.groups[0].pods.annotations["simulation/stop-takes"] = "10s";
-  slow.resume.policy = resume_policy::never;
-  auto first = gpus_in("default", 1);
-  first.name = "first";
-  first.priority = 5;
-  auto second = first;
-  second.name = "second";
-  second.priority = 9;
-  ASSERT_TRUE(replica.apply({machine, slow}).ok());
-  ASSERT_TRUE(replica.world().advance_until(
-    [&] { return replica.pods("slow", pod_phase::running) == 1; }, seconds{5}));
-  ASSERT_TRUE(replica.apply({first}).ok());
-  ASSERT_TRUE(replica.world().advance_until(
-    [&] { return replica.pods("first", pod_phase::nominated) == 1; }, seconds{5}));
-
-  ASSERT_TRUE(replica.apply({second}).ok());
-  ASSERT_TRUE(replica.world().advance_until(
-    [&] { return replica.pods("second", pod_phase::nominated) == 1; }, seconds{5}));
-
-  EXPECT_EQ(replica.pods("first", pod_phase::nominated), 0U);
-  ASSERT_TRUE(replica.world().advance_until(
-    [&] { return replica.pods("second", pod_phase::running) == 1; }, seconds{20}));
-  EXPECT_EQ(read_account(journal()).stopped.size(), 1U) << "nobody else had to go";
-}
-
-TEST_F(end_to_end, a_nomination_moves_to_room_that_came_free_elsewhere) {
-  replica_world replica(store_, journal());
-  ASSERT_TRUE(replica.start().ok());
-  std::vector<object> cluster;
-  for (const auto* name : {"n1", "n2"}) {
-    node machine;
-    machine.name = name;
-    machine.capacity = {{"gpu", 1000}};
-    cluster.emplace_back(machine);
-  }
-  auto slow = gpus_in("default", 1);
-  slow.name = "slow";
-  slow.grace_period = seconds{60};
-  slow.groups[0].pods.annotations["simulation/stop-takes"] = "50s";
-  slow.resume.policy = resume_policy::never;
-  auto brief = gpus_in("default", 1);
-  brief.name = "brief";
-  brief.priority = 5;
-  brief.groups[0].pods.annotations["simulation/run-for"] = "10s";
-  cluster.emplace_back(slow);
-  cluster.emplace_back(brief);
-  ASSERT_TRUE(replica.apply(cluster).ok());
-  ASSERT_TRUE(replica.world().advance_until(
-    [&] {
-      return replica.pods("slow", pod_phase::running) == 1
-             && replica.pods("brief", pod_phase::running) == 1;
-    },
-    seconds{5}));
-  auto urgent = gpus_in("default", 1);
-  urgent.name = "urgent";
-  urgent.priority = 9;
-  ASSERT_TRUE(replica.apply({urgent}).ok());
-  ASSERT_TRUE(replica.world().advance_until(
-    [&] { return replica.pods("urgent", pod_phase::nominated) == 1; }, seconds{3}));
-
-  ASSERT_TRUE(replica.world().advance_until(
-    [&] { return replica.pods("urgent", pod_phase::running) == 1; }, seconds{15}))
-    << "brief has ended, and its node is free long before slow has gone";
-}
-
-TEST_F(end_to_end, a_reserved_node_is_kept_from_less_important_work) {
-  replica_world replica(store_, journal());
-  ASSERT_TRUE(replica.start().ok());
-  node machine;
-  machine.name = "n1";
-  machine.capacity = {{"gpu", 2000}};
-  resource_group group;
-  group.name = "default";
-  group.required_node.preemption_start_delay = std::chrono::hours{1};
-  auto busy = gpus_in("default", 1);
-  busy.name = "busy";
-  auto agent = gpus_in("default", 1);
-  agent.name = "agent";
-  agent.kind = workload_kind::daemon;
-  agent.priority = 9;
-  agent.groups[0].required_node = "n1";
-  agent.groups[0].pods.requests = {{"gpu", 2000}};
-  auto late = gpus_in("default", 1);
-  late.name = "late";
-  late.priority = 1;
-  ASSERT_TRUE(replica.apply({machine, group, busy}).ok());
-  ASSERT_TRUE(replica.world().advance_until(
-    [&] { return replica.pods("busy", pod_phase::running) == 1; }, seconds{5}));
-  ASSERT_TRUE(replica.apply({agent}).ok());
-  replica.world().advance(seconds{1});
-
-  ASSERT_TRUE(replica.apply({late}).ok());
-  replica.world().advance(seconds{2});
-
-  EXPECT_EQ(replica.pods("late", pod_phase::running), 0U) << "one GPU is free, and reserved";
-  EXPECT_EQ(replica.pods("busy", pod_phase::running), 1U) << "the delay is not over";
 }
 
 TEST_F(end_to_end, chunks_of_a_decision_that_never_committed_are_dropped_at_the_next_start) {

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "state/store_in_front.hpp"
 #include "tests/simulation/dice.hpp"
-#include "tests/support/store_in_front.hpp"
 
 #include <functional>
 #include <list>

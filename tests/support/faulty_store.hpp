@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tests/support/store_in_front.hpp"
+#include "state/store_in_front.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -7,8 +7,8 @@
 
 namespace reprieve {
 
-/// A store that passes everything on to the one behind it. Tests derive from it what they want to
-/// be different.
+/// A store that passes everything on to the one behind it, for those to derive from who want
+/// something of it to be different.
 class store_in_front : public store {
 public:
   explicit store_in_front(std::shared_ptr<store> behind) : behind_(std::move(behind)) {}

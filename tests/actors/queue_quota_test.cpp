@@ -1,0 +1,100 @@
+#include "tests/actors/replica_test.hpp"
+
+#include <algorithm>
+
+namespace reprieve {
+
+namespace {
+
+using std::chrono::seconds;
+
+class queue_quota : public replica_test {};
+
+queue weighing(std::string name, std::int64_t weight, bool capped = false) {
+  queue q;
+  q.name = std::move(name);
+  q.weight = weight;
+  q.cap_by_demand = capped;
+  return q;
+}
+
+TEST_F(queue_quota, moves_to_a_queue_that_deserves_it_when_pods_of_another_have_gone) {
+  replica_world replica(store_, journal());
+  ASSERT_TRUE(replica.start().ok());
+  ASSERT_TRUE(replica
+                .apply({machine("n1", 8), weighing("first", 1, true), weighing("second", 3, true),
+                        work_in("first", 8)})
+                .ok());
+  ASSERT_TRUE(comes_to(replica, "first-work", pod_phase::running, 8, seconds{10}));
+
+  ASSERT_TRUE(replica.apply({work_in("second", 8)}).ok());
+  ASSERT_TRUE(comes_to(replica, "second-work", pod_phase::running, 6, seconds{60}));
+
+  EXPECT_EQ(replica.pods("first-work", pod_phase::running), 2U) << "a quarter of the weight";
+  const auto queues = replica.get(object_kind::queue, "second");
+  ASSERT_EQ(queues.size(), 1U);
+  ASSERT_TRUE(queues.front().queue);
+  EXPECT_EQ(queues.front().queue->deserved, (resources{{"gpu", 6000}}));
+  EXPECT_EQ(queues.front().queue->allocated, (resources{{"gpu", 6000}}));
+  EXPECT_EQ(amount_of(queues.front().queue->preempting, "gpu"), 0);
+}
+
+TEST_F(queue_quota, is_given_back_by_a_decision_without_a_preemptor_that_says_why) {
+  replica_world replica(store_, journal());
+  ASSERT_TRUE(replica.start().ok());
+  ASSERT_TRUE(replica
+                .apply({machine("n1", 8), weighing("first", 1, true), weighing("second", 3, true),
+                        work_in("first", 8)})
+                .ok());
+  ASSERT_TRUE(comes_to(replica, "first-work", pod_phase::running, 8, seconds{10}));
+  ASSERT_TRUE(replica.apply({work_in("second", 8)}).ok());
+  ASSERT_TRUE(comes_to(replica, "second-work", pod_phase::running, 6, seconds{60}));
+
+  const auto why = replica.explain_workload("first-work");
+
+  ASSERT_TRUE(why.ok());
+  const auto reclaimed = std::ranges::find(why->decisions, std::string("first"), &decision::queue);
+  ASSERT_NE(reclaimed, why->decisions.end());
+  EXPECT_EQ(reclaimed->policy, "queues");
+  EXPECT_EQ(reclaimed->victims.size(), 6U);
+  EXPECT_TRUE(reclaimed->assignments.empty());
+  EXPECT_NE(reclaimed->why.summary.find("queue first gives back"), std::string::npos);
+}
+
+TEST_F(queue_quota, survives_a_restart) {
+  {
+    replica_world replica(store_, journal());
+    ASSERT_TRUE(replica.start().ok());
+    ASSERT_TRUE(
+      replica
+        .apply({machine("n1", 8), weighing("first", 1), weighing("second", 3), work_in("first", 8)})
+        .ok());
+    ASSERT_TRUE(comes_to(replica, "first-work", pod_phase::running, 2, seconds{10}));
+  }
+  replica_world replica(store_, journal());
+  ASSERT_TRUE(replica.start().ok());
+  replica.world().advance(seconds{5});
+
+  EXPECT_EQ(replica.pods("first-work", pod_phase::running), 2U);
+  EXPECT_TRUE(read_account(journal()).stopped.empty());
+}
+
+TEST_F(queue_quota, of_a_full_queue_lets_its_more_important_work_preempt) {
+  replica_world replica(store_, journal());
+  ASSERT_TRUE(replica.start().ok());
+  auto urgent = work("urgent", 10);
+  urgent.queue = "first";
+  ASSERT_TRUE(
+    replica.apply({machine("n1", 2), weighing("first", 1, true), work_in("first", 2)}).ok());
+  ASSERT_TRUE(comes_to(replica, "first-work", pod_phase::running, 2, seconds{10}));
+
+  ASSERT_TRUE(replica.apply({urgent}).ok());
+  ASSERT_TRUE(comes_to(replica, "urgent", pod_phase::running, 1, seconds{10}));
+
+  EXPECT_EQ(replica.pods("first-work", pod_phase::running), 1U)
+    << "who goes counts for the queue's quota as who comes does";
+}
+
+} // namespace
+
+} // namespace reprieve

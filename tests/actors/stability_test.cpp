@@ -1,0 +1,96 @@
+#include "tests/actors/replica_test.hpp"
+
+namespace reprieve {
+
+namespace {
+
+using std::chrono::seconds;
+
+/// What becomes of placements that are held while victims leave (DESIGN 3.2).
+class stability : public replica_test {};
+
+TEST_F(stability, a_victim_that_does_not_go_is_forced_and_then_not_waited_for) {
+  replica_world replica(store_, journal());
+  ASSERT_TRUE(replica.start().ok());
+  resource_group group;
+  group.name = "default";
+  group.force_delete_after = seconds{10};
+  auto stubborn = played(work("stubborn"), "stuck-for", "10m");
+  stubborn.grace_period = seconds{5};
+  auto other = work("other", 5);
+  other.grace_period = seconds{1};
+  ASSERT_TRUE(replica.apply({machine("n1", 1), machine("n2", 1), group, stubborn, other}).ok());
+  ASSERT_TRUE(comes_to(replica, "stubborn", pod_phase::running, 1, seconds{10}));
+  ASSERT_TRUE(comes_to(replica, "other", pod_phase::running, 1, seconds{10}));
+
+  ASSERT_TRUE(replica.apply({work("urgent", 10)}).ok());
+  ASSERT_TRUE(comes_to(replica, "stubborn", pod_phase::force_deleting, 1, seconds{8}))
+    << "its grace period is over";
+  EXPECT_EQ(replica.pods("urgent", pod_phase::nominated), 1U);
+
+  ASSERT_TRUE(comes_to(replica, "urgent", pod_phase::running, 1, seconds{30}));
+  EXPECT_EQ(replica.pods("other", pod_phase::running), 0U) << "the next one had to go";
+  EXPECT_EQ(replica.pods("stubborn", pod_phase::force_deleting), 1U);
+}
+
+TEST_F(stability, more_important_work_takes_the_room_that_is_held_for_less_important_work) {
+  replica_world replica(store_, journal());
+  ASSERT_TRUE(replica.start().ok());
+  auto slow = played(work("slow"), "stop-takes", "10s");
+  slow.grace_period = seconds{20};
+  slow.resume.policy = resume_policy::never;
+  ASSERT_TRUE(replica.apply({machine("n1", 1), slow}).ok());
+  ASSERT_TRUE(comes_to(replica, "slow", pod_phase::running, 1, seconds{5}));
+  ASSERT_TRUE(replica.apply({work("first", 5)}).ok());
+  ASSERT_TRUE(comes_to(replica, "first", pod_phase::nominated, 1, seconds{5}));
+
+  ASSERT_TRUE(replica.apply({work("second", 9)}).ok());
+  ASSERT_TRUE(comes_to(replica, "second", pod_phase::nominated, 1, seconds{5}));
+
+  EXPECT_EQ(replica.pods("first", pod_phase::nominated), 0U);
+  ASSERT_TRUE(comes_to(replica, "second", pod_phase::running, 1, seconds{20}));
+  EXPECT_EQ(read_account(journal()).stopped.size(), 1U) << "nobody else had to go";
+}
+
+TEST_F(stability, a_nomination_moves_to_room_that_came_free_elsewhere) {
+  replica_world replica(store_, journal());
+  ASSERT_TRUE(replica.start().ok());
+  auto slow = played(work("slow"), "stop-takes", "50s");
+  slow.grace_period = seconds{60};
+  slow.resume.policy = resume_policy::never;
+  const auto brief = played(work("brief", 5), "run-for", "10s");
+  ASSERT_TRUE(replica.apply({machine("n1", 1), machine("n2", 1), slow, brief}).ok());
+  ASSERT_TRUE(comes_to(replica, "slow", pod_phase::running, 1, seconds{5}));
+  ASSERT_TRUE(comes_to(replica, "brief", pod_phase::running, 1, seconds{5}));
+  ASSERT_TRUE(replica.apply({work("urgent", 9)}).ok());
+  ASSERT_TRUE(comes_to(replica, "urgent", pod_phase::nominated, 1, seconds{3}));
+
+  ASSERT_TRUE(comes_to(replica, "urgent", pod_phase::running, 1, seconds{15}))
+    << "brief has ended, and its node is free long before slow has gone";
+}
+
+TEST_F(stability, a_reserved_node_is_kept_from_less_important_work) {
+  replica_world replica(store_, journal());
+  ASSERT_TRUE(replica.start().ok());
+  resource_group group;
+  group.name = "default";
+  group.required_node.preemption_start_delay = std::chrono::hours{1};
+  auto agent = work("agent", 9);
+  agent.kind = workload_kind::daemon;
+  agent.groups[0].required_node = "n1";
+  agent.groups[0].pods.requests = {{"gpu", 2000}};
+  ASSERT_TRUE(replica.apply({machine("n1", 2), group, work("busy")}).ok());
+  ASSERT_TRUE(comes_to(replica, "busy", pod_phase::running, 1, seconds{5}));
+  ASSERT_TRUE(replica.apply({agent}).ok());
+  replica.world().advance(seconds{1});
+
+  ASSERT_TRUE(replica.apply({work("late", 1)}).ok());
+  replica.world().advance(seconds{2});
+
+  EXPECT_EQ(replica.pods("late", pod_phase::running), 0U) << "one GPU is free, and reserved";
+  EXPECT_EQ(replica.pods("busy", pod_phase::running), 1U) << "the delay is not over";
+}
+
+} // namespace
+
+} // namespace reprieve
