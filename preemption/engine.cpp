@@ -118,11 +118,12 @@ plan place(const cluster_view& view, const preemptor& who, const plan_settings& 
 }
 
 plan decide(const cluster_view& view, const preemptor& who, const plan_settings& settings) {
-  return decide(view, who, settings, {}, {});
+  foresight none{view, {}};
+  return decide(view, who, settings, none);
 }
 
 plan decide(const cluster_view& view, const preemptor& who, const plan_settings& settings,
-            std::span<const shard_evaluation> answers, const touched_nodes& touched) {
+            foresight& seen) {
   const problem given{view, who, settings};
   const explainer explain{given};
   if (auto refused = refuse(given, explain))
@@ -139,7 +140,7 @@ plan decide(const cluster_view& view, const preemptor& who, const plan_settings&
   if (settings.group.policy == group_policy::sessions)
     return preempt_sessions(given);
   workload_aware rules{given};
-  return search_victims(given, rules, outlook_of(given, answers, touched));
+  return search_victims(given, rules, seen.on(given));
 }
 
 void explain(const cluster_view& view, const preemptor& who, const plan_settings& settings,

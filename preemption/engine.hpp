@@ -1,10 +1,8 @@
 #pragma once
 
-#include "preemption/evaluation.hpp"
+#include "preemption/outlook.hpp"
 #include "preemption/plan.hpp"
 #include "preemption/preemptor.hpp"
-
-#include <span>
 
 namespace reprieve {
 
@@ -18,12 +16,10 @@ plan place(const cluster_view& view, const preemptor& who, const plan_settings& 
 /// preemptor and settings give the same plan.
 plan decide(const cluster_view& view, const preemptor& who, const plan_settings& settings);
 
-/// The same plan, found sooner with the answers of all node shards (`evaluate`), each once and in
-/// any order. The view is of all nodes; `touched` names those on which it has changed since the
-/// answers were made. Where the answers do not settle who is best, or are not of all nodes, or
-/// can't help (`shards_can_help`), the view alone does.
+/// The same plan, found sooner with the answers of all node shards (`evaluate`). The view is of all
+/// nodes. Where the answers do not settle who is best, the view alone does.
 plan decide(const cluster_view& view, const preemptor& who, const plan_settings& settings,
-            std::span<const shard_evaluation> answers, const touched_nodes& touched);
+            foresight& seen);
 
 /// Tells of a plan with victims, from the trail that it carries, why each goes and who else on the
 /// preemptor's nodes stays and why. The view, the preemptor and the settings are as they were.

@@ -274,8 +274,8 @@ std::string explainer::who_may_not_go(const candidate_rules& rules, const domain
   constexpr std::size_t most = 3;
   std::vector<std::string> named;
   for (const auto p : std::span{kept}.first(std::min(most, kept.size())))
-    named.push_back(fmt::format("{} ({})", to_string(view_.id_of(p)),
-                                why_passed_over(rules.of(p), p)));
+    named.push_back(
+      fmt::format("{} ({})", to_string(view_.id_of(p)), why_passed_over(rules.of(p), p)));
   auto text =
     fmt::format("; {} may not go: {}", counted(kept.size(), "portion"), fmt::join(named, ", "));
   if (kept.size() > most)

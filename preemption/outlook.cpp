@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -20,30 +21,6 @@ std::vector<node_row> rows_of(const cluster_view& view, const touched_nodes& tou
     if (const auto n = view.find_node(name); n != no_row)
       rows.push_back(n);
   return rows;
-}
-
-outlook over_nodes(const problem& given, std::span<const shard_evaluation> answers,
-                   const touched_nodes& touched) {
-  const auto& view = given.view;
-  const auto minimised = given.settings.group.minimised;
-  outlook seen;
-  for (const auto& answer : answers) {
-    for (const auto& [name, bound] : answer.listed)
-      if (!touched.contains(name))
-        if (const auto n = view.find_node(name); n != no_row)
-          seen.nodes.push_back({n, bound});
-    if (answer.rest && (!seen.rest || comes_before(*answer.rest, *seen.rest, minimised)))
-      seen.rest = answer.rest;
-  }
-  for (const auto n : rows_of(view, touched))
-    if (const auto bound = bound_on_node(given, n))
-      seen.nodes.push_back({n, *bound});
-  std::ranges::sort(seen.nodes, [&](const auto& a, const auto& b) {
-    if (better(a.bound, b.bound, minimised))
-      return true;
-    return !better(b.bound, a.bound, minimised) && view.node_name(a.node) < view.node_name(b.node);
-  });
-  return seen;
 }
 
 /// By name of domain, for each of the preemptor's groups how many of its pods fit there.
@@ -72,8 +49,7 @@ score bound_at(std::int64_t threshold, time_point now) {
   return least;
 }
 
-outlook over_domains(const problem& given, std::span<const shard_evaluation> answers,
-                     const touched_nodes& touched) {
+outlook over_domains(const problem& given, std::span<const shard_evaluation> answers) {
   const auto& asked = given.asked.groups;
   outlook seen;
   for (const auto& [name, sums] : sum_up(answers, given.who.groups.size())) {
@@ -84,25 +60,87 @@ outlook over_domains(const problem& given, std::span<const shard_evaluation> ans
     seen.domains[name] =
       threshold ? std::optional{bound_at(*threshold, given.settings.now)} : std::nullopt;
   }
-  const auto changed = domain_set::among(given, rows_of(given.view, touched));
-  for (const auto& where : changed.all())
-    seen.domains.erase(std::string(where.name));
   return seen;
 }
 
 } // namespace
 
-std::optional<outlook> outlook_of(const problem& given, std::span<const shard_evaluation> answers,
-                                  const touched_nodes& touched) {
-  if (answers.empty() || !shards_can_help(given.who, given.settings))
-    return std::nullopt;
+bool outlook::by_promise::operator()(const promising_node& a, const promising_node& b) const {
+  if (better(a.bound, b.bound, minimised))
+    return true;
+  return !better(b.bound, a.bound, minimised) && a.name < b.name;
+}
+
+const outlook* foresight::on(const problem& given) {
+  if (!shards_can_help(given.who, given.settings))
+    return nullptr;
+  if (!std::exchange(begun_, true))
+    begin(given);
+  if (seen_) {
+    if (const auto changed = given.view.settled_since(as_of_))
+      renew(given, *changed);
+    else
+      seen_.reset();
+  }
+  as_of_ = given.view.settled();
+  return seen_ ? &*seen_ : nullptr;
+}
+
+void foresight::begin(const problem& given) {
   const auto answered_for =
-    std::transform_reduce(answers.begin(), answers.end(), std::size_t{0}, std::plus{},
+    std::transform_reduce(answers_.begin(), answers_.end(), std::size_t{0}, std::plus{},
                           [](const shard_evaluation& answer) { return answer.nodes; });
-  if (answered_for != given.view.node_count())
-    return std::nullopt;
-  return given.who.gang ? over_domains(given, answers, touched)
-                        : over_nodes(given, answers, touched);
+  if (answers_.empty() || answered_for != given.view.node_count())
+    return;
+  const auto& view = given.view;
+  const auto changed = rows_of(view, touched_);
+  if (given.who.gang) {
+    seen_ = over_domains(given, answers_);
+    renew(given, changed);
+    return;
+  }
+  const auto minimised = given.settings.group.minimised;
+  seen_.emplace().nodes = outlook::nodes_in_order{outlook::by_promise{minimised}};
+  for (auto& answer : answers_) {
+    for (const auto& [name, bound] : answer.listed)
+      if (!touched_.contains(name))
+        if (const auto n = view.find_node(name); n != no_row)
+          positions_[n] = seen_->nodes.insert({n, view.node_name(n), bound}).first;
+    if (answer.rest && (!seen_->rest || comes_before(*answer.rest, *seen_->rest, minimised)))
+      seen_->rest = answer.rest;
+  }
+  look_at(given, changed);
+}
+
+void foresight::renew(const problem& given, std::span<const node_row> changed) {
+  if (given.who.gang) {
+    // Where a node has gone there is less room than was said, which leaves the bound valid.
+    std::vector<node_row> present;
+    std::ranges::copy_if(changed, std::back_inserter(present),
+                         [&](node_row n) { return given.view.present(n); });
+    const auto domains = domain_set::among(given, present);
+    for (const auto& where : domains.all())
+      seen_->domains.erase(std::string(where.name));
+    return;
+  }
+  // Names are the view's: those of nodes that are gone must not be compared any more.
+  forget(changed);
+  look_at(given, changed);
+}
+
+void foresight::forget(std::span<const node_row> nodes) {
+  for (const auto n : nodes)
+    if (const auto known = positions_.find(n); known != positions_.end()) {
+      seen_->nodes.erase(known->second);
+      positions_.erase(known);
+    }
+}
+
+void foresight::look_at(const problem& given, std::span<const node_row> nodes) {
+  for (const auto n : nodes)
+    if (given.view.present(n) && !positions_.contains(n))
+      if (const auto bound = bound_on_node(given, n))
+        positions_[n] = seen_->nodes.insert({n, given.view.node_name(n), *bound}).first;
 }
 
 } // namespace reprieve

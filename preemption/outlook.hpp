@@ -3,10 +3,13 @@
 #include "preemption/evaluation.hpp"
 #include "preemption/problem.hpp"
 
+#include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace reprieve {
@@ -16,12 +19,18 @@ namespace reprieve {
 struct outlook {
   struct promising_node {
     node_row node = no_row;
+    std::string_view name;
     score bound;
   };
+  /// The most promising first; by name where they are equal.
+  struct by_promise {
+    minimise minimised = minimise::pods;
+    bool operator()(const promising_node& a, const promising_node& b) const;
+  };
+  using nodes_in_order = std::set<promising_node, by_promise>;
 
-  /// For a lone pod, in order. Each node that is not among them can't have the pod, or comes after
-  /// `rest`.
-  std::vector<promising_node> nodes;
+  /// For a lone pod. Each node that is not among them can't have the pod, or comes after `rest`.
+  nodes_in_order nodes;
   std::optional<node_prospect> rest;
 
   /// For a gang, by name of domain, a score that no outcome there is better than; nothing where the
@@ -29,9 +38,32 @@ struct outlook {
   std::map<std::string, std::optional<score>, std::less<>> domains;
 };
 
-/// What the answers of all shards say, each shard once and in any order; nothing where they are not
-/// of all nodes, or can't help. What was touched since they were made is looked at anew.
-std::optional<outlook> outlook_of(const problem& given, std::span<const shard_evaluation> answers,
-                                  const touched_nodes& touched);
+/// The answers of all shards, each shard once and in any order, as they are used for one preemptor
+/// after another of the same kind while the view changes. What has changed is looked at anew, and
+/// nothing else.
+class foresight {
+public:
+  /// `touched` names the nodes on which the view as it is now is not what the answers were made on.
+  foresight(const cluster_view& view, std::vector<shard_evaluation> answers,
+            touched_nodes touched = {})
+      : answers_(std::move(answers)), touched_(std::move(touched)), as_of_(view.settled()) {}
+
+  /// What the answers say of the same view as it is by now; null where they are not
+  /// of all nodes, or can't help.
+  const outlook* on(const problem& given);
+
+private:
+  void begin(const problem& given);
+  void renew(const problem& given, std::span<const node_row> changed);
+  void look_at(const problem& given, std::span<const node_row> nodes);
+  void forget(std::span<const node_row> nodes);
+
+  std::vector<shard_evaluation> answers_;
+  touched_nodes touched_;
+  std::optional<outlook> seen_;
+  std::map<node_row, outlook::nodes_in_order::iterator> positions_; ///< in `nodes`
+  std::uint64_t as_of_; ///< how often nodes of the view had been settled then
+  bool begun_ = false;
+};
 
 } // namespace reprieve

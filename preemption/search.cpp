@@ -27,7 +27,7 @@ struct prospect {
 
 class search {
 public:
-  search(const problem& given, policy& rules, const std::optional<outlook>& foreseen)
+  search(const problem& given, policy& rules, const outlook* foreseen)
       : given_(given), minimised_(given.settings.group.minimised), policy_(rules),
         foreseen_(foreseen), explain_(given) {}
 
@@ -106,7 +106,7 @@ private:
   /// Whether the best is sure to be among the nodes that are foreseen, which then are tried.
   bool try_foreseen_nodes() {
     const auto& [nodes, rest, domains] = *foreseen_;
-    for (const auto& [n, bound] : nodes) {
+    for (const auto& [n, name, bound] : nodes) {
       const auto where = domain_of(given_.view, n);
       if (best_ && better(best_->scored, bound, minimised_))
         break;
@@ -263,7 +263,7 @@ private:
   const problem& given_;
   minimise minimised_;
   policy& policy_;
-  const std::optional<outlook>& foreseen_;
+  const outlook* foreseen_;
   explainer explain_;
   std::optional<domain_set> domains_;
   std::size_t count_ = 0; ///< of domains
@@ -280,7 +280,7 @@ private:
 
 } // namespace
 
-plan search_victims(const problem& given, policy& rules, const std::optional<outlook>& foreseen) {
+plan search_victims(const problem& given, policy& rules, const outlook* foreseen) {
   return search{given, rules, foreseen}.run();
 }
 

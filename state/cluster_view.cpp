@@ -195,8 +195,8 @@ std::size_t cluster_view::memory() const {
                + heap_size(node_amounts_) + nodes_by_name_.memory() + blocks_.memory()
                + pods_.memory() + uids_.memory() + pods_by_uid_.memory() + kinds_.memory()
                + shapes_.memory() + budgets_.memory() + names_.memory() + shared_.memory()
-               + portions_by_key_.memory() + heap_size(stale_nodes_) + heap_size(stale_portions_)
-               + heap_size(removed_pods_);
+               + portions_by_key_.memory() + heap_size(stale_nodes_) + heap_size(settled_)
+               + heap_size(stale_portions_) + heap_size(removed_pods_);
   for (const auto& name : columns_)
     bytes += heap_size(name);
   for (node_row n = 0; n < nodes_.rows(); ++n) {

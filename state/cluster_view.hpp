@@ -67,6 +67,14 @@ public:
   /// Brings orders and sums of all that changed up to date; costs what changed. A change of
   /// budgets costs a look at every distinct set of labels.
   void settle();
+  /// How often nodes were brought up to date, all in all.
+  std::uint64_t settled() const {
+    return settled_before_ + settled_.size();
+  }
+  /// The nodes that were since it was so often: on all others every pod, and every portion with a
+  /// pod there, is what it was. A node may be mentioned twice, and be gone. Nothing where that is
+  /// longer ago than is remembered.
+  std::optional<std::span<const node_row>> settled_since(std::uint64_t count) const;
 
   // -- resources ----------------------------------------------------------------------------------
 
@@ -286,6 +294,7 @@ private:
   void mark_node(node_row n);
   void mark_portion(std::uint32_t shared);
   void settle_portion(std::uint32_t shared);
+  void remember_settled();
   portion_card card_of(std::span<const pod_row> pods, bool group) const;
   portion_work work_of(std::span<const pod_row> pods) const;
   void settle_node(node_row n, std::vector<ranked_pod>& scratch);
@@ -320,6 +329,8 @@ private:
   std::unordered_map<portion_key, portion_part, portion_key_hash> elsewhere_;
 
   std::vector<node_row> stale_nodes_;
+  std::vector<node_row> settled_; ///< the last of them in order
+  std::uint64_t settled_before_ = 0;
   std::vector<std::uint32_t> stale_portions_;
   std::vector<pod_row> removed_pods_; ///< their rows are taken again only after `settle`
 };

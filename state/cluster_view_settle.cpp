@@ -84,7 +84,7 @@ void cluster_view::settle() {
       blocks_.insert(n, names);
     else
       blocks_.touch(n);
-  stale_nodes_.clear();
+  remember_settled();
   const node_block* brought_down = nullptr; // all of its nodes are settled: once is enough
   blocks_.settle([this](node_block& block) { describe(block); },
                  [&](node_block& block, node_row n) {
@@ -96,6 +96,23 @@ void cluster_view::settle() {
   for (const auto p : removed_pods_)
     pods_.give_back(p);
   removed_pods_.clear();
+}
+
+/// Remembers which nodes were stale, and forgets when too many are.
+void cluster_view::remember_settled() {
+  constexpr std::size_t least = 1024;
+  if (settled_.size() + stale_nodes_.size() > std::max<std::size_t>(least, 4U * node_rows())) {
+    settled_before_ += settled_.size();
+    settled_.clear();
+  }
+  settled_.insert(settled_.end(), stale_nodes_.begin(), stale_nodes_.end());
+  stale_nodes_.clear();
+}
+
+std::optional<std::span<const node_row>> cluster_view::settled_since(std::uint64_t count) const {
+  if (count < settled_before_)
+    return std::nullopt;
+  return std::span{settled_}.subspan(count - settled_before_);
 }
 
 void cluster_view::settle_portion(std::uint32_t shared) {

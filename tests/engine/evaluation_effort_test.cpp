@@ -61,10 +61,11 @@ struct work_done {
 };
 
 work_done search_with(const cluster_view& view, const preemptor& who, const plan_settings& settings,
-                      std::span<const shard_evaluation> answers) {
+                      std::vector<shard_evaluation> answers) {
   const problem given{view, who, settings};
   counting_policy rules{given};
-  auto made = search_victims(given, rules, outlook_of(given, answers, {}));
+  foresight seen{view, std::move(answers)};
+  auto made = search_victims(given, rules, seen.on(given));
   return {rules.tried(), rules.blocks(), std::move(made)};
 }
 

@@ -151,7 +151,8 @@ int compare_rounds(std::uint64_t first_seed, std::uint64_t rounds,
       answers.push_back(split.evaluated(request_for(who, settings, 1 + random() % 5), random));
     for (std::size_t i = 0; i < waiting.size(); ++i) {
       const auto whole = decide(now.view(), waiting[i], settings);
-      const auto made = decide(now.view(), waiting[i], settings, answers[i], now.touched());
+      foresight seen{now.view(), answers[i], now.touched()};
+      const auto made = decide(now.view(), waiting[i], settings, seen);
       const auto difference = what_differs(made, whole);
       EXPECT_EQ(difference, "") << "seed " << seed << ", preemptor " << i;
       if (!difference.empty())
@@ -164,7 +165,41 @@ int compare_rounds(std::uint64_t first_seed, std::uint64_t rounds,
   return preempting;
 }
 
+/// Likewise where all are of one kind, and the answers to the first are kept for the others.
+int compare_rounds_of_one_kind(std::uint64_t first_seed, std::uint64_t rounds,
+                               const std::function<preemptor()>& draw) {
+  int preempting = 0;
+  for (auto seed = first_seed; seed < first_seed + rounds; ++seed) {
+    auto [in, waiting, settings] = draw_round(seed, draw);
+    std::mt19937_64 random{seed};
+    changing_cluster now{in, random};
+    const sharded_cluster split{in, now.view(), 1 + seed % 4, random};
+    const auto asked = request_for(waiting.front(), settings, 1 + random() % 5);
+    foresight seen{now.view(), split.evaluated(asked, random)};
+    for (std::size_t i = 0; i < waiting.size(); ++i) {
+      const auto who = named(waiting.front(), fmt::format("new{}", i));
+      const auto whole = decide(now.view(), who, settings);
+      const auto difference = what_differs(decide(now.view(), who, settings, seen), whole);
+      EXPECT_EQ(difference, "") << "seed " << seed << ", preemptor " << i;
+      if (!difference.empty())
+        return preempting;
+      preempting += i > 0 && whole.result == plan::outcome::preempts ? 1 : 0;
+      now.carry_out(whole, fmt::format("d{}", i));
+      now.change_something();
+    }
+  }
+  return preempting;
+}
+
 } // namespace
+
+TEST(evaluation_round, of_one_kind_of_lone_pods_is_the_same_with_the_answers_to_the_first) {
+  EXPECT_GT(compare_rounds_of_one_kind(4'000'000, 2'000, draw_lone_pod), 500);
+}
+
+TEST(evaluation_round, of_one_kind_of_gangs_is_the_same_with_the_answers_to_the_first) {
+  EXPECT_GT(compare_rounds_of_one_kind(5'000'000, 1'500, draw_gang_within_racks), 100);
+}
 
 TEST(evaluation_round, of_lone_pods_is_the_same_with_answers_from_before_it) {
   EXPECT_GT(compare_rounds(1'000'000, 3'000, draw_lone_pod), 1'500);
