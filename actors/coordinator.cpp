@@ -139,7 +139,9 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
   return {
     [self](node_delta& delta) {
       auto& s = self->state;
-      s.seen_shards.insert("n/" + delta.shard);
+      // A shard that begins anew has nothing of what it was told.
+      if (!s.seen_shards.insert("n/" + delta.shard).second && delta.everything)
+        s.mirror.tell_shards_all();
       for (auto& record : delta.changed)
         s.mirror.put(std::move(record));
       for (const auto& name : delta.removed)
@@ -188,6 +190,8 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
     },
     [self](reclaim& order) { take_back(self, order); },
     [self](run_cycle) {
+      if (self->state.running_cycle) // it is followed by another
+        return;
       self->state.cycle_due = false;
       if (!knows_enough(self->state))
         return;

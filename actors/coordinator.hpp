@@ -73,7 +73,12 @@ struct coordinator_settings {
   event_log_actor events;
   wall_clock clock;
   std::vector<open_decision> open; ///< found in the store; go on from where they stand
+  /// Of more domains than this, only those that the preemptor gets are told of: what came of each
+  /// of very many is too much to write down with every decision.
+  std::size_t most_domains_told = 64;
 };
+
+class scheduling_cycle;
 
 struct coordinator_state {
   static inline const char* name = "coordinator";
@@ -103,6 +108,7 @@ struct coordinator_state {
   std::uint64_t last_decision = 0;
   std::uint64_t changes = 0;
   bool cycle_due = false;
+  std::shared_ptr<scheduling_cycle> running_cycle; ///< that waits for answers of shards
 };
 
 coordinator_actor::behavior_type

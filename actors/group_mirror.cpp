@@ -1,5 +1,6 @@
 #include "actors/group_mirror.hpp"
 
+#include "actors/pod_changes.hpp"
 #include "preemption/pending.hpp"
 
 #include <fmt/format.h>
@@ -182,6 +183,21 @@ pod_list::pointer group_mirror::with_costs(const pod_list::pointer& p) {
   return std::make_shared<const shared_pod>(std::move(followed));
 }
 
+/// The pod has left the node.
+void group_mirror::take_out(named_node& from, const pod& p) {
+  auto& owner = workload_named(p.workload);
+  mark(owner);
+  told_.erase(p.uid);
+  room_came_free_ = true;
+  note_for_shards(p);
+  // It may stand on another node already.
+  if (const auto at = owner.second.pods.find(p.uid);
+      at != owner.second.pods.end() && at->second == &from) {
+    owner.second.pods.erase(at);
+    view_.remove_pod(p.uid);
+  }
+}
+
 /// Brings one node in the view to what its record says and the open decisions will make of it. What
 /// has not changed is not looked at.
 void group_mirror::refresh_node(named_node& one) {
@@ -194,51 +210,19 @@ void group_mirror::refresh_node(named_node& one) {
     for (const auto& [id, part] : entry.promised)
       apply(wanted, part, id);
   }
-  const auto& next = wanted.shared();
-  const auto& before = entry.taken_in.shared();
-  const auto& shown_before = entry.shown.shared();
-  std::vector<pod_list::pointer> shown;
-  std::vector<pod_list::pointer> changed;
-  shown.reserve(next.size());
-  const auto gone = [&](const pod& p) {
-    auto& owner = workload_named(p.workload);
-    mark(owner);
-    told_.erase(p.uid);
-    room_came_free_ = true;
-    // It may stand on another node already.
-    if (const auto at = owner.second.pods.find(p.uid);
-        at != owner.second.pods.end() && at->second == &one) {
-      owner.second.pods.erase(at);
-      view_.remove_pod(p.uid);
-    }
-  };
-  std::size_t old = 0;
-  for (const auto& p : next) {
-    if (old < before.size() && before[old] == p && !look_at_costs) {
-      shown.push_back(shown_before[old++]);
-      continue;
-    }
-    while (old < before.size() && before[old]->what().uid < p->what().uid)
-      gone(before[old++]->what());
-    shown.push_back(with_costs(p));
-    if (old < before.size() && before[old]->what().uid == p->what().uid) {
-      if (shown_before[old]->what() == shown.back()->what()) {
-        shown.back() = shown_before[old++];
-        continue;
-      }
-      ++old;
-    }
-    changed.push_back(shown.back());
-  }
-  for (; old < before.size(); ++old)
-    gone(before[old]->what());
+  auto [shown, changed, gone] =
+    changes_between(entry.taken_in, entry.shown, wanted, look_at_costs,
+                    [&](const pod_list::pointer& p) { return with_costs(p); });
+  for (const auto& p : gone)
+    take_out(one, p->what());
   entry.taken_in = std::move(wanted);
-  entry.shown = pod_list{std::move(shown)};
+  entry.shown = std::move(shown);
   if (entry.in_view)
     take_from(capacity_, entry.in_view->spec.capacity);
   if (!entry.record) {
     view_.remove_node(name);
     entry.in_view = nullptr;
+    ahead_.erase(&one);
     if (entry.promised.empty())
       nodes_.erase(nodes_.find(name));
     return;
@@ -249,9 +233,11 @@ void group_mirror::refresh_node(named_node& one) {
   }
   entry.in_view = entry.record;
   add_to(capacity_, entry.record->spec.capacity);
+  compare_with_shard(one);
   for (const auto& p : changed) {
     const auto& what = p->what();
     view_.put_pod(what);
+    note_for_shards(what);
     if (what.stop_told != no_time)
       told_[what.uid] = {&one, what.stop_told + what.checkpoint_time + what.grace_period};
     auto& owner = workload_named(p->what().workload);
@@ -276,7 +262,7 @@ void group_mirror::forget_standing(workload_entry& entry) {
 /// Pods that wait are expected by budgets, and missing.
 void group_mirror::expect_in_budgets(const standing& of, std::int64_t sign) {
   for (const auto& unit : of.lacking)
-    for (const auto& group : unit.groups)
+    for (const auto& group : unit->groups)
       view_.expect(group.pods.front().labels, sign * std::ssize(group.pods));
 }
 
@@ -312,16 +298,18 @@ void group_mirror::refresh_workload(named_workload& one) {
     return;
   }
   now.record = record;
-  now.lacking = lacking_units(
+  auto lacking = lacking_units(
     *record, [&](const pod& p) { return entry.pods.contains(p.uid); },
     [&](const pod& p) { return &entry.pods.find(p.uid)->second->second.in_view->spec; });
   // More of a gang comes when those that it needs are there to stay: the decision that places them
   // may be given up, and nobody joins those who go.
-  std::erase_if(now.lacking, [&](const preemptor& unit) {
+  std::erase_if(lacking, [&](const preemptor& unit) {
     const auto& more = unit.groups.front().pods.front();
     return !unit.gang && unsettled.contains({more.group, more.replica})
            && record->spec.groups[*group_position(record->spec, more.group)].is_gang();
   });
+  for (auto& unit : lacking)
+    now.lacking.push_back(std::make_shared<const preemptor>(std::move(unit)));
   if (!now.lacking.empty())
     lacking_.insert(&now);
   now.ended = record->deleting && entry.pods.empty();

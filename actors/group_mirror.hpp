@@ -1,6 +1,8 @@
 #pragma once
 
+#include "actors/node_evaluation.hpp"
 #include "preemption/holds.hpp"
+#include "preemption/outlook.hpp"
 #include "preemption/preemptor.hpp"
 #include "preemption/queue_stage.hpp"
 #include "state/catalog.hpp"
@@ -58,7 +60,8 @@ public:
 
   /// Decides for the preemptor, who may take room that is held for less important ones by decisions
   /// that are not starting yet.
-  plan_over_holds decide_over_holds(const preemptor& who, const plan_settings& settings);
+  plan_over_holds decide_over_holds(const preemptor& who, const plan_settings& settings,
+                                    foresight& seen);
 
   /// Keeps the room of a pod that waits for its required node from those who are served after it,
   /// until `forget_reservations`.
@@ -68,7 +71,7 @@ public:
   /// A unit of a workload that lacks pods.
   struct pending_unit {
     std::shared_ptr<const workload_record> record;
-    preemptor who;
+    std::shared_ptr<const preemptor> who;
   };
   /// All that lack pods and are not part of an open decision, in the order in which they are
   /// served.
@@ -124,6 +127,16 @@ public:
   /// empty where it could not.
   std::string where_else(const std::string& id, const plan_settings& settings);
 
+  // -- what node shards are asked -----------------------------------------------------------------
+
+  /// What the node shards, so many, can't know by themselves and were not told yet, by number.
+  std::map<std::uint32_t, portion_facts> news_for_shards(std::uint32_t shards);
+  /// A shard knows nothing any more: it, and all others, are told everything again.
+  void tell_shards_all();
+  /// The nodes on which the view shows what their shards do not know: what open decisions will do,
+  /// and who does not go.
+  std::vector<node_row> ahead_of_shards();
+
 private:
   struct text_hash {
     using is_transparent = void;
@@ -153,7 +166,7 @@ private:
   /// What one workload's record and pods come to; found anew when either changes.
   struct standing {
     std::shared_ptr<const workload_record> record;
-    std::vector<preemptor> lacking;
+    std::vector<std::shared_ptr<const preemptor>> lacking;
     std::vector<victim_pod> unwanted;
     bool ended = false;
     queue_totals used;
@@ -181,6 +194,9 @@ private:
   void refresh_node(named_node& one);
   void refresh_workload(named_workload& one);
   pod_list::pointer with_costs(const pod_list::pointer& p);
+  void take_out(named_node& from, const pod& p);
+  void note_for_shards(const pod& p);
+  void compare_with_shard(named_node& one);
   void forget_standing(workload_entry& entry);
   held_decision hold_of(const decision& d) const;
   void expect_in_budgets(const standing& of, std::int64_t sign);
@@ -207,6 +223,14 @@ private:
   std::set<std::string, std::less<>> stuck_; ///< uids of those that will not go
   by_name<queue_totals> usage_;
   resources capacity_;
+
+  std::set<named_node*> ahead_; ///< of their shards
+  std::set<portion_id> moved_;  ///< whole replicas that changed since shards were told
+  /// Nodes with pods whose cost is not what their record says: to be told, and told last.
+  std::set<std::string, std::less<>> dear_;
+  std::set<std::string, std::less<>> told_costs_;
+  /// The shards that were told what a whole replica has on others.
+  std::map<portion_id, std::set<std::uint32_t>> told_parts_;
 };
 
 } // namespace reprieve

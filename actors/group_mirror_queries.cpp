@@ -16,9 +16,9 @@ void group_mirror::starts(const std::string& id) {
     starting_.insert(id);
 }
 
-plan_over_holds group_mirror::decide_over_holds(const preemptor& who,
-                                                const plan_settings& settings) {
-  if (auto made = decide(view(), who, settings); !made.assignments.empty())
+plan_over_holds group_mirror::decide_over_holds(const preemptor& who, const plan_settings& settings,
+                                                foresight& seen) {
+  if (auto made = decide(view(), who, settings, seen); !made.assignments.empty())
     return {std::move(made), {}};
   std::vector<held_decision> holds;
   for (const auto& [id, d] : open_)
@@ -65,7 +65,7 @@ std::vector<group_mirror::pending_unit> group_mirror::pending() {
       found.push_back({one->record, unit});
   // A pod group may have another priority than its workload.
   std::stable_sort(found.begin(), found.end(), [](const pending_unit& a, const pending_unit& b) {
-    return a.who.priority > b.who.priority;
+    return a.who->priority > b.who->priority;
   });
   return found;
 }
@@ -75,8 +75,8 @@ bool group_mirror::still_lacks(const preemptor& who) {
   const auto found = workloads_.find(who.workload);
   const auto& uid = who.groups.front().pods.front().uid;
   return found != workloads_.end()
-         && std::ranges::any_of(found->second.now.lacking, [&](const preemptor& unit) {
-              return unit.groups.front().pods.front().uid == uid;
+         && std::ranges::any_of(found->second.now.lacking, [&](const auto& unit) {
+              return unit->groups.front().pods.front().uid == uid;
             });
 }
 

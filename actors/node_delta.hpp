@@ -13,9 +13,10 @@ namespace reprieve {
 /// Changes of a shard's durable node records, numbered without gaps.
 struct node_delta {
   std::string shard;
-  std::uint64_t number = 0; ///< 1 brings everything there is
+  std::uint64_t number = 0;
   std::vector<std::shared_ptr<const node_record>> changed;
   std::vector<std::string> removed;
+  bool everything = false; ///< what a follower gets first
 };
 
 } // namespace reprieve

@@ -32,7 +32,8 @@ void publish(self_pointer self, std::vector<record_pointer> changed,
   auto& state = self->state;
   if (changed.empty() && removed.empty())
     return;
-  const node_delta delta{state.shard, ++state.deltas, std::move(changed), std::move(removed)};
+  const node_delta delta{state.shard, ++state.deltas, std::move(changed), std::move(removed),
+                         false};
   for (const auto& follower : state.followers)
     self->send(follower, delta);
 }
@@ -97,10 +98,13 @@ void commit(self_pointer self, record_changes changes, F then) {
     std::vector<record_pointer> changed;
     std::vector<std::string> removed;
     for (const auto& name : names) {
-      if (auto record = self->state.records.settle(name))
+      if (auto record = self->state.records.settle(name)) {
+        self->state.view.put(record);
         changed.push_back(std::move(record));
-      else
+      } else {
+        self->state.view.remove(name);
         removed.push_back(name);
+      }
     }
     publish(self, std::move(changed), std::move(removed));
     then();
@@ -290,6 +294,8 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
   auto& state = self->state;
   state.shard = std::move(settings.shard);
   state.records = record_table<node_record>{std::move(settings.records)};
+  for (const auto& [name, record] : state.records.durable())
+    state.view.put(record);
   state.epoch = settings.ledger.epoch;
   state.holds =
     holds_of<node_parts>(state.shard, settings.ledger, settings.hold_time, settings.clock);
@@ -322,11 +328,18 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
     [self](const stop_pods& wanted) -> caf::result<absl::Status> { return stop(self, wanted); },
     [self](follow_nodes& wanted) {
       auto& s = self->state;
-      node_delta everything{s.shard, ++s.deltas, {}, {}};
+      node_delta everything{s.shard, ++s.deltas, {}, {}, true};
       for (const auto& [name, record] : s.records.durable())
         everything.changed.push_back(record);
       self->send(wanted.follower, std::move(everything));
       s.followers.push_back(std::move(wanted.follower));
+    },
+    [self](const portion_facts& facts) { self->state.view.know(facts); },
+    [self](const evaluate_nodes& wanted) {
+      auto traced = start_span("node_shard.evaluate", wanted.trace);
+      auto answer = evaluate(self->state.view.up_to_date(), *wanted.asked);
+      traced.set("nodes", answer.nodes);
+      return answer;
     },
     [self](const prepare<node_parts>& asked) -> caf::result<absl::Status> {
       auto traced = start_span("node_shard.prepare", asked.trace);

@@ -5,7 +5,9 @@
 #include "actors/hold_book.hpp"
 #include "actors/ledger.hpp"
 #include "actors/node_delta.hpp"
+#include "actors/node_evaluation.hpp"
 #include "actors/record_table.hpp"
+#include "actors/shard_view.hpp"
 #include "actors/workload_shard.hpp"
 #include "state/node_record.hpp"
 
@@ -60,6 +62,10 @@ using node_shard_actor = typed_actor<
   handles<absl::Status(stop_pods)>,
   /// Sends the follower all records, then every change.
   handles<void(follow_nodes)>,
+  /// From the coordinator: what its own records do not tell.
+  handles<void(portion_facts)>,
+  /// Says what its nodes have for a preemptor, from its own view of them.
+  handles<shard_evaluation(evaluate_nodes)>,
   /// Votes, and holds on a yes.
   handles<absl::Status(prepare<node_parts>)>,
   /// Drops a hold whose decision did not commit.
@@ -101,6 +107,7 @@ struct node_shard_state {
 
   std::string shard;
   record_table<node_record> records;
+  shard_view view; ///< of the durable records
   ledger_actor ledger;
   revision epoch = 0;
   cluster_actor cluster;

@@ -171,9 +171,9 @@ directory::group start_group(self_pointer self, const resource_group& settings,
   for (const auto& shard : group.shards.workloads)
     self->send(shard, meet_nodes{feeds});
   group.coordinator = self->spawn<caf::linked>(
-    coordinator,
-    coordinator_settings{settings.name, group.shards, state.store, owner_key(state), state.epoch,
-                         state.serving->events, ours.clock, std::move(contents.open)});
+    coordinator, coordinator_settings{settings.name, group.shards, state.store, owner_key(state),
+                                      state.epoch, state.serving->events, ours.clock,
+                                      std::move(contents.open), ours.most_domains_told});
   return group;
 }
 

@@ -57,6 +57,7 @@ struct replica_settings {
   std::uint32_t workload_shards = 2; ///< likewise
   duration keep_decisions{std::chrono::hours{24}};
   duration hold_time{std::chrono::minutes{1}}; ///< a decision may take from its votes to its commit
+  std::size_t most_domains_told = 64;          ///< with a decision
   std::shared_ptr<store> behind;
   cluster_actor cluster;
   wall_clock clock;

@@ -19,11 +19,11 @@ namespace {
 using self_pointer = coordinator_pointer;
 using pending_unit = group_mirror::pending_unit;
 
-/// Of more nodes than this, only those that the preemptor gets are told of.
-constexpr std::size_t most_domains_told = 64;
 /// Long enough for a burst to share a cycle, short enough that nobody waits for it.
 constexpr std::chrono::milliseconds gathering_time{2};
 constexpr std::size_t most_pods_in_a_batch = 512;
+/// To ask the shards for each of very many kinds costs more than it spares.
+constexpr std::size_t most_inquiries = 8;
 
 resources taken_by(const std::vector<assignment>& assignments) {
   resources sum;
@@ -39,25 +39,23 @@ void take_plan(decision_settings& settings, const pending_unit& unit, plan&& mad
     one.placed.placed_by = what.id;
     what.assignments.push_back(std::move(one));
   }
-  if (std::find(what.workloads.begin(), what.workloads.end(), unit.who.workload)
-      == what.workloads.end())
-    what.workloads.push_back(unit.who.workload);
-  settings.generations[unit.who.workload] = unit.record->status.generation;
+  const auto& workload = unit.who->workload;
+  if (settings.generations.insert_or_assign(workload, unit.record->status.generation).second)
+    what.workloads.push_back(workload);
 }
 
-/// One cycle's work on the pending units.
-class cycle {
+} // namespace
+
+/// One cycle's work on the pending units. Where shards are asked, it goes on with their answers.
+class scheduling_cycle : public std::enable_shared_from_this<scheduling_cycle> {
 public:
-  explicit cycle(self_pointer self)
+  explicit scheduling_cycle(self_pointer self)
       : self_(self), state_(self->state), now_(state_.settings.clock.now(self)) {
     settings_.now = now_;
     if (const auto* group = find(state_.known->groups, state_.settings.resource_group))
       settings_.group = *group;
     if (settings_.group.limits.preemptions_per_workload_per_hour)
       settings_.preempted_lately = state_.mirror.preempted_lately(now_);
-    // What came of each of very many nodes is too much to write down with every decision.
-    if (state_.mirror.node_count() > most_domains_told)
-      settings_.explained = depth::chosen;
   }
 
   /// Whoever is served first takes what is free, else preempts, else waits; those behind see what
@@ -65,17 +63,41 @@ public:
   void run() {
     stop_unwanted();
     state_.waiting_because.clear();
-    auto units = state_.mirror.pending();
-    count_pending(units);
-    for (auto& unit : units)
-      if (may_be_tried(unit) && state_.mirror.still_lacks(unit.who) && !place_plainly(unit))
-        preempt_for(unit);
-    launch_batch();
-    state_.mirror.forget_reservations();
-    report_needs();
+    units_ = state_.mirror.pending();
+    count_pending();
+    go_on();
   }
 
 private:
+  /// A question to all node shards: what they have for a kind of preemptor.
+  struct inquiry {
+    std::shared_ptr<const evaluation_request> asked;
+    std::optional<foresight> seen; ///< nothing where there was no answer
+  };
+
+  /// The answers as they come in.
+  struct answers {
+    std::size_t open = 0;
+    bool complete = true;
+    std::vector<shard_evaluation> given;
+    std::vector<node_row> ahead; ///< of the shards when they were asked
+    std::uint64_t as_of = 0;     ///< how often nodes of the view had been settled then
+  };
+
+  void go_on() {
+    for (; next_ < units_.size(); ++next_) {
+      const auto& unit = units_[next_];
+      if (may_be_tried(unit) && state_.mirror.still_lacks(*unit.who) && !serve(unit))
+        return;
+    }
+    launch_batch();
+    state_.mirror.forget_reservations();
+    report_needs();
+    state_.running_cycle.reset();
+    if (state_.cycle_due) // something changed while shards were asked
+      cycle_after(self_, gathering_time);
+  }
+
   void stop_unwanted() {
     const auto& shards = state_.settings.shards;
     std::map<std::uint32_t, stop_pods> orders;
@@ -98,7 +120,7 @@ private:
   }
 
   void waits(const pending_unit& unit, std::string because) {
-    state_.waiting_because[unit.who.workload] = std::move(because);
+    state_.waiting_because[unit.who->workload] = std::move(because);
   }
 
   bool may_be_tried(const pending_unit& unit) {
@@ -134,12 +156,92 @@ private:
     return false;
   }
 
-  bool place_plainly(const pending_unit& unit) {
-    auto made = place(state_.mirror.view(), unit.who, settings_);
-    if (made.result != plan::outcome::placed)
-      return false;
+  /// False where the shards are asked first.
+  bool serve(const pending_unit& unit) {
+    const auto& who = *unit.who;
+    settings_.explained = depth_for(state_.mirror.view(), who, state_.settings.most_domains_told);
+    auto* known = inquiry_for(who);
+    if (known == nullptr && may_ask_for(who)) {
+      auto made = find_room(state_.mirror.view(), who, settings_);
+      if (made.assignments.empty()) {
+        ask_shards(who);
+        return false;
+      }
+      carry_out(unit, std::move(made));
+      return true;
+    }
+    foresight none{state_.mirror.view(), {}};
+    decide_for(unit, known != nullptr && known->seen ? *known->seen : none);
+    return true;
+  }
+
+  inquiry* inquiry_for(const preemptor& who) {
+    const auto found =
+      std::ranges::find_if(inquiries_, [&](const inquiry& one) { return is_for(*one.asked, who); });
+    return found == inquiries_.end() ? nullptr : &*found;
+  }
+
+  bool may_ask_for(const preemptor& who) const {
+    return inquiries_.size() < most_inquiries && shards_can_help(who, settings_);
+  }
+
+  /// Asks all shards what they have for a preemptor of this kind, and goes on when they have
+  /// answered (DESIGN 4.1).
+  void ask_shards(const preemptor& who) {
+    launch_batch(); // nobody waits for the answers who does not need them
+    const auto& shards = state_.settings.shards.nodes;
+    const auto count = static_cast<std::uint32_t>(shards.size());
+    for (auto& [number, news] : state_.mirror.news_for_shards(count))
+      self_->send(shards[number], std::move(news));
+    auto& one = inquiries_.emplace_back();
+    one.asked = std::make_shared<const evaluation_request>(
+      request_for(who, settings_, nodes_to_ask_for(who, count)));
+    auto all = std::make_shared<answers>();
+    all->open = shards.size();
+    all->ahead = state_.mirror.ahead_of_shards();
+    all->as_of = state_.mirror.view().settled();
+    for (const auto& shard : shards)
+      self_->request(shard, answer_time, evaluate_nodes{one.asked, {}})
+        .then(
+          [cycle = shared_from_this(), all](shard_evaluation& answer) {
+            all->given.push_back(std::move(answer));
+            cycle->answered(*all);
+          },
+          [cycle = shared_from_this(), all](caf::error&) {
+            all->complete = false;
+            cycle->answered(*all);
+          });
+  }
+
+  /// Enough for all of the kind that wait, if they are spread over the shards.
+  std::size_t nodes_to_ask_for(const preemptor& who, std::size_t shards) const {
+    constexpr std::ptrdiff_t least = 32;
+    constexpr std::ptrdiff_t most = 2048;
+    const evaluation_request kind = request_for(who, settings_);
+    const auto waiting =
+      std::count_if(units_.begin() + static_cast<std::ptrdiff_t>(next_), units_.end(),
+                    [&](const pending_unit& unit) { return is_for(kind, *unit.who); });
+    return static_cast<std::size_t>(
+      std::clamp(2 * waiting / static_cast<std::ptrdiff_t>(shards), least, most));
+  }
+
+  void answered(answers& all) {
+    if (--all.open > 0)
+      return;
+    const auto& view = state_.mirror.view();
+    if (const auto changed = view.settled_since(all.as_of); all.complete && changed) {
+      auto touched = std::move(all.ahead);
+      const auto ahead = state_.mirror.ahead_of_shards();
+      touched.insert(touched.end(), ahead.begin(), ahead.end());
+      touched.insert(touched.end(), changed->begin(), changed->end());
+      inquiries_.back().seen.emplace(view, std::move(all.given), std::move(touched));
+    }
+    go_on();
+  }
+
+  void place(const pending_unit& unit, plan made) {
     if (!is_granted(unit, taken_by(made.assignments)))
-      return true; // it has its answer
+      return;
     auto& what = batch_.what;
     if (what.id.empty())
       begin(batch_, "placement");
@@ -149,7 +251,6 @@ private:
     state_.mirror.promise(what.id, std::span{what.assignments}.subspan(before));
     if (what.assignments.size() >= most_pods_in_a_batch)
       launch_batch();
-    return true;
   }
 
   void launch_batch() {
@@ -174,31 +275,47 @@ private:
       try_again_at(self_, made.look_again);
   }
 
-  void preempt_for(pending_unit& unit) {
-    if (const auto since = state_.reserved.find(unit.who.groups.front().pods.front().uid);
-        since != state_.reserved.end())
-      unit.who.reserved_since = since->second;
-    unit.who.at_front = front_.has(unit.who);
-    auto [made, gives_up] = state_.mirror.decide_over_holds(unit.who, settings_);
-    front_.served(unit.who, made);
-    keep_reservation(unit.who, made);
-    if (!gives_up.empty()) {
+  void decide_for(const pending_unit& unit, foresight& seen) {
+    auto who = unit.who;
+    const auto since = state_.reserved.find(who->groups.front().pods.front().uid);
+    if (since != state_.reserved.end() || !front_.has(*who)) {
+      auto changed = *who;
+      changed.at_front = front_.has(changed);
+      if (since != state_.reserved.end())
+        changed.reserved_since = since->second;
+      who = std::make_shared<const preemptor>(std::move(changed));
+    }
+    auto [made, gives_up] = state_.mirror.decide_over_holds(*who, settings_, seen);
+    front_.served(*who, made);
+    keep_reservation(*who, made);
+    if (!gives_up.empty())
       take_holds(unit, gives_up);
-      return;
-    }
-    if (made.assignments.empty()) {
+    else
+      carry_out(unit, std::move(made));
+  }
+
+  void carry_out(const pending_unit& unit, plan made) {
+    if (made.assignments.empty())
       waits(unit, made.why.summary);
-      return;
-    }
+    else if (made.result == plan::outcome::placed)
+      place(unit, std::move(made));
+    else
+      preempt(unit, std::move(made));
+  }
+
+  void preempt(const pending_unit& unit, plan made) {
     if (!is_granted(unit, taken_by(made.assignments), made.victims))
       return;
+    const auto& view = state_.mirror.view();
+    if (settings_.explained == depth::summary && !made.victims.empty())
+      explain(view, *unit.who, settings_, made);
     decision_settings settings;
     begin(settings, made.policy.empty() ? "placement" : made.policy);
-    settings.what.priority = unit.who.priority;
-    settings.what.victims = made.victims;
-    settings.what.why = made.why;
+    settings.what.priority = unit.who->priority;
+    settings.what.victims = std::move(made.victims);
+    settings.what.why = std::move(made.why);
     settings.what.scored = made.scored;
-    settings.budgets = budget_parts(state_.mirror.view(), made.followed.victims);
+    settings.budgets = budget_parts(view, made.followed.victims);
     take_plan(settings, unit, std::move(made));
     launch(self_, std::move(settings));
   }
@@ -220,10 +337,10 @@ private:
     settings.what.decided = now_;
   }
 
-  void count_pending(const std::vector<pending_unit>& units) {
-    for (const auto& unit : units)
+  void count_pending() {
+    for (const auto& unit : units_)
       if (unit.record->status.resume_after <= now_)
-        add_to(needs_[unit.record->spec.queue].pending, wanted_by(unit.who));
+        add_to(needs_[unit.record->spec.queue].pending, wanted_by(*unit.who));
   }
 
   /// Tells the queue shard what has changed since it was told last.
@@ -245,9 +362,10 @@ private:
   decision_settings batch_;
   by_name<quota_need> needs_; ///< by queue
   front_of_line front_;       ///< who may preempt in a group with sessions (DESIGN 3.6)
+  std::vector<pending_unit> units_;
+  std::size_t next_ = 0; ///< of them to be served
+  std::vector<inquiry> inquiries_;
 };
-
-} // namespace
 
 void cycle_after(self_pointer self, duration delay) {
   self->delayed_send(self, delay, run_cycle{});
@@ -294,7 +412,8 @@ void launch(self_pointer self, decision_settings settings) {
 }
 
 void serve_all(self_pointer self) {
-  cycle{self}.run();
+  self->state.running_cycle = std::make_shared<scheduling_cycle>(self);
+  std::shared_ptr(self->state.running_cycle)->run();
 }
 
 } // namespace reprieve

@@ -117,6 +117,28 @@ plan place(const cluster_view& view, const preemptor& who, const plan_settings& 
   return infeasible(explain, "does not fit in what is free");
 }
 
+plan find_room(const cluster_view& view, const preemptor& who, const plan_settings& settings) {
+  const problem given{view, who, settings};
+  const explainer explain{given};
+  if (auto refused = refuse(given, explain))
+    return *std::move(refused);
+  if (auto placed = place_now(given, explain))
+    return *std::move(placed);
+  if (auto waits = place_later(given, explain))
+    return *std::move(waits);
+  return infeasible(explain, "does not fit in what is free or will be");
+}
+
+depth depth_for(const cluster_view& view, const preemptor& who, std::size_t most_domains) {
+  if (view.node_count() <= most_domains)
+    return depth::all;
+  if (!who.gang || topology_keys_of(who).empty())
+    return depth::chosen;
+  const plan_settings any;
+  const problem given{view, who, any};
+  return domain_set::for_gang(given).all().size() <= most_domains ? depth::chosen : depth::summary;
+}
+
 plan decide(const cluster_view& view, const preemptor& who, const plan_settings& settings) {
   foresight none{view, {}};
   return decide(view, who, settings, none);

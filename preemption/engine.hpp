@@ -9,6 +9,13 @@ namespace reprieve {
 /// Places the preemptor in what is free now, without victims: the allocation stage.
 plan place(const cluster_view& view, const preemptor& who, const plan_settings& settings);
 
+/// Likewise, or in what will be free once those have gone who leave anyway.
+plan find_room(const cluster_view& view, const preemptor& who, const plan_settings& settings);
+
+/// How much a plan for the preemptor should tell, where of at most so many domains each is told of.
+/// Of a gang with more of them `explain` tells the rest.
+depth depth_for(const cluster_view& view, const preemptor& who, std::size_t most_domains);
+
 /// Places the preemptor, with victims where it can't be had without: by the rules for a required
 /// node if it is bound to one (DESIGN 3.5), else by the policy of the resource group (DESIGN 3.1,
 /// 3.6). Deployments of a group with the lifecycle policy are not for here: they go by replica

@@ -27,7 +27,7 @@ public:
     std::ranges::stable_sort(
       found, [&](const auto& a, const auto& b) { return better(a.first, b.first, minimised_); });
     for (const auto& [bound, block] : found) {
-      if (full() && better(best_.back().bound, bound, minimised_))
+      if (worst_ && better(worst_->bound, bound, minimised_))
         break;
       for (const auto n : block->nodes)
         look_at(n);
@@ -35,40 +35,47 @@ public:
   }
 
   void hand_over(shard_evaluation& answer) {
-    if (full()) {
-      answer.rest = std::move(best_.back());
-      best_.pop_back();
+    std::ranges::sort(best_, before{minimised_});
+    if (best_.size() > most_) {
+      answer.rest = std::move(best_[most_]);
+      best_.resize(most_);
     }
     answer.listed = std::move(best_);
   }
 
 private:
-  bool full() const {
-    return best_.size() > most_;
-  }
-
   void look_at(node_row n) {
     if (!given_.view.usable(n))
       return;
     const auto bound = bound_on_node(given_, n);
-    if (!bound)
+    if (!bound || (worst_ && better(worst_->bound, *bound, minimised_))
+        || !given_.filter.suits_any_group(n))
       return;
-    const auto before = [&](const node_prospect& a, const node_prospect& b) {
-      return comes_before(a, b, minimised_);
-    };
-    node_prospect found{std::string(given_.view.node_name(n)), *bound};
-    if ((full() && before(best_.back(), found)) || !given_.filter.suits_any_group(n))
-      return;
-    const auto at = std::ranges::upper_bound(best_, found, before);
-    best_.insert(at, std::move(found));
-    if (best_.size() > most_ + 1)
-      best_.pop_back();
+    best_.push_back({std::string(given_.view.node_name(n)), *bound});
+    if (best_.size() > 2 * (most_ + 1))
+      keep_the_best();
   }
+
+  /// Now and then is enough, so that a long list costs no more than a short one.
+  void keep_the_best() {
+    const auto last = best_.begin() + static_cast<std::ptrdiff_t>(most_);
+    std::ranges::nth_element(best_, last, before{minimised_});
+    best_.resize(most_ + 1);
+    worst_ = best_.back();
+  }
+
+  struct before {
+    minimise minimised;
+    bool operator()(const node_prospect& a, const node_prospect& b) const {
+      return comes_before(a, b, minimised);
+    }
+  };
 
   const problem& given_;
   minimise minimised_;
   std::size_t most_;
-  std::vector<node_prospect> best_;
+  std::vector<node_prospect> best_;    ///< and some more
+  std::optional<node_prospect> worst_; ///< none that comes after it is wanted
 };
 
 std::vector<domain_curves> curves_by_domain(const problem& given) {
@@ -87,6 +94,13 @@ std::vector<domain_curves> curves_by_domain(const problem& given) {
   return all;
 }
 
+bool asks_alike(const wanted_group& a, const wanted_group& b) {
+  return a.needed == b.needed && a.pods.empty() == b.pods.empty()
+         && (a.pods.empty() || a.pods.front().requests == b.pods.front().requests)
+         && a.node_selector == b.node_selector && a.tolerations == b.tolerations
+         && a.topology_keys == b.topology_keys && a.required_node == b.required_node;
+}
+
 /// Groups that ask for something which no node of the shard has find no seat there, but others may.
 /// Their topology keys still tell domains apart.
 preemptor without_unknown_resources(const cluster_view& own, preemptor who) {
@@ -101,13 +115,11 @@ preemptor without_unknown_resources(const cluster_view& own, preemptor who) {
 evaluation_request request_for(const preemptor& who, const plan_settings& settings,
                                std::size_t most) {
   evaluation_request asked{{}, settings, most};
-  asked.who.workload = who.workload;
   asked.who.priority = who.priority;
   asked.who.may_preempt = who.may_preempt;
   asked.who.gang = who.gang;
   for (const auto& from : who.groups) {
     auto& group = asked.who.groups.emplace_back();
-    group.name = from.name;
     group.needed = from.needed;
     group.node_selector = from.node_selector;
     group.tolerations = from.tolerations;
@@ -117,6 +129,12 @@ evaluation_request request_for(const preemptor& who, const plan_settings& settin
       group.pods.emplace_back().requests = from.pods.front().requests;
   }
   return asked;
+}
+
+bool is_for(const evaluation_request& asked, const preemptor& who) {
+  const auto& of = asked.who;
+  return of.priority == who.priority && of.may_preempt == who.may_preempt && of.gang == who.gang
+         && std::ranges::equal(of.groups, who.groups, asks_alike);
 }
 
 bool shards_can_help(const preemptor& who, const plan_settings& settings) {
@@ -151,14 +169,6 @@ shard_evaluation evaluate(const cluster_view& own, const evaluation_request& ask
   best.fill();
   best.hand_over(answer);
   return answer;
-}
-
-void touch(touched_nodes& touched, const plan& made) {
-  for (const auto& one : made.assignments)
-    touched.insert(one.placed.node);
-  for (const auto& gone : made.victims)
-    for (const auto& p : gone.pods)
-      touched.insert(p.node);
 }
 
 } // namespace reprieve

@@ -5,9 +5,7 @@
 #include "preemption/preemptor.hpp"
 
 #include <cstddef>
-#include <functional>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -19,13 +17,18 @@ namespace reprieve {
 
 /// What shards are asked for one preemptor.
 struct evaluation_request {
-  preemptor who; ///< one pod stands for all of a group, with nothing but its requests
+  /// Without a name; one pod stands for all of a group, with nothing but its requests. Its own
+  /// workload's pods count as candidates then, so that bounds are no worse for that.
+  preemptor who;
   plan_settings settings;
   std::size_t most = 32; ///< nodes that a shard lists
 };
 
 evaluation_request request_for(const preemptor& who, const plan_settings& settings,
                                std::size_t most = 32);
+
+/// Whether the answers to the request hold for the preemptor too.
+bool is_for(const evaluation_request& asked, const preemptor& who);
 
 /// Whether the answers of shards spare the coordinator anything. They do not
 /// - for who is bound to a node: that one alone is looked at;
@@ -73,27 +76,5 @@ struct shard_evaluation {
 /// portion has run for its minimum runtime is told by its earliest start. Budgets are not looked
 /// at.
 shard_evaluation evaluate(const cluster_view& own, const evaluation_request& asked);
-
-/// The names of nodes of which the answers may no longer hold, since they were made on an earlier
-/// state than the plan is:
-/// - the node itself, or a pod on it, changed, came or went, a hold or a choice as victim included
-///   (what only takes room leaves the answers valid, if no longer as close);
-/// - of a portion with a pod on it, something elsewhere changed: a pod began to leave or was gone,
-///   was told another priority, start, checkpoint or minimum runtime, became a member that is
-///   protected, arriving or opted out, or ceased to be one.
-///
-/// Not touched is a node where none of that is so, whatever else happened:
-/// - a budget changed, or what is left of it: bounds and curves take every budget as unlimited;
-/// - held pods joined a portion on it, on other nodes: whoever goes costs no less, and who could
-/// not
-///   go still can't;
-/// - more preemptions of a workload were counted in the last hour: fewer may go.
-///
-/// `now`, and all else in the settings and the preemptor, must be what the shards were told.
-using touched_nodes = std::set<std::string, std::less<>>;
-
-/// Adds those that the plan touches when it is carried out: where its pods are held, and where all
-/// pods of its victims are.
-void touch(touched_nodes& touched, const plan& made);
 
 } // namespace reprieve

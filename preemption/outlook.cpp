@@ -14,15 +14,6 @@ namespace reprieve {
 
 namespace {
 
-/// Those of the touched nodes that are still there.
-std::vector<node_row> rows_of(const cluster_view& view, const touched_nodes& touched) {
-  std::vector<node_row> rows;
-  for (const auto& name : touched)
-    if (const auto n = view.find_node(name); n != no_row)
-      rows.push_back(n);
-  return rows;
-}
-
 /// By name of domain, for each of the preemptor's groups how many of its pods fit there.
 using curves_by_domain = std::map<std::string, std::vector<capacity_curve>, std::less<>>;
 
@@ -82,6 +73,8 @@ const outlook* foresight::on(const problem& given) {
     else
       seen_.reset();
   }
+  if (seen_ && is_used_up())
+    look_for_more(given);
   as_of_ = given.view.settled();
   return seen_ ? &*seen_ : nullptr;
 }
@@ -92,24 +85,42 @@ void foresight::begin(const problem& given) {
                           [](const shard_evaluation& answer) { return answer.nodes; });
   if (answers_.empty() || answered_for != given.view.node_count())
     return;
-  const auto& view = given.view;
-  const auto changed = rows_of(view, touched_);
-  if (given.who.gang) {
+  if (given.who.gang)
     seen_ = over_domains(given, answers_);
-    renew(given, changed);
-    return;
-  }
+  else
+    take_in_nodes(given);
+  renew(given, touched_);
+}
+
+void foresight::take_in_nodes(const problem& given) {
+  const auto& view = given.view;
   const auto minimised = given.settings.group.minimised;
   seen_.emplace().nodes = outlook::nodes_in_order{outlook::by_promise{minimised}};
-  for (auto& answer : answers_) {
+  positions_.clear();
+  for (const auto& answer : answers_) {
     for (const auto& [name, bound] : answer.listed)
-      if (!touched_.contains(name))
-        if (const auto n = view.find_node(name); n != no_row)
-          positions_[n] = seen_->nodes.insert({n, view.node_name(n), bound}).first;
+      if (const auto n = view.find_node(name); n != no_row)
+        positions_[n] = seen_->nodes.insert({n, view.node_name(n), bound}).first;
     if (answer.rest && (!seen_->rest || comes_before(*answer.rest, *seen_->rest, minimised)))
       seen_->rest = answer.rest;
   }
-  look_at(given, changed);
+}
+
+/// Whether nodes that were not listed come next.
+bool foresight::is_used_up() const {
+  if (!seen_->rest)
+    return false;
+  if (seen_->nodes.empty())
+    return true;
+  const auto& first = *seen_->nodes.begin();
+  return comes_before(*seen_->rest, {std::string(first.name), first.bound},
+                      seen_->nodes.key_comp().minimised);
+}
+
+void foresight::look_for_more(const problem& given) {
+  constexpr std::size_t most = 256;
+  answers_ = {evaluate(given.view, request_for(given.who, given.settings, most))};
+  take_in_nodes(given);
 }
 
 void foresight::renew(const problem& given, std::span<const node_row> changed) {

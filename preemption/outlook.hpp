@@ -43,9 +43,23 @@ struct outlook {
 /// nothing else.
 class foresight {
 public:
-  /// `touched` names the nodes on which the view as it is now is not what the answers were made on.
+  /// `touched` are the nodes on which the view as it is now may not be what the answers were made
+  /// on:
+  /// - the node itself, or a pod on it, changed, came or went, a hold or a choice as victim
+  ///   included;
+  /// - of a portion with a pod on it, something elsewhere changed: a pod began to leave or was
+  ///   gone, was told another priority, start, checkpoint or minimum runtime, became a member that
+  ///   is protected, arriving or opted out, or ceased to be one.
+  ///
+  /// Not touched is a node where none of that is so, whatever else happened:
+  /// - a budget changed, or what is left of it: bounds and curves take every budget as unlimited;
+  /// - held pods joined a portion on it, on other nodes: whoever goes costs no less, and who could
+  ///   not go still can't;
+  /// - more preemptions of a workload were counted in the last hour: fewer may go.
+  ///
+  /// `now`, and all else in the settings and the preemptor, must be what the shards were told.
   foresight(const cluster_view& view, std::vector<shard_evaluation> answers,
-            touched_nodes touched = {})
+            std::vector<node_row> touched = {})
       : answers_(std::move(answers)), touched_(std::move(touched)), as_of_(view.settled()) {}
 
   /// What the answers say of the same view as it is by now; null where they are not
@@ -54,12 +68,15 @@ public:
 
 private:
   void begin(const problem& given);
+  void take_in_nodes(const problem& given);
+  bool is_used_up() const;
+  void look_for_more(const problem& given);
   void renew(const problem& given, std::span<const node_row> changed);
   void look_at(const problem& given, std::span<const node_row> nodes);
   void forget(std::span<const node_row> nodes);
 
   std::vector<shard_evaluation> answers_;
-  touched_nodes touched_;
+  std::vector<node_row> touched_;
   std::optional<outlook> seen_;
   std::map<node_row, outlook::nodes_in_order::iterator> positions_; ///< in `nodes`
   std::uint64_t as_of_; ///< how often nodes of the view had been settled then

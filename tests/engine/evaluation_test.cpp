@@ -211,7 +211,7 @@ TEST(evaluation, rules_no_domain_out_that_was_touched) {
 
   foresight untouched{before, answers};
   const auto open = in.view();
-  foresight touched{open, answers, {"a2"}};
+  foresight touched{open, answers, {open.find_node("a2")}};
   EXPECT_EQ(victims_of(decide(before, who, settings, untouched)),
             std::multiset<std::string>{"dear"});
   EXPECT_EQ(victims_of(decide(open, who, settings, touched)),

@@ -13,6 +13,8 @@ member::member(int generation, duration born, std::shared_ptr<store> behind,
   settings.workload_shards = 2;
   settings.behind = store_;
   settings.hold_time = std::chrono::milliseconds{500};
+  // Who tells of every domain has to try each of them, and asks no shard.
+  settings.most_domains_told = generation % 2 == 0 ? 64 : 0;
   settings.cluster = cluster;
   settings.clock = world_.clock();
   replica_ = world_.system().spawn(replica, std::move(settings));

@@ -1,0 +1,85 @@
+#include "actors/group_mirror.hpp"
+#include "state/keys.hpp"
+
+#include <algorithm>
+
+// What the mirror and the node shards' own views have to know of each other.
+
+namespace reprieve {
+
+/// Remembers what shards have to be told since this pod changed or left.
+void group_mirror::note_for_shards(const pod& p) {
+  if (p.disruption == disruption_mode::pod_group)
+    moved_.insert(portion_of(p));
+}
+
+/// Finds out whether the node stands in the view as in its record, and its pods with other costs.
+void group_mirror::compare_with_shard(named_node& one) {
+  auto& [name, entry] = one;
+  const bool stuck = !stuck_.empty() && std::ranges::any_of(entry.shown, [&](const pod& p) {
+    return stuck_.contains(p.uid);
+  });
+  if (stuck || entry.taken_in.shared() != entry.record->pods.shared())
+    ahead_.insert(&one);
+  else
+    ahead_.erase(&one);
+  if (entry.taken_in.shared() != entry.shown.shared() || told_costs_.contains(name))
+    dear_.insert(name);
+}
+
+std::vector<node_row> group_mirror::ahead_of_shards() {
+  view();
+  std::vector<node_row> rows;
+  for (const auto* one : ahead_)
+    if (const auto n = view_.find_node(one->first); n != no_row)
+      rows.push_back(n);
+  return rows;
+}
+
+void group_mirror::tell_shards_all() {
+  for (const auto& [name, entry] : nodes_) {
+    if (entry.taken_in.shared() != entry.shown.shared())
+      dear_.insert(name);
+    for (const auto& p : entry.shown)
+      note_for_shards(p);
+  }
+}
+
+std::map<std::uint32_t, portion_facts> group_mirror::news_for_shards(std::uint32_t shards) {
+  view();
+  std::map<std::uint32_t, portion_facts> news;
+  for (const auto& name : std::exchange(dear_, {}))
+    if (const auto on = nodes_.find(name); on != nodes_.end()) {
+      auto& costs = news[shard_number(name, shards)].costs[name];
+      const auto& shown = on->second.shown.shared();
+      for (std::size_t i = 0; i < shown.size(); ++i)
+        if (const auto& p = shown[i]->what(); shown[i] != on->second.taken_in.shared()[i])
+          costs[p.uid] = {p.priority, p.checkpointed, p.minimum_runtime};
+      if (costs.empty())
+        told_costs_.erase(name);
+      else
+        told_costs_.insert(name);
+    }
+  const auto shard_of = [&](node_row n) { return shard_number(view_.node_name(n), shards); };
+  for (const auto& id : std::exchange(moved_, {})) {
+    std::set<std::uint32_t> on;
+    const auto row = view_.find_portion(id);
+    if (row != no_row)
+      for (const auto p : view_.pods_of(row))
+        on.insert(shard_of(view_.node_of(p)));
+    auto& told = told_parts_[id];
+    for (const auto shard : on)
+      if (on.size() > 1 || told.contains(shard))
+        news[shard].elsewhere.emplace_back(
+          id, view_.part_of(row, [&](node_row n) { return shard_of(n) != shard; }));
+    for (const auto shard : told)
+      if (!on.contains(shard))
+        news[shard].elsewhere.emplace_back(id, portion_part{});
+    told = on.size() > 1 ? std::move(on) : std::set<std::uint32_t>{};
+    if (told.empty())
+      told_parts_.erase(id);
+  }
+  return news;
+}
+
+} // namespace reprieve
