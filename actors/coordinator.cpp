@@ -58,6 +58,24 @@ void move_to_free_room(self_pointer self) {
   }
 }
 
+/// Ends the wait for votes that did not come.
+void end_late_votes(self_pointer self) {
+  auto& state = self->state;
+  const auto now = state.settings.clock.now(self);
+  auto next = time_point::max();
+  for (const auto& [id, one] : state.decisions) {
+    if (one.phase != decision_phase::preparing)
+      continue;
+    if (one.launched + answer_time <= now)
+      self->send(one.actor, votes_due{});
+    else
+      next = std::min(next, one.launched + answer_time);
+  }
+  state.looks_at_votes = next != time_point::max();
+  if (state.looks_at_votes)
+    self->delayed_send(self, next - now, look_at_votes{});
+}
+
 /// Agrees to less, but not to less than is spent.
 quota_grants lower(coordinator_state& state, const lower_grants& asked) {
   quota_grants kept;
@@ -199,6 +217,7 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
       move_to_free_room(self);
       serve_all(self);
     },
+    [self](look_at_votes) { end_late_votes(self); },
     [self](const why_pending& asked) -> std::string {
       const auto& because = self->state.waiting_because;
       const auto found = because.find(asked.workload);

@@ -19,6 +19,9 @@ namespace reprieve {
 /// The coordinator's reminder to itself to run a cycle; bursts of changes share one.
 struct run_cycle {};
 
+/// The coordinator's reminder to itself that decisions may wait for votes for too long.
+struct look_at_votes {};
+
 /// Asks why a workload waits.
 struct why_pending {
   std::string workload;
@@ -34,6 +37,7 @@ struct open_decision {
 } // namespace reprieve
 
 REPRIEVE_MESSAGE(reprieve::run_cycle)
+REPRIEVE_MESSAGE(reprieve::look_at_votes)
 REPRIEVE_MESSAGE(reprieve::why_pending)
 
 namespace reprieve {
@@ -61,6 +65,8 @@ using coordinator_actor = typed_actor<
   handles<void(reclaim)>,
   /// From itself.
   handles<void(run_cycle)>,
+  /// From itself.
+  handles<void(look_at_votes)>,
   /// Answers with the reason of the newest cycle, empty where there is none.
   handles<std::string(why_pending)>>;
 
@@ -88,6 +94,7 @@ struct coordinator_state {
     decision_actor actor;
     decision_phase phase = decision_phase::preparing;
     std::uint64_t planned_at = 0; ///< the number of changes the plan had seen
+    time_point launched = no_time;
   };
 
   coordinator_settings settings;
@@ -108,6 +115,7 @@ struct coordinator_state {
   std::uint64_t last_decision = 0;
   std::uint64_t changes = 0;
   bool cycle_due = false;
+  bool looks_at_votes = false;                     ///< whether a reminder is under way
   std::shared_ptr<scheduling_cycle> running_cycle; ///< that waits for answers of shards
 };
 

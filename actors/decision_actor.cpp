@@ -15,6 +15,13 @@ namespace {
 
 constexpr std::chrono::milliseconds retry_delay{200};
 
+/// For the answers of shards to one step. A shard that is gone is known to be at once; for votes
+/// the coordinator looks at the clock, once for all decisions (`votes_due`); and what comes after
+/// the commit has to be done however long it takes.
+gathering of_shards(std::function<void(absl::Status)> done) {
+  return gathering{std::move(done), caf::duration{caf::infinite}};
+}
+
 /// Sends each touched shard of a kind the message that `make` builds from its parts.
 template <class Shards, class Parts, class F>
 void ask_touched(self_pointer self, gathering& all, const Shards& shards, const Parts& parts,
@@ -71,7 +78,7 @@ void tell_victims_apart(self_pointer self) {
 
 void withdraw_from_nodes(self_pointer self, const withdraw& order) {
   auto& state = self->state;
-  gathering nodes([self](absl::Status withdrawn) {
+  auto nodes = of_shards([self](absl::Status withdrawn) {
     if (withdrawn.ok())
       write_end(self, absl::AbortedError(what(self).abort_reason));
     else
@@ -111,7 +118,9 @@ void prepare_all(self_pointer self) {
   const auto trace = begin_step(self, "decision.prepare");
   const auto& settings = state.settings;
   const auto& group = settings.what.resource_group;
-  gathering all([self](absl::Status votes) {
+  state.voting = true;
+  auto all = of_shards([self](absl::Status votes) {
+    self->state.voting = false;
     if (!votes.ok() && planted != planted_bug::partial_vote)
       give_up(self, votes);
     else if (self->state.cancelled)
@@ -130,44 +139,28 @@ void prepare_all(self_pointer self) {
 
 void apply_all(self_pointer self) {
   auto& state = self->state;
+  // Who recovers a decision can't know that no victim was told.
+  if (state.cancelled && !state.told && !state.settings.recovered) {
+    write_abort(self, absl::CancelledError(state.cancel_reason));
+    return;
+  }
   const auto trace = begin_step(self, "decision.apply");
+  state.step.set("victims", what(self).victims.size());
+  state.told = !what(self).victims.empty();
   const auto& shards = state.settings.shards;
-  gathering all([self](absl::Status applied) {
-    if (!applied.ok())
+  auto all = of_shards([self](absl::Status applied) {
+    if (!applied.ok()) {
       try_again(self, [self] { apply_all(self); });
-    else if (self->state.cancelled && !self->state.settings.recovered)
-      write_abort(self, absl::CancelledError(self->state.cancel_reason));
-    else // who recovers a decision can't know that no victim was told
-      actuate_all(self);
+      return;
+    }
+    tell_victims_apart(self);
+    wait_for_room(self);
   });
   ask_touched(self, all, shards.nodes, state.nodes, [&](const auto& parts) {
     return apply_parts<node_parts>{id(self), parts, trace};
   });
   ask_touched(self, all, shards.workloads, state.workloads, [&](const auto& parts) {
     return apply_parts<workload_parts>{id(self), parts, trace};
-  });
-  all.complete();
-}
-
-void actuate_all(self_pointer self) {
-  auto& state = self->state;
-  if (what(self).victims.empty()) {
-    wait_for_room(self);
-    return;
-  }
-  const auto trace = begin_step(self, "decision.actuate");
-  state.step.set("victims", what(self).victims.size());
-  state.told = true;
-  gathering all([self](absl::Status done) {
-    if (!done.ok()) {
-      try_again(self, [self] { actuate_all(self); });
-      return;
-    }
-    tell_victims_apart(self);
-    wait_for_room(self);
-  });
-  ask_touched(self, all, state.settings.shards.nodes, state.nodes, [&](const auto&) {
-    return actuate{id(self), trace};
   });
   all.complete();
 }
@@ -191,7 +184,7 @@ void wait_for_room(self_pointer self) {
 void start_all(self_pointer self) {
   auto& state = self->state;
   const auto trace = state.step.context();
-  gathering all([self](absl::Status started) {
+  auto all = of_shards([self](absl::Status started) {
     if (!started.ok()) {
       try_again(self, [self] { start_all(self); });
       return;
@@ -252,7 +245,7 @@ void withdraw_all(self_pointer self) {
   withdraw order{id(self), {}, {}, trace};
   for (const auto& one : what(self).victims)
     (what(self).victims_told ? order.told : order.reprieved).push_back(one.portion);
-  gathering workloads([self, order](absl::Status withdrawn) {
+  auto workloads = of_shards([self, order](absl::Status withdrawn) {
     if (withdrawn.ok())
       withdraw_from_nodes(self, order);
     else
@@ -296,6 +289,10 @@ decision_actor::behavior_type run_decision(decision_actor::stateful_pointer<deci
       // Waiting is the one step that has nothing under way; the others look at the flag.
       if (!s.no_room_yet.empty())
         write_abort(self, absl::CancelledError(wanted.reason));
+    },
+    [self](votes_due) {
+      if (self->state.voting)
+        give_up(self, absl::UnavailableError("a shard did not vote in time"));
     },
     [self](retry_step) {
       if (auto again = std::exchange(self->state.again, nullptr))

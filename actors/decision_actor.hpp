@@ -41,6 +41,9 @@ struct cancel_decision {
   std::string reason;
 };
 
+/// Whoever has not voted by now is not waited for.
+struct votes_due {};
+
 /// The decision's reminder to itself to try a step again.
 struct retry_step {};
 
@@ -49,6 +52,7 @@ struct retry_step {};
 REPRIEVE_MESSAGE(reprieve::decision_moved)
 REPRIEVE_MESSAGE(reprieve::decision_ended)
 REPRIEVE_MESSAGE(reprieve::cancel_decision)
+REPRIEVE_MESSAGE(reprieve::votes_due)
 REPRIEVE_MESSAGE(reprieve::retry_step)
 
 namespace reprieve {
@@ -56,13 +60,15 @@ namespace reprieve {
 using decision_owner_actor =
   typed_actor<handles<void(decision_moved)>, handles<void(decision_ended)>>;
 
-/// Lives as long as one decision and owns its trace: prepare, commit, apply, actuate, start, or
+/// Lives as long as one decision and owns its trace: prepare, commit, apply and actuate, start, or
 /// abort (DESIGN 4).
 using decision_actor = typed_actor<
   /// From a node shard: the decision's room there is free.
   handles<void(room_free)>,
   /// From the coordinator: the preemptor is gone, or the placement can't be had any more.
   handles<void(cancel_decision)>,
+  /// From the coordinator.
+  handles<void(votes_due)>,
   /// From itself.
   handles<void(retry_step)>>;
 
@@ -95,6 +101,7 @@ struct decision_state {
   std::map<std::uint32_t, workload_parts> workloads; ///< likewise
   std::set<std::string> no_room_yet;                 ///< shards
   std::string unwritten_body; ///< where one chunk holds all, until the store has it
+  bool voting = false;        ///< whether shards are asked for their votes
   bool told = false;          ///< whether victims may have been told
   bool cancelled = false;
   std::string cancel_reason;

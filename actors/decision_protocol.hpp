@@ -49,17 +49,12 @@ struct release_hold {
   std::string decision;
 };
 
-/// The decision is committed: put your part into your records. Again and again is the same as once.
+/// The decision is committed: put your part into your records. A node shard tells the victims when
+/// it is durable that they go and are told. Again and again is the same as once.
 template <class Parts>
 struct apply_parts {
   std::string decision;
   Parts parts;
-  trace_context trace;
-};
-
-/// Tell the victims; their stop is made durable first.
-struct actuate {
-  std::string decision;
   trace_context trace;
 };
 
@@ -98,7 +93,6 @@ REPRIEVE_MESSAGE(reprieve::prepare<reprieve::workload_parts>)
 REPRIEVE_MESSAGE(reprieve::release_hold)
 REPRIEVE_MESSAGE(reprieve::apply_parts<reprieve::node_parts>)
 REPRIEVE_MESSAGE(reprieve::apply_parts<reprieve::workload_parts>)
-REPRIEVE_MESSAGE(reprieve::actuate)
 REPRIEVE_MESSAGE(reprieve::start_pods)
 REPRIEVE_MESSAGE(reprieve::withdraw)
 REPRIEVE_MESSAGE(reprieve::room_free)

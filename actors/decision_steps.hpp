@@ -28,8 +28,8 @@ void try_again(self_pointer self, std::function<void()> step);
 void prepare_all(self_pointer self);
 /// Writes the decision's chunks, then the key that makes them count: the commit.
 void write_bodies(self_pointer self);
+/// Has every shard put its part into its records, and the victims told.
 void apply_all(self_pointer self);
-void actuate_all(self_pointer self);
 void wait_for_room(self_pointer self);
 /// From here on the pods start, whatever happens.
 void write_starting(self_pointer self);

@@ -9,16 +9,17 @@
 namespace reprieve {
 
 /// Gathers the answers to requests that are sent together; calls `done` with the first that is not
-/// ok, or with ok, when all are there.
+/// ok, or with ok, when all are there. Each is waited for up to `time`.
 class gathering {
 public:
-  explicit gathering(std::function<void(absl::Status)> done)
-      : shared_(std::make_shared<shared>(shared{1, absl::OkStatus(), std::move(done)})) {}
+  explicit gathering(std::function<void(absl::Status)> done, caf::duration time = caf::duration{answer_time})
+      : shared_(std::make_shared<shared>(shared{1, absl::OkStatus(), std::move(done)})),
+        time_(time) {}
 
   template <class Self, class Handle, class Message>
   void ask(Self self, const Handle& whom, Message message) {
     ++shared_->open;
-    self->request(whom, answer_time, std::move(message))
+    self->request(whom, time_, std::move(message))
       .then([all = shared_](absl::Status& answer) { take(*all, answer); },
             [all = shared_](caf::error& error) { take(*all, to_status(error)); });
   }
@@ -42,6 +43,7 @@ private:
   }
 
   std::shared_ptr<shared> shared_;
+  caf::duration time_;
 };
 
 } // namespace reprieve

@@ -125,6 +125,9 @@ void group_mirror::open(std::shared_ptr<const decision> d) {
   }
   for (const auto& one : d->assignments)
     workload_named(one.placed.workload).second.placed_by.insert(d->id);
+  for (const auto& one : d->victims)
+    for (const auto& p : one.pods)
+      going_.insert(p.uid);
   unjudged_.insert(d->id);
   open_[d->id] = std::move(d);
 }
@@ -157,9 +160,13 @@ void group_mirror::close(const std::string& id) {
     if (placed.second.placed_by.erase(id) > 0)
       mark(placed); // so that nothing is kept of one that is not there any more
   }
-  for (const auto& one : found->second->victims)
-    for (const auto& p : one.pods)
+  for (const auto& one : found->second->victims) {
+    mark(workload_named(one.portion.workload));
+    for (const auto& p : one.pods) {
       close_on(p.node);
+      going_.erase(p.uid);
+    }
+  }
   unjudged_.erase(id);
   starting_.erase(id);
   open_.erase(found);
@@ -299,8 +306,11 @@ void group_mirror::refresh_workload(named_workload& one) {
   }
   now.record = record;
   auto lacking = lacking_units(
-    *record, [&](const pod& p) { return entry.pods.contains(p.uid); },
-    [&](const pod& p) { return &entry.pods.find(p.uid)->second->second.in_view->spec; });
+    *record, [&](const pod& p) { return entry.pods.contains(p.uid) || going_.contains(p.uid); },
+    [&](const pod& p) -> const node* {
+      const auto at = entry.pods.find(p.uid);
+      return at == entry.pods.end() ? nullptr : &at->second->second.in_view->spec;
+    });
   // More of a gang comes when those that it needs are there to stay: the decision that places them
   // may be given up, and nobody joins those who go.
   std::erase_if(lacking, [&](const preemptor& unit) {

@@ -208,7 +208,10 @@ private:
   std::set<std::string> unjudged_; ///< open decisions whose ground may have changed
 
   bool room_came_free_ = false;
-  std::set<std::string> starting_;    ///< open decisions that can't be given up any more
+  std::set<std::string> starting_; ///< open decisions that can't be given up any more
+  /// Victims of open decisions. One may have gone before its workload knows that it goes; until
+  /// that is known, nobody comes in its stead.
+  std::set<std::string, std::less<>> going_;
   std::vector<std::string> reserved_; ///< uids of pods that are in the view for their reservation
 
   cluster_view view_;

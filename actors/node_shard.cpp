@@ -352,27 +352,20 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
     [self](const release_hold& dropped) { release(self, dropped.decision); },
     [self](const apply_parts<node_parts>& committed) -> caf::result<absl::Status> {
       auto traced = start_span("node_shard.apply", committed.trace);
+      const auto now = self->state.clock.now(self);
       record_changes changes;
+      std::vector<pod> told;
       auto& touched = self->state.touched[committed.decision];
       for (const auto& part : committed.parts) {
         touched.insert(part.node);
         if (auto next = edit(self->state, part.node)) {
           apply(*next, part, committed.decision);
+          std::ranges::move(tell_victims(*next, committed.decision, now), std::back_inserter(told));
           if (*next != *self->state.records.newest(part.node))
             changes[part.node] = std::move(next);
         }
       }
       self->state.holds.erase(committed.decision);
-      return commit_and_answer(self, std::move(changes));
-    },
-    [self](const actuate& committed) -> caf::result<absl::Status> {
-      auto traced = start_span("node_shard.actuate", committed.trace);
-      const auto now = self->state.clock.now(self);
-      std::vector<pod> told;
-      auto changes = change_touched(self->state, committed.decision, [&](node_record& record) {
-        auto more = tell_victims(record, committed.decision, now);
-        told.insert(told.end(), more.begin(), more.end());
-      });
       return commit_and_answer(self, std::move(changes),
                                order_each(self, std::move(told), order_stop));
     },

@@ -70,10 +70,8 @@ using node_shard_actor = typed_actor<
   handles<absl::Status(prepare<node_parts>)>,
   /// Drops a hold whose decision did not commit.
   handles<void(release_hold)>,
-  /// Nominates and marks victims; answers when durable.
+  /// Nominates, and makes the stop of the victims durable before it tells them.
   handles<absl::Status(apply_parts<node_parts>)>,
-  /// Makes the stop of the victims durable, then tells them.
-  handles<absl::Status(actuate)>,
   /// Promises a `room_free` for when the decision's room is free.
   handles<void(await_room)>,
   /// Binds and starts what the decision nominated; answers when durable.

@@ -407,7 +407,9 @@ void launch(self_pointer self, decision_settings settings) {
   const auto phase = settings.what.phase;
   state.mirror.open(std::make_shared<const decision>(settings.what));
   const auto actor = self->spawn<caf::monitored>(run_decision, std::move(settings));
-  state.decisions[id] = {actor, phase, state.changes};
+  state.decisions[id] = {actor, phase, state.changes, ours.clock.now(self)};
+  if (!std::exchange(state.looks_at_votes, true))
+    self->delayed_send(self, answer_time, look_at_votes{});
   state.running->emplace(id, actor);
 }
 

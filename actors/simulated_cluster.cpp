@@ -62,12 +62,27 @@ std::optional<duration> stage_length(const simulated_cluster_settings& settings,
   return std::nullopt;
 }
 
+/// One reminder is enough: it looks at all that is due by then, and sets the next.
+void step_later(self_pointer self, duration least) {
+  auto& state = self->state;
+  if (state.due.empty())
+    return;
+  const auto now = state.settings.clock.now(self);
+  const auto next = std::max(state.due.begin()->first, now + least);
+  if (state.next_step != no_time && state.next_step <= next)
+    return;
+  state.next_step = next;
+  self->delayed_send(self, next - now, simulation_step{});
+}
+
 void plan_step(self_pointer self, simulated_pod& p) {
-  auto& settings = self->state.settings;
-  const auto turn = ++p.turn;
-  if (const auto length = stage_length(settings, p.life)) {
-    const auto due = p.life.since + *length - settings.clock.now(self);
-    self->delayed_send(self, std::max(due, duration{0}), simulation_step{p.life.uid, turn});
+  auto& state = self->state;
+  if (p.due != no_time)
+    state.due.erase({std::exchange(p.due, no_time), p.life.uid});
+  if (const auto length = stage_length(state.settings, p.life)) {
+    p.due = p.life.since + *length;
+    state.due.emplace(p.due, p.life.uid);
+    step_later(self, duration{0});
   }
 }
 
@@ -130,17 +145,28 @@ void take_order(self_pointer self, stop_order& order) {
   enter(self, p, stage::stopping);
 }
 
-void step(self_pointer self, const simulation_step& due) {
-  const auto found = self->state.pods.find(due.uid);
-  if (found == self->state.pods.end() || found->second.turn != due.turn)
-    return;
-  auto& p = found->second;
+void step(self_pointer self, simulated_pod& p) {
   if (p.life.at == stage::starting)
     enter(self, p, stage::running);
   else if (p.life.at == stage::running)
     enter(self, p, stage::succeeded);
   else if (p.life.at == stage::stopping)
     enter(self, p, stage::stopped);
+}
+
+/// Does what is due. Those whose time comes within a millisecond share a reminder.
+void step_all(self_pointer self) {
+  auto& state = self->state;
+  state.next_step = no_time;
+  const auto now = state.settings.clock.now(self);
+  while (!state.due.empty() && state.due.begin()->first <= now) {
+    const auto [due, uid] = *state.due.begin();
+    state.due.erase(state.due.begin());
+    auto& p = state.pods.find(uid)->second;
+    p.due = no_time;
+    step(self, p);
+  }
+  step_later(self, std::chrono::milliseconds{1});
 }
 
 } // namespace
@@ -159,7 +185,7 @@ simulated_cluster_actor::behavior_type simulated_cluster(self_pointer self,
   return {
     [self](start_order& order) { take_order(self, order); },
     [self](stop_order& order) { take_order(self, order); },
-    [self](const simulation_step& due) { step(self, due); },
+    [self](simulation_step) { step_all(self); },
   };
 }
 

@@ -7,7 +7,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 
 namespace reprieve {
 
@@ -20,11 +22,8 @@ struct simulated_cluster_settings {
   std::function<void(const simulated_journal::entry&)> watched;
 };
 
-/// The simulation's reminder to itself that a pod's next change is due.
-struct simulation_step {
-  std::string uid;
-  std::uint64_t turn = 0; ///< of the pod when the step was planned; older steps count no more
-};
+/// The simulation's reminder to itself that some pod's next change is due.
+struct simulation_step {};
 
 } // namespace reprieve
 
@@ -44,13 +43,15 @@ struct simulated_cluster_state {
 
   struct simulated_pod {
     simulated_journal::entry life;
-    std::uint64_t turn = 0;
+    time_point due = no_time; ///< when its stage ends by itself; not at all where there is none
     pod_observer_actor observer;
   };
 
   simulated_cluster_settings settings;
   std::unique_ptr<simulated_journal> journal;
   std::map<std::string, simulated_pod, std::less<>> pods; ///< by uid, ended ones too
+  std::set<std::pair<time_point, std::string>> due;       ///< uids of pods
+  time_point next_step = no_time;                         ///< for which a reminder is under way
   revision newest_epoch = 0;
 };
 
