@@ -12,7 +12,8 @@ namespace reprieve {
 /// ok, or with ok, when all are there. Each is waited for up to `time`.
 class gathering {
 public:
-  explicit gathering(std::function<void(absl::Status)> done, caf::duration time = caf::duration{answer_time})
+  explicit gathering(std::function<void(absl::Status)> done,
+                     caf::duration time = caf::duration{answer_time})
       : shared_(std::make_shared<shared>(shared{1, absl::OkStatus(), std::move(done)})),
         time_(time) {}
 

@@ -1,23 +1,24 @@
 #pragma once
 
+#include "actors/planted_bug.hpp"
 #include "actors/store_door.hpp"
 #include "protocol/records.hpp"
+#include "state/keys.hpp"
 #include "state/store.hpp"
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace reprieve {
 
-/// Writes that become durable together or, where they are too many for one transaction, in order.
-/// Without any it asks for what was asked before to be durable.
-struct ledger_write {
-  std::vector<operation> writes;
-};
+/// The shard's reminder to itself to write what has gathered by now.
+struct ledger_flush {};
 
-/// The ledger's reminder to itself that something waits for its fate.
+/// The shard's reminder to itself that something waits for its fate.
 struct ledger_retry {
   enum kind { batch, confirmation } what = batch;
 };
@@ -34,46 +35,193 @@ struct ledger_settings {
 
 } // namespace reprieve
 
-REPRIEVE_MESSAGE(reprieve::ledger_write)
+REPRIEVE_MESSAGE(reprieve::ledger_flush)
 REPRIEVE_MESSAGE(reprieve::ledger_retry)
 
 namespace reprieve {
 
 /// Group commit for one shard: one batch in flight, the next gathers meanwhile. Each batch compares
 /// the owner's epoch and advances the shard's sequence key, so that a late duplicate fails and a
-/// lost answer can be resolved by trying the same batch again.
+/// lost answer can be resolved by trying the same batch again. Requests become durable in their
+/// order, each as a whole unless it is too large for one transaction; of a key that several of them
+/// write, only the last form is written.
 ///
-/// When the shard turns out to be somebody else's, every write is answered with `kAborted` and the
-/// ledger ends.
-using ledger_actor = typed_actor<
-  /// Answers when all of it is durable, in the order of the requests.
-  handles<absl::Status(ledger_write)>,
-  /// From itself: try the batch in flight again.
-  handles<void(ledger_retry)>>;
+/// The actor's state has it as `ledger`, and the actor handles `ledger_flush` and `ledger_retry`.
+/// When the shard turns out to be somebody else's, every request is answered with `kAborted`.
+struct ledger {
+  using answer = std::function<void(const absl::Status&)>;
 
-struct ledger_state {
-  static inline const char* name = "ledger";
-
-  struct entry {
-    operation write;
-    std::uint64_t request = 0;
+  struct request {
+    std::vector<operation> writes;
+    answer done;
+    std::size_t written = 0; ///< how many of them earlier batches had
   };
+
+  ledger() = default;
+  explicit ledger(ledger_settings with);
 
   ledger_settings settings;
   std::string writer; ///< tells this ledger's batches from those of others
-  std::deque<entry> waiting;
-  std::uint64_t last_request = 0;
-  std::deque<std::pair<std::uint64_t, promise<absl::Status>>> requests;
+  std::deque<request> waiting;
   transaction in_flight;
-  std::uint64_t in_flight_until = 0; ///< requests up to this one are whole when it is durable
+  std::vector<answer> in_flight_for; ///< whose requests are whole when it is durable
   bool busy = false;
+  bool flush_due = false;
   /// Wait to hear that the shard is still this ledger's, as they have nothing to write that would
   /// tell.
-  std::vector<promise<absl::Status>> unconfirmed;
+  std::vector<answer> unconfirmed;
 };
 
-ledger_actor::behavior_type ledger(ledger_actor::stateful_pointer<ledger_state> self,
-                                   ledger_settings settings);
+/// Moves as much as one transaction takes from the waiting requests into `in_flight`.
+void fill_batch(ledger& of);
+
+/// Whether the shard's sequence key, as found, was written by the batch in flight.
+bool is_written_by(const ledger& of, const range_result& found);
+
+/// Answers all that are whole with the batch in flight, or all there are.
+void answer_written(ledger& of);
+void answer_all(ledger& of, const absl::Status& why);
+
+// -- what the shard's actor does with it ----------------------------------------------------------
+
+namespace detail {
+
+template <class Self>
+void send_batch(Self self);
+
+inline constexpr std::chrono::milliseconds ledger_retry_delay{100};
+
+template <class Self>
+void try_ledger_again(Self self, ledger_retry what = ledger_retry{ledger_retry::batch}) {
+  self->delayed_send(self, ledger_retry_delay, what);
+}
+
+template <class Self>
+void batch_is_durable(Self self, revision at) {
+  auto& of = self->state.ledger;
+  ++of.settings.sequence;
+  of.settings.sequence_revision = at;
+  of.busy = false;
+  answer_written(of);
+  if (!of.waiting.empty() && !of.busy)
+    send_batch(self);
+}
+
+template <class Self>
+void lose_ledger(Self self) {
+  auto& of = self->state.ledger;
+  answer_all(of, absl::AbortedError("shard " + of.settings.shard + " has another owner now"));
+}
+
+/// A comparison failed: either this very batch arrived before, or the shard is not ours any more.
+template <class Self>
+void resolve_batch(Self self) {
+  const auto& settings = self->state.ledger.settings;
+  self
+    ->request(settings.store, caf::infinite,
+              range_request{just(keys::sequence(settings.shard)), 0, 0, false})
+    .then(
+      [self](range_answer& answer) {
+        if (!answer.ok())
+          try_ledger_again(self);
+        else if (is_written_by(self->state.ledger, *answer))
+          batch_is_durable(self, answer->values.front().modified);
+        else
+          lose_ledger(self);
+      },
+      [self](caf::error&) { try_ledger_again(self); });
+}
+
+/// Sends the batch in flight until its fate is known; a repetition can't be applied twice because
+/// the sequence key has moved on by then.
+template <class Self>
+void write_batch(Self self) {
+  auto& of = self->state.ledger;
+  self->request(of.settings.store, caf::infinite, of.in_flight)
+    .then(
+      [self](transaction_answer& answer) {
+        if (answer.ok() && answer->succeeded)
+          batch_is_durable(self, answer->current);
+        else if (answer.ok())
+          resolve_batch(self);
+        else if (absl::IsInvalidArgument(answer.status()))
+          answer_all(self->state.ledger, absl::AbortedError(answer.status().message()));
+        else
+          try_ledger_again(self);
+      },
+      [self](caf::error&) { try_ledger_again(self); });
+}
+
+template <class Self>
+void send_batch(Self self) {
+  auto& of = self->state.ledger;
+  of.busy = true;
+  fill_batch(of);
+  write_batch(self);
+}
+
+/// Asks the store whether the shard is still ours, for all who wait for that.
+template <class Self>
+void confirm_ledger(Self self) {
+  const auto& settings = self->state.ledger.settings;
+  self
+    ->request(settings.store, caf::infinite,
+              transaction{{{settings.owner_key, compared::modified, settings.epoch}}, {}})
+    .then(
+      [self](transaction_answer& answer) {
+        if (!answer.ok()) {
+          try_ledger_again(self, {ledger_retry::confirmation});
+          return;
+        }
+        if (!answer->succeeded) {
+          lose_ledger(self);
+          return;
+        }
+        for (const auto& done : std::exchange(self->state.ledger.unconfirmed, {}))
+          done(absl::OkStatus());
+      },
+      [self](caf::error&) { try_ledger_again(self, {ledger_retry::confirmation}); });
+}
+
+} // namespace detail
+
+/// Calls `done` when all writes are durable. Without any it asks for what was asked before to be.
+template <class Self>
+void write(Self self, std::vector<operation> writes, ledger::answer done) {
+  auto& of = self->state.ledger;
+  if (writes.empty() && of.waiting.empty()) {
+    if (of.busy) {
+      of.in_flight_for.push_back(std::move(done));
+      return;
+    }
+    of.unconfirmed.push_back(std::move(done));
+    if (of.unconfirmed.size() == 1)
+      detail::confirm_ledger(self);
+    return;
+  }
+  of.waiting.push_back({std::move(writes), std::move(done)});
+  // What waits in the mailbox joins: the more there is to do, the more goes into one batch.
+  if (!of.busy && !std::exchange(of.flush_due, true))
+    self->send(self, ledger_flush{});
+}
+
+template <class Self>
+void flush_ledger(Self self) {
+  auto& of = self->state.ledger;
+  of.flush_due = false;
+  if (!of.busy && !of.waiting.empty())
+    detail::send_batch(self);
+}
+
+/// Only what failed is done again: a batch that is sent twice is answered twice, and the second
+/// answer would be taken for that of the next.
+template <class Self>
+void retry_ledger(Self self, ledger_retry due) {
+  if (due.what == ledger_retry::batch)
+    detail::write_batch(self);
+  else
+    detail::confirm_ledger(self);
+}
 
 /// The operation that brings the key to the record's bytes, or erases it where there is no record.
 template <class Record>
@@ -83,18 +231,18 @@ operation write_of(std::string key, const Record* next) {
   return put{std::move(key), encode(*next), 0};
 }
 
-/// Writes through the ledger in `self`'s state and goes on with `then` when it is durable. A shard
-/// that can't write any more ends: it is started again from the store, here or elsewhere. Where
-/// there is nothing to write, what made that so may still be on its way, and is waited for.
+/// Writes and goes on with `then` when it is durable. A shard that can't write any more ends: it is
+/// started again from the store, here or elsewhere. Where there is nothing to write, what made that
+/// so may still be on its way, and is waited for.
 template <class Self, class F>
 void write_then(Self self, std::vector<operation> writes, F then) {
-  self->request(self->state.ledger, caf::infinite, ledger_write{std::move(writes)})
-    .then([self, then = std::move(then)](absl::Status& written) mutable {
-      if (written.ok())
-        then();
-      else
-        self->quit(lost_ownership());
-    });
+  write(self, std::move(writes),
+        [self, then = std::move(then)](const absl::Status& written) mutable {
+          if (written.ok())
+            then();
+          else
+            self->quit(lost_ownership());
+        });
 }
 
 } // namespace reprieve

@@ -302,7 +302,7 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
   state.holds.gone = [self](const std::string& decision, const node_parts& parts) {
     forget_holder(self->state, decision, parts);
   };
-  state.ledger = self->spawn<caf::linked>(ledger, std::move(settings.ledger));
+  state.ledger = ledger{std::move(settings.ledger)};
   state.cluster = std::move(settings.cluster);
   state.workloads = std::move(settings.workloads);
   state.force_delete_after = settings.force_delete_after;
@@ -429,6 +429,8 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
     [self](use_force_limit wanted) { self->state.force_delete_after = wanted.force_delete_after; },
     [self](look_at_holds) { take_back_due_holds(self); },
     [self](count_holds) { return self->state.holds.held.size(); },
+    [self](ledger_flush) { flush_ledger(self); },
+    [self](ledger_retry due) { retry_ledger(self, due); },
   };
 }
 

@@ -87,7 +87,11 @@ using node_shard_actor = typed_actor<
   /// From itself: takes back holds that nobody has come back for, once their abort is durable.
   handles<void(look_at_holds)>,
   /// For an audit.
-  handles<std::size_t(count_holds)>>;
+  handles<std::size_t(count_holds)>,
+  /// From itself.
+  handles<void(ledger_flush)>,
+  /// From itself.
+  handles<void(ledger_retry)>>;
 
 struct node_shard_settings {
   std::string shard;
@@ -106,7 +110,7 @@ struct node_shard_state {
   std::string shard;
   record_table<node_record> records;
   shard_view view; ///< of the durable records
-  ledger_actor ledger;
+  reprieve::ledger ledger;
   revision epoch = 0;
   cluster_actor cluster;
   std::vector<workload_shard_actor> workloads;

@@ -52,7 +52,7 @@ queue_shard_actor::behavior_type queue_shard(self_pointer self, queue_shard_sett
   state.known = std::make_shared<const catalog>(state.newest);
   state.quota = std::move(settings.quota);
   state.newest_quota = state.quota;
-  state.ledger = self->spawn<caf::linked>(ledger, std::move(settings.ledger));
+  state.ledger = ledger{std::move(settings.ledger)};
   state.clock = settings.clock;
   return {
     [self](const put_catalog& wanted) -> caf::result<absl::Status> {
@@ -92,6 +92,8 @@ queue_shard_actor::behavior_type queue_shard(self_pointer self, queue_shard_sett
     },
     [self](read_queues) { return self->state.statuses; },
     [self](run_stage) { start_stage(self); },
+    [self](ledger_flush) { flush_ledger(self); },
+    [self](ledger_retry due) { retry_ledger(self, due); },
   };
 }
 

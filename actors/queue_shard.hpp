@@ -74,7 +74,11 @@ using queue_shard_actor = typed_actor<
   /// How the queues stood when the stage ran last.
   handles<by_name<queue_status>(read_queues)>,
   /// From itself.
-  handles<void(run_stage)>>;
+  handles<void(run_stage)>,
+  /// From itself.
+  handles<void(ledger_flush)>,
+  /// From itself.
+  handles<void(ledger_retry)>>;
 
 struct queue_shard_settings {
   std::string tree;
@@ -90,7 +94,7 @@ struct queue_shard_state {
   std::string tree;
   std::shared_ptr<const catalog> known;
   catalog newest; ///< with the writes under way
-  ledger_actor ledger;
+  reprieve::ledger ledger;
   std::vector<catalog_follower_actor> followers;
   wall_clock clock;
 

@@ -219,7 +219,7 @@ workload_shard_actor::behavior_type workload_shard(self_pointer self,
   state.holds =
     holds_of<workload_parts>(state.shard, settings.ledger, settings.hold_time, settings.clock);
   state.holds.gone = [self](const auto&, const auto&) { go_on_with_changes(self); };
-  state.ledger = self->spawn<caf::linked>(ledger, std::move(settings.ledger));
+  state.ledger = ledger{std::move(settings.ledger)};
   state.clock = settings.clock;
   for (const auto& [name, budget] : state.budgets.durable())
     state.counted.put(*budget);
@@ -334,6 +334,8 @@ workload_shard_actor::behavior_type workload_shard(self_pointer self,
     [self](node_delta& delta) { count(self, delta); },
     [self](look_at_holds) { take_back_due_holds(self); },
     [self](count_holds) { return self->state.holds.held.size(); },
+    [self](ledger_flush) { flush_ledger(self); },
+    [self](ledger_retry due) { retry_ledger(self, due); },
   };
 }
 

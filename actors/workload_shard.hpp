@@ -116,7 +116,11 @@ using workload_shard_actor = typed_actor<
   /// From itself: takes back holds that nobody has come back for.
   handles<void(look_at_holds)>,
   /// For an audit.
-  handles<std::size_t(count_holds)>>;
+  handles<std::size_t(count_holds)>,
+  /// From itself.
+  handles<void(ledger_flush)>,
+  /// From itself.
+  handles<void(ledger_retry)>>;
 
 struct workload_shard_settings {
   std::string shard;
@@ -141,7 +145,7 @@ struct workload_shard_state {
   record_table<workload_record> workloads;
   record_table<disruption_budget> budgets;
   record_table<placement> placements;
-  ledger_actor ledger;
+  reprieve::ledger ledger;
   revision epoch = 0;
   wall_clock clock;
 

@@ -4,6 +4,7 @@
 #include "tests/support/actor_world.hpp"
 #include "tests/support/faulty_store.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace reprieve {
@@ -12,6 +13,44 @@ namespace {
 
 using fault = faulty_store::fault;
 
+/// Asks a shard that is nothing but its ledger.
+struct ledger_write {
+  std::vector<operation> writes;
+};
+
+struct ledger_host_state {
+  static inline const char* name = "ledger_host";
+  reprieve::ledger ledger;
+};
+
+} // namespace
+
+} // namespace reprieve
+
+REPRIEVE_MESSAGE(reprieve::ledger_write)
+
+namespace reprieve {
+
+namespace {
+
+using ledger_host_actor = typed_actor<handles<absl::Status(ledger_write)>,
+                                      handles<void(ledger_flush)>, handles<void(ledger_retry)>>;
+
+ledger_host_actor::behavior_type
+ledger_host(ledger_host_actor::stateful_pointer<ledger_host_state> self, ledger_settings settings) {
+  self->state.ledger = ledger{std::move(settings)};
+  return {
+    [self](ledger_write& wanted) -> caf::result<absl::Status> {
+      auto answer = self->make_response_promise<absl::Status>();
+      write(self, std::move(wanted.writes),
+            [answer](const absl::Status& how) mutable { answer.deliver(how); });
+      return answer;
+    },
+    [self](ledger_flush) { flush_ledger(self); },
+    [self](ledger_retry due) { retry_ledger(self, due); },
+  };
+}
+
 class ledger_test : public testing::Test {
 protected:
   ledger_test() {
@@ -19,13 +58,13 @@ protected:
     ledger_ = open();
   }
 
-  ledger_actor open() {
+  ledger_host_actor open() {
     ledger_settings settings;
     settings.shard = "n/default.0";
     settings.owner_key = "own/r";
     settings.epoch = epoch_;
     settings.store = world_.system().spawn(store_door, store_);
-    return world_.system().spawn(ledger, settings);
+    return world_.system().spawn(ledger_host, settings);
   }
 
   absl::Status write(const std::string& key, const std::string& value) {
@@ -47,7 +86,7 @@ protected:
   std::shared_ptr<faulty_store> store_ = std::make_shared<faulty_store>(memory_);
   revision epoch_ = 0;
   actor_world world_;
-  ledger_actor ledger_;
+  ledger_host_actor ledger_;
 };
 
 TEST_F(ledger_test, answers_when_the_write_is_in_the_store) {
@@ -65,7 +104,7 @@ TEST_F(ledger_test, gathers_writes_while_a_batch_is_in_flight) {
   world_.settle();
   EXPECT_EQ(answers, 100);
   EXPECT_EQ(stored("k99").first, "v");
-  EXPECT_LE(store_->writes(), 50U);
+  EXPECT_LE(store_->writes(), 2U);
 }
 
 TEST_F(ledger_test, splits_a_write_that_is_too_large_for_one_transaction) {
@@ -79,10 +118,32 @@ TEST_F(ledger_test, splits_a_write_that_is_too_large_for_one_transaction) {
   EXPECT_EQ(stored("k999").first, "v");
 }
 
-TEST_F(ledger_test, writes_a_key_twice_in_the_order_of_the_requests) {
-  ledger_write both{{put{"a", "1", 0}, put{"a", "2", 0}}};
-  ASSERT_TRUE(world_.ask<absl::Status>(ledger_, both)->ok());
-  EXPECT_EQ(stored("a"), std::pair(std::string("2"), std::int64_t{2}));
+TEST_F(ledger_test, writes_only_the_last_form_of_a_key_that_is_written_again) {
+  std::vector<std::string> answers;
+  for (const std::string value : {"1", "2", "3"})
+    world_.system().spawn([&, value](caf::event_based_actor* self) {
+      self->request(ledger_, caf::infinite, ledger_write{{put{"a", value, 0}, put{value, "", 0}}})
+        .then([&, value](absl::Status& how) { answers.push_back(how.ok() ? value : "failed"); });
+    });
+  world_.settle();
+  EXPECT_EQ(answers, (std::vector<std::string>{"1", "2", "3"}));
+  EXPECT_EQ(stored("a"), std::pair(std::string("3"), std::int64_t{1}));
+  EXPECT_EQ(stored("1").second, 1);
+}
+
+TEST_F(ledger_test, keeps_a_request_whole_that_fits_into_one_transaction) {
+  std::vector<std::size_t> whole;
+  for (const std::size_t size : {100U, 100U})
+    world_.system().spawn([&, size](caf::event_based_actor* self) {
+      ledger_write many;
+      for (std::size_t i = 0; i < size; ++i)
+        many.writes.emplace_back(put{fmt::format("{}-{}", whole.size(), i), "v", 0});
+      self->request(ledger_, caf::infinite, std::move(many)).then([&](absl::Status&) {
+        whole.push_back(store_->writes());
+      });
+    });
+  world_.settle();
+  EXPECT_EQ(whole, (std::vector<std::size_t>{1, 2}));
 }
 
 TEST_F(ledger_test, writes_once_when_the_answer_was_lost) {
