@@ -344,6 +344,12 @@ void group_mirror::refresh() {
     refresh_workload(*one);
 }
 
+const cluster_view& group_mirror::view_of_nodes() {
+  refresh();
+  view_.settle_nodes();
+  return view_;
+}
+
 const cluster_view& group_mirror::view() {
   refresh();
   view_.settle();

@@ -52,6 +52,8 @@ public:
 
   /// The group as the engine reads it, settled, with all open decisions in it.
   const cluster_view& view();
+  /// Likewise, with bounds on blocks of nodes that are not as close (`settle_nodes`).
+  const cluster_view& view_of_nodes();
 
   /// Does not settle the view, which a cycle without anything to plan need not do.
   std::size_t node_count() const {

@@ -18,8 +18,10 @@ void group_mirror::starts(const std::string& id) {
 
 plan_over_holds group_mirror::decide_over_holds(const preemptor& who, const plan_settings& settings,
                                                 foresight& seen) {
-  if (auto made = decide(view(), who, settings, seen); !made.assignments.empty())
+  if (auto made = decide(seen.has_answers() ? view_of_nodes() : view(), who, settings, seen);
+      !made.assignments.empty())
     return {std::move(made), {}};
+  view();
   std::vector<held_decision> holds;
   for (const auto& [id, d] : open_)
     if (!starting_.contains(id) && std::ranges::any_of(d->assignments, [&](const assignment& one) {

@@ -28,7 +28,7 @@ void group_mirror::compare_with_shard(named_node& one) {
 }
 
 std::vector<node_row> group_mirror::ahead_of_shards() {
-  view();
+  view_of_nodes();
   std::vector<node_row> rows;
   for (const auto* one : ahead_)
     if (const auto n = view_.find_node(one->first); n != no_row)
@@ -46,7 +46,7 @@ void group_mirror::tell_shards_all() {
 }
 
 std::map<std::uint32_t, portion_facts> group_mirror::news_for_shards(std::uint32_t shards) {
-  view();
+  view_of_nodes();
   std::map<std::uint32_t, portion_facts> news;
   for (const auto& name : std::exchange(dear_, {}))
     if (const auto on = nodes_.find(name); on != nodes_.end()) {

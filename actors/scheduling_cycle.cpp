@@ -32,6 +32,16 @@ resources taken_by(const std::vector<assignment>& assignments) {
   return sum;
 }
 
+/// What the mirror has to know of a decision.
+decision without_reasons(const decision& d) {
+  decision lean;
+  lean.id = d.id;
+  lean.workloads = d.workloads;
+  lean.assignments = d.assignments;
+  lean.victims = d.victims;
+  return lean;
+}
+
 /// Adds one unit's plan to a decision that is being put together.
 void take_plan(decision_settings& settings, const pending_unit& unit, plan&& made) {
   auto& what = settings.what;
@@ -159,10 +169,11 @@ private:
   /// False where the shards are asked first.
   bool serve(const pending_unit& unit) {
     const auto& who = *unit.who;
-    settings_.explained = depth_for(state_.mirror.view(), who, state_.settings.most_domains_told);
+    settings_.explained =
+      depth_for(state_.mirror.view_of_nodes(), who, state_.settings.most_domains_told);
     auto* known = inquiry_for(who);
     if (known == nullptr && may_ask_for(who)) {
-      auto made = find_room(state_.mirror.view(), who, settings_);
+      auto made = find_room(state_.mirror.view_of_nodes(), who, settings_);
       if (made.assignments.empty()) {
         ask_shards(who);
         return false;
@@ -170,7 +181,7 @@ private:
       carry_out(unit, std::move(made));
       return true;
     }
-    foresight none{state_.mirror.view(), {}};
+    foresight none{state_.mirror.view_of_nodes(), {}};
     decide_for(unit, known != nullptr && known->seen ? *known->seen : none);
     return true;
   }
@@ -199,7 +210,7 @@ private:
     auto all = std::make_shared<answers>();
     all->open = shards.size();
     all->ahead = state_.mirror.ahead_of_shards();
-    all->as_of = state_.mirror.view().settled();
+    all->as_of = state_.mirror.view_of_nodes().settled();
     for (const auto& shard : shards)
       self_->request(shard, answer_time, evaluate_nodes{one.asked, {}})
         .then(
@@ -228,7 +239,7 @@ private:
   void answered(answers& all) {
     if (--all.open > 0)
       return;
-    const auto& view = state_.mirror.view();
+    const auto& view = state_.mirror.view_of_nodes();
     if (const auto changed = view.settled_since(all.as_of); all.complete && changed) {
       auto touched = std::move(all.ahead);
       const auto ahead = state_.mirror.ahead_of_shards();
@@ -306,7 +317,7 @@ private:
   void preempt(const pending_unit& unit, plan made) {
     if (!is_granted(unit, taken_by(made.assignments), made.victims))
       return;
-    const auto& view = state_.mirror.view();
+    const auto& view = state_.mirror.view_of_nodes();
     if (settings_.explained == depth::summary && !made.victims.empty())
       explain(view, *unit.who, settings_, made);
     decision_settings settings;
@@ -405,7 +416,7 @@ void launch(self_pointer self, decision_settings settings) {
   settings.clock = ours.clock;
   const auto id = settings.what.id;
   const auto phase = settings.what.phase;
-  state.mirror.open(std::make_shared<const decision>(settings.what));
+  state.mirror.open(std::make_shared<const decision>(without_reasons(settings.what)));
   const auto actor = self->spawn<caf::monitored>(run_decision, std::move(settings));
   state.decisions[id] = {actor, phase, state.changes, ours.clock.now(self)};
   if (!std::exchange(state.looks_at_votes, true))

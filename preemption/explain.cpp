@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <set>
 #include <vector>
 
@@ -208,11 +209,9 @@ std::string explainer::why_passed_over(standing s, portion_row p) const {
   return "may go";
 }
 
-std::string explainer::why_reprieved(const plan& made, portion_row p) const {
-  const auto& followed = made.followed;
-  const auto fits =
-    fmt::format("still fits on {} beside {}", shared_nodes(followed.nodes, p), who_.workload);
-  if (followed.kept_for_budgets.contains(p))
+std::string explainer::why_reprieved(const plan& made, portion_row p,
+                                     const std::string& fits) const {
+  if (made.followed.kept_for_budgets.contains(p))
     return "a disruption budget counts on it, and it " + fits;
   const auto priority = view_.card(p).priority;
   const auto threshold = made.why.threshold;
@@ -235,16 +234,32 @@ void explainer::tell(const candidate_rules& rules, plan& made) const {
     if (auto& one = made.victims[i]; one.reason.empty())
       one.reason = why_victim(followed.nodes, followed.victims[i], one.violates_budget);
   const std::set<portion_row> victims(followed.victims.begin(), followed.victims.end());
+  const auto fits_on = [&](std::string_view nodes) {
+    return fmt::format("still fits on {} beside {}", nodes, who_.workload);
+  };
+  // On a single node most have the same to be said of them.
+  const bool on_one_node = followed.nodes.size() == 1;
+  const auto fits = on_one_node ? fits_on(view_.node_name(followed.nodes.front())) : "";
+  std::map<std::int32_t, std::string> too_important; // what is said of them, by priority
   for (const auto portion : portions_on(view_, followed.nodes)) {
     if (victims.contains(portion))
       continue;
     const auto card = view_.card(portion);
-    if (const auto s = rules.of(portion); s == standing::candidate)
+    const auto s = rules.of(portion);
+    if (s == standing::candidate) {
       made.why.reprieved.push_back(
-        {view_.id_of(portion), card.priority, why_reprieved(made, portion)});
-    else
+        {view_.id_of(portion), card.priority,
+         why_reprieved(made, portion,
+                       on_one_node ? fits : fits_on(shared_nodes(followed.nodes, portion)))});
+    } else if (s == standing::at_or_above) {
+      auto& reason = too_important[card.priority];
+      if (reason.empty())
+        reason = why_passed_over(s, portion);
+      made.why.passed_over.push_back({view_.id_of(portion), card.priority, reason});
+    } else {
       made.why.passed_over.push_back(
         {view_.id_of(portion), card.priority, why_passed_over(s, portion)});
+    }
   }
 }
 

@@ -53,7 +53,8 @@ public:
 private:
   void raise_by_room_without_candidates(node_row n, std::vector<std::int64_t>& most) const;
   std::string why_passed_over(standing s, portion_row p) const;
-  std::string why_reprieved(const plan& made, portion_row p) const;
+  /// `fits` is what is said of one that goes on beside the preemptor.
+  std::string why_reprieved(const plan& made, portion_row p, const std::string& fits) const;
   /// The nodes among those used by the preemptor that the portion is on.
   std::string shared_nodes(std::span<const node_row> used, portion_row p) const;
 

@@ -62,6 +62,10 @@ public:
             std::vector<node_row> touched = {})
       : answers_(std::move(answers)), touched_(std::move(touched)), as_of_(view.settled()) {}
 
+  bool has_answers() const {
+    return !answers_.empty();
+  }
+
   /// What the answers say of the same view as it is by now; null where they are not
   /// of all nodes, or can't help.
   const outlook* on(const problem& given);

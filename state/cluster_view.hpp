@@ -67,6 +67,9 @@ public:
   /// Brings orders and sums of all that changed up to date; costs what changed. A change of
   /// budgets costs a look at every distinct set of labels.
   void settle();
+  /// Likewise, but for the bounds on blocks of nodes: they hold, and are not as close. For whoever
+  /// knows where to look.
+  void settle_nodes();
   /// How often nodes were brought up to date, all in all.
   std::uint64_t settled() const {
     return settled_before_ + settled_.size();
@@ -304,6 +307,7 @@ private:
   void describe(node_block& block) const;
   /// Makes the bounds hold for the node too; false where they have no step for one of its pods.
   bool raise_bounds(node_block& block, node_row n) const;
+  void sum_up_room(node_block& block) const;
 
   std::vector<std::string> columns_;
   std::optional<resource_column> gpu_column_;

@@ -67,6 +67,20 @@ void cluster_view::describe(node_block& block) const {
                        std::numeric_limits<std::int64_t>::min());
   for (const auto n : block.nodes)
     raise_bounds(block, n);
+  sum_up_room(block);
+}
+
+/// Room is what everybody asks for first: it is always exact.
+void cluster_view::sum_up_room(node_block& block) const {
+  const auto most_free = block.amounts_at(node_block::most_free, width());
+  const auto most_promised = block.amounts_at(node_block::most_promised, width());
+  std::ranges::fill(most_free, std::numeric_limits<std::int64_t>::min());
+  std::ranges::fill(most_promised, std::numeric_limits<std::int64_t>::min());
+  for (const auto n : block.nodes)
+    if (usable(n)) {
+      raise_to(most_free, free(n));
+      raise_to(most_promised, promised(n));
+    }
 }
 
 /// A step's bounds hold for all steps below it as well, whose pods go before its own.
@@ -85,8 +99,6 @@ bool cluster_view::raise_bounds(node_block& block, node_row n) const {
 
   const auto gpu = gpu_column();
   const auto row = [&](std::size_t at) { return block.amounts_at(at, width()); };
-  raise_to(row(node_block::most_free), free(n));
-  raise_to(row(node_block::most_promised), promised(n));
   std::vector<std::int64_t> room(width());
   std::vector<std::int64_t> largest(width());
   auto least_pods = std::numeric_limits<std::uint32_t>::max();

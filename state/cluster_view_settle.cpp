@@ -70,6 +70,12 @@ bool bring_down_starts(const cluster_view& view, node_block& block) {
 } // namespace
 
 void cluster_view::settle() {
+  settle_nodes();
+  blocks_.tighten([this](node_block& block) { describe(block); },
+                  [this](node_block& block) { return bring_down_starts(*this, block); });
+}
+
+void cluster_view::settle_nodes() {
   budgets_.settle();
   for (const auto shared : stale_portions_)
     settle_portion(shared);
@@ -85,12 +91,12 @@ void cluster_view::settle() {
     else
       blocks_.touch(n);
   remember_settled();
-  const node_block* brought_down = nullptr; // all of its nodes are settled: once is enough
   blocks_.settle([this](node_block& block) { describe(block); },
-                 [&](node_block& block, node_row n) {
-                   return raise_bounds(block, n)
-                          && (std::exchange(brought_down, &block) == &block
-                              || bring_down_starts(*this, block));
+                 [this](node_block& block, node_row n) {
+                   if (!raise_bounds(block, n))
+                     return false;
+                   sum_up_room(block);
+                   return true;
                  });
 
   for (const auto p : removed_pods_)

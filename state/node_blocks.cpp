@@ -58,7 +58,7 @@ void node_blocks::touch(std::uint32_t node) {
   if (!contains(node))
     return;
   const auto id = block_of_[node];
-  auto& [block, stale, rises, touched] = slots_[id];
+  auto& [block, stale, loose, rises, touched] = slots_[id];
   if (rises < most_rises) {
     ++rises;
     touched.push_back(node);
@@ -69,18 +69,35 @@ void node_blocks::touch(std::uint32_t node) {
 void node_blocks::settle(const std::function<void(node_block&)>& describe,
                          const std::function<bool(node_block&, std::uint32_t)>& raise) {
   for (const auto id : stale_) {
-    auto& [block, stale, rises, touched] = slots_[id];
+    auto& [block, stale, loose, rises, touched] = slots_[id];
     stale = false;
     const bool can_rise = rises < most_rises && std::ranges::all_of(touched, [&](auto node) {
                             return raise(block, node);
                           });
     touched.clear();
-    if (can_rise || block.nodes.empty())
+    if (block.nodes.empty())
       continue;
+    if (can_rise) {
+      if (!std::exchange(loose, true))
+        loose_.push_back(id);
+      continue;
+    }
     describe(block);
+    loose = false;
     rises = 0;
   }
   stale_.clear();
+}
+
+void node_blocks::tighten(const std::function<void(node_block&)>& describe,
+                          const std::function<bool(node_block&)>& close) {
+  for (const auto id : std::exchange(loose_, {})) {
+    auto& one = slots_[id];
+    if (!std::exchange(one.loose, false) || one.block.nodes.empty() || close(one.block))
+      continue;
+    describe(one.block);
+    one.rises = 0;
+  }
 }
 
 std::uint32_t node_blocks::make_block() {
@@ -105,8 +122,8 @@ void node_blocks::list_as_stale(std::uint32_t id) {
 
 std::size_t node_blocks::memory() const {
   auto bytes = heap_size(slots_) + heap_size(spare_) + heap_size(order_) + heap_size(block_of_)
-               + heap_size(stale_);
-  for (const auto& [block, stale, rises, touched] : slots_)
+               + heap_size(stale_) + heap_size(loose_);
+  for (const auto& [block, stale, loose, rises, touched] : slots_)
     bytes += heap_size(block.nodes) + heap_size(block.steps) + heap_size(block.amounts)
              + heap_size(touched);
   return bytes;

@@ -87,12 +87,18 @@ public:
   void settle(const std::function<void(node_block&)>& describe,
               const std::function<bool(node_block&, std::uint32_t)>& raise);
 
+  /// Calls `close` for each block whose bounds hold and may not be close; where it returns false,
+  /// `describe`.
+  void tighten(const std::function<void(node_block&)>& describe,
+               const std::function<bool(node_block&)>& close);
+
   std::size_t memory() const;
 
 private:
   struct slot {
     node_block block;
     bool stale = false;
+    bool loose = false;             ///< has risen since it was close
     std::size_t rises = most_rises; ///< since the bounds were made, with those to come
     std::vector<std::uint32_t> touched;
   };
@@ -107,6 +113,7 @@ private:
   std::vector<std::uint32_t> order_;    ///< of the blocks, by name
   std::vector<std::uint32_t> block_of_; ///< by node
   std::vector<std::uint32_t> stale_;
+  std::vector<std::uint32_t> loose_;
 };
 
 } // namespace reprieve
