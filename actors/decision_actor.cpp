@@ -32,9 +32,9 @@ void ask_touched(self_pointer self, gathering& all, const Shards& shards, const 
 
 void split_into_parts(self_pointer self) {
   auto& state = self->state;
-  const auto& settings = state.settings;
+  auto& settings = state.settings;
   const auto node_shards = static_cast<std::uint32_t>(settings.shards.nodes.size());
-  for (auto& part : parts_of(settings.what)) {
+  for (auto& part : std::exchange(settings.parts, {})) {
     const auto number = shard_number(part.node, node_shards);
     state.nodes[number].push_back(std::move(part));
   }

@@ -74,6 +74,7 @@ using decision_actor = typed_actor<
 
 struct decision_settings {
   decision what;
+  node_parts parts; ///< what it does by node
   /// Whether the store has it already: its owner was replaced, and it goes on from its phase.
   bool recovered = false;
   revision head_revision = 0;       ///< of its key, where it is recovered

@@ -112,16 +112,16 @@ void group_mirror::remove_budget(const std::string& name) {
 void group_mirror::promise(const std::string& id, std::span<const assignment> placements) {
   for (const auto& one : placements) {
     auto& on = node_named(one.placed.node);
-    on.second.promised[id].placed.push_back(one.placed);
+    on.second.promised[id].placed.put(one.placed);
     mark(on);
   }
 }
 
-void group_mirror::open(std::shared_ptr<const decision> d) {
-  for (auto& part : parts_of(*d)) {
+void group_mirror::open(std::shared_ptr<const decision> d, std::span<const node_part> parts) {
+  for (const auto& part : parts) {
     auto& on = node_named(part.node);
     mark(on);
-    on.second.promised[d->id] = std::move(part);
+    on.second.promised[d->id] = part;
   }
   for (const auto& one : d->assignments)
     workload_named(one.placed.workload).second.placed_by.insert(d->id);

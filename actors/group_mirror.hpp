@@ -10,6 +10,7 @@
 #include "state/decision.hpp"
 #include "state/node_record.hpp"
 #include "state/queue_limits.hpp"
+#include "state/text_map.hpp"
 #include "state/workload_record.hpp"
 
 #include <map>
@@ -18,7 +19,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace reprieve {
@@ -40,8 +40,8 @@ public:
 
   /// Counts these placements in from now on, for a decision that is still being put together.
   void promise(const std::string& id, std::span<const assignment> placements);
-  /// The decision is under way with all that it does.
-  void open(std::shared_ptr<const decision> d);
+  /// The decision is under way with all that it does; `parts` is what it does by node.
+  void open(std::shared_ptr<const decision> d, std::span<const node_part> parts);
   /// The decision is given up: who goes by it is what the shards' records say.
   void spare_victims(const std::string& id);
   /// Its pods start, whatever happens.
@@ -140,14 +140,6 @@ public:
   std::vector<node_row> ahead_of_shards();
 
 private:
-  struct text_hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const {
-      return std::hash<std::string_view>{}(text);
-    }
-  };
-  template <class Entry>
-  using by_name_of = std::unordered_map<std::string, Entry, text_hash, std::equal_to<>>;
   template <class Entry>
   using named = std::pair<const std::string, Entry>; ///< never moves while it is there
 
@@ -204,8 +196,8 @@ private:
   void expect_in_budgets(const standing& of, std::int64_t sign);
   std::string why_groundless(const decision& d) const;
 
-  by_name_of<node_entry> nodes_;
-  by_name_of<workload_entry> workloads_;
+  text_map<node_entry> nodes_;
+  text_map<workload_entry> workloads_;
   std::map<std::string, std::shared_ptr<const decision>, std::less<>> open_;
   std::set<std::string> unjudged_; ///< open decisions whose ground may have changed
 

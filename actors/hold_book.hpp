@@ -5,6 +5,7 @@
 #include "actors/planted_bug.hpp"
 #include "protocol/records.hpp"
 #include "state/keys.hpp"
+#include "state/text_map.hpp"
 
 #include <fmt/format.h>
 
@@ -39,7 +40,7 @@ struct hold_book {
   duration time{0}; ///< how long a decision may take from the vote to the commit
   wall_clock clock;
 
-  std::map<std::string, hold, std::less<>> held; ///< by decision
+  text_map<hold> held; ///< by decision
   /// Decisions whose abort this shard wrote, and at which revision: the key goes when the decision
   /// says that it has given up as well.
   std::map<std::string, revision, std::less<>> aborted_here;

@@ -1,74 +1,73 @@
 #include "actors/ledger.hpp"
 
+#include "state/text_map.hpp"
+
 #include <fmt/format.h>
 
-#include <string_view>
 #include <unordered_map>
 
 namespace reprieve {
 
 namespace {
 
-const std::string& key_of(const operation& write) {
-  if (const auto* written = std::get_if<put>(&write))
-    return written->key;
-  return std::get<erase>(write).range.begin;
+operation operation_of(std::string key, const std::function<std::string()>& value) {
+  if (!value)
+    return erase{just(std::move(key))};
+  return put{std::move(key), value(), 0};
 }
 
-std::size_t bytes_of(const operation& write) {
+std::size_t value_size(const operation& write) {
   const auto* written = std::get_if<put>(&write);
-  return key_of(write).size() + (written != nullptr ? written->value.size() : 0);
+  return written == nullptr ? 0 : written->value.size();
 }
 
 /// A transaction that is being filled, with room left for the sequence key.
 class batch {
 public:
-  explicit batch(transaction& filled) : filled_(filled) {
-    filled_ = {};
-    filled_.operations.reserve(store_limits::operations); // so that keys stay where they are
-  }
-
   bool is_empty() const {
-    return filled_.operations.empty();
+    return operations_.empty();
   }
 
-  /// Whether all of the request's writes have room, those of keys that are there already among
-  /// them.
-  bool takes(const ledger::request& all) const {
-    auto bytes = bytes_;
-    for (const auto& write : all.writes)
-      bytes += bytes_of(write);
-    return filled_.operations.size() + all.writes.size() < store_limits::operations
-           && bytes <= store_limits::bytes;
+  /// Whether so many more keys have room.
+  bool takes(std::size_t keys) const {
+    return operations_.size() + keys < store_limits::operations
+           && bytes_ <= store_limits::bytes / 2;
   }
 
   /// False where there is no room.
-  bool add(operation& write) {
-    const auto bytes = bytes_of(write);
-    if (!is_empty()
-        && (filled_.operations.size() + 1 >= store_limits::operations
-            || bytes_ + bytes > store_limits::bytes))
-      return false;
-    bytes_ += bytes;
-    if (const auto earlier = positions_.find(key_of(write)); earlier != positions_.end()) {
-      // Views of the key stay valid: the one that is assigned is the same text.
-      const auto at = earlier->second;
-      positions_.erase(earlier);
-      filled_.operations[at] = std::move(write);
-      positions_.emplace(key_of(filled_.operations[at]), at);
+  bool add(ledger_entry& entry) {
+    if (const auto earlier = positions_.find(entry.key); earlier != positions_.end()) {
+      newer_[earlier->second] = std::move(entry.value);
       return true;
     }
-    filled_.operations.push_back(std::move(write));
-    positions_.emplace(key_of(filled_.operations.back()), filled_.operations.size() - 1);
+    if (operations_.size() + 1 >= store_limits::operations)
+      return false;
+    auto write = operation_of(entry.key, entry.value);
+    const auto bytes = entry.key.size() + value_size(write);
+    if (!is_empty() && bytes_ + bytes > store_limits::bytes * 3 / 4)
+      return false;
+    bytes_ += bytes;
+    positions_.emplace(std::move(entry.key), operations_.size());
+    operations_.push_back(std::move(write));
     return true;
+  }
+
+  std::vector<operation> finish() {
+    for (const auto& [key, at] : positions_)
+      if (const auto newer = newer_.find(at); newer != newer_.end())
+        operations_[at] = operation_of(key, newer->second);
+    return std::move(operations_);
   }
 
 private:
   static constexpr std::size_t room_for_sequence = 1024;
 
-  transaction& filled_;
+  std::vector<operation> operations_;
   std::size_t bytes_ = room_for_sequence;
-  std::unordered_map<std::string_view, std::size_t> positions_; ///< of keys
+  text_map<std::size_t> positions_; ///< of keys
+  /// What makes the last forms of those that were written again, which differ from the first by
+  /// little: that is what part of the room is left for.
+  std::unordered_map<std::size_t, std::function<std::string()>> newer_;
 };
 
 } // namespace
@@ -77,10 +76,10 @@ ledger::ledger(ledger_settings with)
     : settings(std::move(with)), writer(fmt::format("{}@{}", settings.owner_key, settings.epoch)) {}
 
 void fill_batch(ledger& of) {
-  batch filled{of.in_flight};
+  batch filled;
   while (!of.waiting.empty()) {
     auto& next = of.waiting.front();
-    if (!filled.is_empty() && !filled.takes(next))
+    if (!filled.is_empty() && !filled.takes(next.writes.size()))
       break;
     while (next.written < next.writes.size() && filled.add(next.writes[next.written]))
       ++next.written;
@@ -91,6 +90,7 @@ void fill_batch(ledger& of) {
   }
   const auto& settings = of.settings;
   const auto key = keys::sequence(settings.shard);
+  of.in_flight.operations = filled.finish();
   of.in_flight.operations.emplace_back(
     put{key, encode(sequence_record{settings.sequence + 1, of.writer}), 0});
   of.in_flight.comparisons = {{key, compared::modified, settings.sequence_revision}};

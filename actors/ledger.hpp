@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +22,13 @@ struct ledger_flush {};
 /// The shard's reminder to itself that something waits for its fate.
 struct ledger_retry {
   enum kind { batch, confirmation } what = batch;
+};
+
+/// A key and what makes the bytes that it gets; without that the key goes. They are made when the
+/// batch goes out: of a record that changes again before, only the last form is.
+struct ledger_entry {
+  std::string key;
+  std::function<std::string()> value;
 };
 
 /// Whose writes the ledger makes, and on what ground they are allowed.
@@ -52,7 +60,7 @@ struct ledger {
   using answer = std::function<void(const absl::Status&)>;
 
   struct request {
-    std::vector<operation> writes;
+    std::vector<ledger_entry> writes;
     answer done;
     std::size_t written = 0; ///< how many of them earlier batches had
   };
@@ -187,7 +195,7 @@ void confirm_ledger(Self self) {
 
 /// Calls `done` when all writes are durable. Without any it asks for what was asked before to be.
 template <class Self>
-void write(Self self, std::vector<operation> writes, ledger::answer done) {
+void write(Self self, std::vector<ledger_entry> writes, ledger::answer done) {
   auto& of = self->state.ledger;
   if (writes.empty() && of.waiting.empty()) {
     if (of.busy) {
@@ -223,19 +231,25 @@ void retry_ledger(Self self, ledger_retry due) {
     detail::confirm_ledger(self);
 }
 
-/// The operation that brings the key to the record's bytes, or erases it where there is no record.
+/// Brings the key to the record's bytes, or erases it where there is no record.
 template <class Record>
-operation write_of(std::string key, const Record* next) {
-  if (next == nullptr)
-    return erase{just(std::move(key))};
-  return put{std::move(key), encode(*next), 0};
+ledger_entry write_of(std::string key, std::shared_ptr<const Record> next) {
+  if (!next)
+    return {std::move(key), {}};
+  return {std::move(key), [next = std::move(next)] { return encode(*next); }};
+}
+
+template <class Record>
+ledger_entry write_of(std::string key, const Record* next) {
+  return write_of(std::move(key),
+                  next == nullptr ? nullptr : std::make_shared<const Record>(*next));
 }
 
 /// Writes and goes on with `then` when it is durable. A shard that can't write any more ends: it is
 /// started again from the store, here or elsewhere. Where there is nothing to write, what made that
 /// so may still be on its way, and is waited for.
 template <class Self, class F>
-void write_then(Self self, std::vector<operation> writes, F then) {
+void write_then(Self self, std::vector<ledger_entry> writes, F then) {
   write(self, std::move(writes),
         [self, then = std::move(then)](const absl::Status& written) mutable {
           if (written.ok())

@@ -87,11 +87,12 @@ void check_room_on(self_pointer self, const std::vector<std::string>& nodes) {
 template <class F>
 void commit(self_pointer self, record_changes changes, F then) {
   auto& state = self->state;
-  std::vector<operation> writes;
+  std::vector<ledger_entry> writes;
   std::vector<std::string> names;
-  for (auto& [name, next] : changes) {
-    writes.push_back(write_of(keys::node(state.shard, name), next.get()));
-    state.records.stage(name, std::move(next));
+  for (auto& [name, changed] : changes) {
+    const record_pointer next = std::move(changed);
+    writes.push_back(write_of(keys::node(state.shard, name), next));
+    state.records.stage(name, next);
     names.push_back(name);
   }
   write_then(self, std::move(writes), [self, names = std::move(names), then]() mutable {

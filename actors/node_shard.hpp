@@ -10,6 +10,7 @@
 #include "actors/shard_view.hpp"
 #include "actors/workload_shard.hpp"
 #include "state/node_record.hpp"
+#include "state/text_map.hpp"
 
 #include <cstdint>
 #include <map>
@@ -128,13 +129,13 @@ struct node_shard_state {
   bool looks_at_stops = false;                       ///< whether a reminder is under way
 
   /// The decisions with a hold on a node, by node.
-  std::map<std::string, std::set<std::string>, std::less<>> held_on;
-  std::map<std::string, room_listener_actor, std::less<>> awaiting; ///< by decision
+  text_map<std::set<std::string>> held_on;
+  text_map<room_listener_actor> awaiting; ///< by decision
   /// The decisions that wait for room on a node, by node.
-  std::map<std::string, std::set<std::string>, std::less<>> awaited_on;
+  text_map<std::set<std::string>> awaited_on;
   std::set<std::string, std::less<>> granted; ///< decisions that were told that their room is free
   /// The nodes that open decisions have nominations or victims on.
-  std::map<std::string, std::set<std::string>, std::less<>> touched;
+  text_map<std::set<std::string>> touched;
   std::vector<node_follower_actor> followers;
   std::uint64_t deltas = 0;
 };

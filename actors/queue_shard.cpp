@@ -20,7 +20,7 @@ std::string key_of(std::string_view tree, object_kind kind, std::string_view nam
   }
 }
 
-operation write_of_object(std::string_view tree, const object& o) {
+ledger_entry write_of_object(std::string_view tree, const object& o) {
   auto key = key_of(tree, kind_of(o), name_of(o));
   if (const auto* tier = std::get_if<priority_class>(&o))
     return write_of(std::move(key), tier);
@@ -30,7 +30,7 @@ operation write_of_object(std::string_view tree, const object& o) {
 }
 
 /// Makes the newest catalog durable by these writes, then visible, then answers.
-caf::result<absl::Status> commit(self_pointer self, std::vector<operation> writes) {
+caf::result<absl::Status> commit(self_pointer self, std::vector<ledger_entry> writes) {
   auto answer = self->make_response_promise<absl::Status>();
   auto next = std::make_shared<const catalog>(self->state.newest);
   write_then(self, std::move(writes), [self, next, answer]() mutable {
@@ -56,7 +56,7 @@ queue_shard_actor::behavior_type queue_shard(self_pointer self, queue_shard_sett
   state.clock = settings.clock;
   return {
     [self](const put_catalog& wanted) -> caf::result<absl::Status> {
-      std::vector<operation> writes;
+      std::vector<ledger_entry> writes;
       for (const auto& one : wanted.objects) {
         writes.push_back(write_of_object(self->state.tree, one));
         put_in(self->state.newest, one);
@@ -64,9 +64,9 @@ queue_shard_actor::behavior_type queue_shard(self_pointer self, queue_shard_sett
       return commit(self, std::move(writes));
     },
     [self](const remove_catalog& wanted) -> caf::result<absl::Status> {
-      std::vector<operation> writes;
+      std::vector<ledger_entry> writes;
       for (const auto& name : wanted.names) {
-        writes.emplace_back(erase{just(key_of(self->state.tree, wanted.kind, name))});
+        writes.push_back({key_of(self->state.tree, wanted.kind, name), {}});
         remove_from(self->state.newest, wanted.kind, name);
       }
       return commit(self, std::move(writes));

@@ -113,7 +113,7 @@ void order_reclaims(self_pointer self, const queue_stage_result& result,
 template <class F>
 void write_quota(self_pointer self, const std::set<std::string>& queues, F then) {
   auto& state = self->state;
-  std::vector<operation> writes;
+  std::vector<ledger_entry> writes;
   by_name<std::optional<quota_record>> written;
   for (const auto& name : queues) {
     const auto* record = find(state.newest_quota, name);

@@ -1,11 +1,12 @@
 #pragma once
 
-#include <deque>
-#include <map>
+#include "state/text_map.hpp"
+
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace reprieve {
 
@@ -16,7 +17,7 @@ template <class Record>
 class record_table {
 public:
   using pointer = std::shared_ptr<const Record>;
-  using map_type = std::map<std::string, pointer, std::less<>>;
+  using map_type = text_map<pointer>;
 
   explicit record_table(map_type durable = {}) : durable_(std::move(durable)) {}
 
@@ -44,7 +45,7 @@ public:
   pointer settle(const std::string& name) {
     const auto found = staged_.find(name);
     auto next = std::move(found->second.front());
-    found->second.pop_front();
+    found->second.erase(found->second.begin());
     if (found->second.empty())
       staged_.erase(found);
     if (next)
@@ -56,7 +57,7 @@ public:
 
 private:
   map_type durable_;
-  std::map<std::string, std::deque<pointer>, std::less<>> staged_;
+  text_map<std::vector<pointer>> staged_; ///< mostly one each
 };
 
 } // namespace reprieve

@@ -416,7 +416,9 @@ void launch(self_pointer self, decision_settings settings) {
   settings.clock = ours.clock;
   const auto id = settings.what.id;
   const auto phase = settings.what.phase;
-  state.mirror.open(std::make_shared<const decision>(without_reasons(settings.what)));
+  settings.parts = parts_of(settings.what); // pods that the mirror and the shards share
+  state.mirror.open(std::make_shared<const decision>(without_reasons(settings.what)),
+                    settings.parts);
   const auto actor = self->spawn<caf::monitored>(run_decision, std::move(settings));
   state.decisions[id] = {actor, phase, state.changes, ours.clock.now(self)};
   if (!std::exchange(state.looks_at_votes, true))

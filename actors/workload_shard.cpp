@@ -34,11 +34,12 @@ std::shared_ptr<workload_record> edit(const workload_shard_state& state, std::st
 /// Stages the changes of one table; returns their names in order.
 template <class Record, class Key>
 std::vector<std::string> stage(record_table<Record>& table, changes_of<Record>& changes,
-                               std::string_view shard, Key key, std::vector<operation>& writes) {
+                               std::string_view shard, Key key, std::vector<ledger_entry>& writes) {
   std::vector<std::string> names;
-  for (auto& [name, next] : changes) {
-    writes.push_back(write_of(key(shard, name), next.get()));
-    table.stage(name, std::move(next));
+  for (auto& [name, changed] : changes) {
+    const std::shared_ptr<const Record> next = std::move(changed);
+    writes.push_back(write_of(key(shard, name), next));
+    table.stage(name, next);
     names.push_back(name);
   }
   return names;
@@ -79,7 +80,7 @@ void know_budgets(self_pointer self, const std::vector<disruption_budget>& chang
 /// Makes the changes durable, then visible, then answers.
 void commit(self_pointer self, shard_changes changes, answer_promise answer) {
   auto& state = self->state;
-  std::vector<operation> writes;
+  std::vector<ledger_entry> writes;
   auto workloads = stage(state.workloads, changes.workloads, state.shard, keys::workload, writes);
   auto budgets = stage(state.budgets, changes.budgets, state.shard, keys::budget, writes);
   auto placements =

@@ -16,42 +16,56 @@ bool names(const std::vector<std::string>& uids, std::string_view uid) {
   return std::find(uids.begin(), uids.end(), uid) != uids.end();
 }
 
-/// Amounts by resource that may pass below zero; every pod also counts as one of `pods`.
+/// Amounts by resource that may pass below zero; every pod also counts as one of `pods`. Resources
+/// are few, so that a look at each is the quickest way to find one.
 class balance {
 public:
-  explicit balance(const resources& start) : amounts_(start) {}
+  explicit balance(const resources& start) : amounts_(start.begin(), start.end()) {}
 
   void take(const resources& requests) {
     take_all(requests);
-    if (const auto pods = amounts_.find(resource::pods); pods != amounts_.end())
-      --pods->second;
+    if (auto* pods = find(resource::pods))
+      --*pods;
   }
 
   /// Of several pods, already summed up, with how many they are. A node that does not say how many
   /// pods it takes is not limited in their number.
   void take_all(const resources& sum) {
-    for (const auto& [name, amount] : sum)
-      if (const auto found = amounts_.find(name); found != amounts_.end() || name != resource::pods)
-        amounts_[name] -= amount;
+    for (const auto& [name, amount] : sum) {
+      if (auto* left = find(name))
+        *left -= amount;
+      else if (name != resource::pods)
+        amounts_.emplace_back(name, -amount);
+    }
   }
 
-  /// The first resource that these pods ask for and that is below zero, or an empty name. A node
-  /// that shrank may be overdrawn in something that they do without.
-  std::string_view short_of(std::span<const pod> asking) const {
+  /// The first resource by name that these pods ask for and that is below zero, or an empty name. A
+  /// node that shrank may be overdrawn in something that they do without.
+  std::string_view short_of(const pod_list& asking) const {
+    std::string_view first;
     for (const auto& [name, amount] : amounts_)
-      if (amount < 0 && std::any_of(asking.begin(), asking.end(), [&](const pod& p) {
-            return name == resource::pods || amount_of(p.requests, name) > 0;
-          }))
-        return name;
-    return {};
+      if (amount < 0 && (first.empty() || name < first)
+          && std::any_of(asking.begin(), asking.end(), [&](const pod& p) {
+               return name == resource::pods || amount_of(p.requests, name) > 0;
+             }))
+        first = name;
+    return first;
   }
 
   std::int64_t amount(std::string_view name) const {
-    return amount_of(amounts_, name);
+    const auto found = std::ranges::find(amounts_, name, &named_amount::first);
+    return found == amounts_.end() ? 0 : found->second;
   }
 
 private:
-  resources amounts_;
+  using named_amount = std::pair<std::string_view, std::int64_t>; // names live in the requests
+
+  std::int64_t* find(std::string_view name) {
+    const auto found = std::ranges::find(amounts_, name, &named_amount::first);
+    return found == amounts_.end() ? nullptr : &found->second;
+  }
+
+  std::vector<named_amount> amounts_;
 };
 
 void add(resources& to, const resources& requests) {
@@ -90,7 +104,7 @@ std::vector<node_part> parts_of(const decision& d) {
     return found;
   };
   for (const auto& one : d.assignments)
-    part(one.placed.node).placed.push_back(one.placed);
+    part(one.placed.node).placed.put(one.placed);
   for (const auto& one : d.victims)
     for (const auto& p : one.pods)
       part(p.node).victims.push_back(p.uid);
@@ -145,8 +159,10 @@ absl::Status can_promise(const node_record& record, std::span<const node_part* c
                holds, [&](const node_part* hold) { return names(hold->victims, p.uid); }))
       left.take(p.requests);
   }
+  std::vector<resources> most; // whose names `left` refers to
+  most.reserve(others.size() + holds.size());
   for (const auto& [decision, one] : others)
-    left.take_all(one.most());
+    left.take_all(most.emplace_back(one.most()));
   for (const node_part* hold : holds) {
     exchange one;
     for (const auto& p : hold->placed)
@@ -154,7 +170,7 @@ absl::Status can_promise(const node_record& record, std::span<const node_part* c
     for (const auto& uid : hold->victims)
       if (const pod* leaving = find_pod(record, uid))
         add(one.goes, leaving->requests);
-    left.take_all(one.most());
+    left.take_all(most.emplace_back(one.most()));
   }
   for (const auto& p : wanted.placed)
     left.take(p.requests);
@@ -165,8 +181,8 @@ absl::Status can_promise(const node_record& record, std::span<const node_part* c
 }
 
 void apply(pod_list& pods, const node_part& part, std::string_view decision) {
-  for (const auto& p : part.placed)
-    if (pods.find(p.uid) == nullptr)
+  for (const auto& p : part.placed.shared())
+    if (pods.find(p->what().uid) == nullptr)
       pods.put(p);
   for (const auto& uid : part.victims)
     if (const pod* found = pods.find(uid); found != nullptr && found->evicted_by.empty()) {
@@ -199,12 +215,13 @@ bool room_is_free(const node_record& record, std::string_view decision,
                   const std::function<bool(std::string_view)>& granted) {
   balance bindable{record.spec.capacity};
   balance fair{record.spec.capacity};
-  std::vector<pod> waiting;
-  for (const auto& p : record.pods) {
+  pod_list waiting;
+  for (const auto& shared : record.pods.shared()) {
+    const auto& p = shared->what();
     if (!takes_room(p.phase))
       continue;
     if (is_hold(p) && p.placed_by == decision)
-      waiting.push_back(p);
+      waiting.put(shared);
     if (!is_hold(p) || p.placed_by == decision || granted(p.placed_by))
       bindable.take(p.requests);
     const bool leaves_for_others =

@@ -26,7 +26,7 @@ struct node_record {
 /// What one decision does on one node.
 struct node_part {
   std::string node;
-  std::vector<pod> placed;          ///< nominated here
+  pod_list placed;                  ///< nominated here
   std::vector<std::string> victims; ///< uids that go
 
   bool operator==(const node_part&) const = default;

@@ -108,6 +108,10 @@ public:
   using value_type = pod;
 
   pod_list() = default;
+  pod_list(std::initializer_list<pod> pods) {
+    for (const auto& p : pods)
+      put(p);
+  }
   /// Of pods in order of uid.
   explicit pod_list(std::vector<pointer> pods) : pods_(std::move(pods)) {}
 

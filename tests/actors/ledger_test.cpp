@@ -15,8 +15,12 @@ using fault = faulty_store::fault;
 
 /// Asks a shard that is nothing but its ledger.
 struct ledger_write {
-  std::vector<operation> writes;
+  std::vector<ledger_entry> writes;
 };
+
+ledger_entry entry(std::string key, std::string value) {
+  return {std::move(key), [value = std::move(value)] { return value; }};
+}
 
 struct ledger_host_state {
   static inline const char* name = "ledger_host";
@@ -68,7 +72,7 @@ protected:
   }
 
   absl::Status write(const std::string& key, const std::string& value) {
-    return world_.ask<absl::Status>(ledger_, ledger_write{{put{key, value, 0}}})
+    return world_.ask<absl::Status>(ledger_, ledger_write{{entry(key, value)}})
       .value_or(absl::DeadlineExceededError("no answer"));
   }
 
@@ -98,7 +102,7 @@ TEST_F(ledger_test, gathers_writes_while_a_batch_is_in_flight) {
   int answers = 0;
   for (int i = 0; i < 100; ++i)
     world_.system().spawn([&, i](caf::event_based_actor* self) {
-      self->request(ledger_, caf::infinite, ledger_write{{put{"k" + std::to_string(i), "v", 0}}})
+      self->request(ledger_, caf::infinite, ledger_write{{entry("k" + std::to_string(i), "v")}})
         .then([&](absl::Status& how) { answers += how.ok() ? 1 : 0; });
     });
   world_.settle();
@@ -110,7 +114,7 @@ TEST_F(ledger_test, gathers_writes_while_a_batch_is_in_flight) {
 TEST_F(ledger_test, splits_a_write_that_is_too_large_for_one_transaction) {
   ledger_write large;
   for (int i = 0; i < 1000; ++i)
-    large.writes.emplace_back(put{"k" + std::to_string(i), "v", 0});
+    large.writes.push_back(entry("k" + std::to_string(i), "v"));
   const auto how = world_.ask<absl::Status>(ledger_, large);
   ASSERT_TRUE(how.has_value());
   EXPECT_TRUE(how->ok());
@@ -122,7 +126,7 @@ TEST_F(ledger_test, writes_only_the_last_form_of_a_key_that_is_written_again) {
   std::vector<std::string> answers;
   for (const std::string value : {"1", "2", "3"})
     world_.system().spawn([&, value](caf::event_based_actor* self) {
-      self->request(ledger_, caf::infinite, ledger_write{{put{"a", value, 0}, put{value, "", 0}}})
+      self->request(ledger_, caf::infinite, ledger_write{{entry("a", value), entry(value, "")}})
         .then([&, value](absl::Status& how) { answers.push_back(how.ok() ? value : "failed"); });
     });
   world_.settle();
@@ -137,7 +141,7 @@ TEST_F(ledger_test, keeps_a_request_whole_that_fits_into_one_transaction) {
     world_.system().spawn([&, size](caf::event_based_actor* self) {
       ledger_write many;
       for (std::size_t i = 0; i < size; ++i)
-        many.writes.emplace_back(put{fmt::format("{}-{}", whole.size(), i), "v", 0});
+        many.writes.push_back(entry(fmt::format("{}-{}", whole.size(), i), "v"));
       self->request(ledger_, caf::infinite, std::move(many)).then([&](absl::Status&) {
         whole.push_back(store_->writes());
       });

@@ -31,7 +31,7 @@ pod pod_of(const std::string& workload, std::int32_t index, std::int64_t gpus,
   return p;
 }
 
-node_part part(std::vector<pod> placed, std::vector<std::string> victims) {
+node_part part(pod_list placed, std::vector<std::string> victims) {
   return {"n1", std::move(placed), std::move(victims)};
 }
 
