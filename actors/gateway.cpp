@@ -3,7 +3,9 @@
 #include "actors/decision_archive.hpp"
 #include "actors/gateway_facts.hpp"
 #include "actors/gathering.hpp"
+#include "state/access_rules.hpp"
 #include "state/keys.hpp"
+#include "state/nothing_changed.hpp"
 
 #include <fmt/format.h>
 
@@ -41,6 +43,10 @@ std::string group_of(const object& o) {
   if (const auto* share = std::get_if<placement>(&o))
     return share->cluster;
   return {};
+}
+
+absl::Status starting() {
+  return nothing_changed(absl::UnavailableError("the replica is starting; try again in a moment"));
 }
 
 absl::Status not_serving(std::string_view group) {
@@ -133,7 +139,7 @@ void end_under_way(gateway_state& state, batch_pointer batch) {
 caf::result<apply_result> apply_all(self_pointer self, const apply_request& wanted) {
   auto& state = self->state;
   if (!state.serving || !state.known)
-    return apply_result(absl::UnavailableError("the replica is starting; try again in a moment"));
+    return apply_result(starting());
   auto let_in = admit(wanted.objects, catalog_with_under_way(state), gateway_facts{state});
   if (!let_in.ok())
     return apply_result(let_in.status());
@@ -180,10 +186,25 @@ std::optional<std::string> owner_group(const gateway_state& state, object_kind k
   return std::nullopt;
 }
 
+/// Whose queue a workload is in is known here only.
+absl::Status may_delete(const gateway_state& state, const delete_request& wanted) {
+  if (!wanted.by)
+    return absl::OkStatus();
+  auto asked = asked_by(wanted);
+  const gateway_facts facts{state};
+  for (auto& o : asked.objects)
+    if (o.kind == object_kind::workload)
+      if (const auto* known = facts.find_workload(o.name))
+        o.queue = known->queue;
+  return check_access(*wanted.by, asked.what, asked.objects);
+}
+
 caf::result<absl::Status> delete_all(self_pointer self, const delete_request& wanted) {
   auto& state = self->state;
   if (!state.serving || !state.known)
-    return absl::UnavailableError("the replica is starting; try again in a moment");
+    return starting();
+  if (auto allowed = may_delete(state, wanted); !allowed.ok())
+    return allowed;
   const auto known = catalog_with_under_way(state);
   for (const auto& name : wanted.names)
     if (auto possible = admit_removal(wanted.kind, name, known, gateway_facts{state});
@@ -224,7 +245,7 @@ caf::result<absl::Status> delete_all(self_pointer self, const delete_request& wa
 caf::result<get_result> get(self_pointer self, const get_request& wanted) {
   auto& state = self->state;
   if (!state.serving || !state.known)
-    return get_result(absl::UnavailableError("the replica is starting; try again in a moment"));
+    return get_result(starting());
   if (wanted.kind != object_kind::queue)
     return look_up(state, wanted, {});
   auto answer = self->make_response_promise<get_result>();
@@ -264,8 +285,7 @@ bool mentions(const decision& d, std::string_view pod) {
 caf::result<describe_result> describe(self_pointer self, const describe_request& wanted) {
   auto& state = self->state;
   if (!state.serving || !state.known)
-    return describe_result(
-      absl::UnavailableError("the replica is starting; try again in a moment"));
+    return describe_result(starting());
   auto found = look_up(state, get_request{wanted.kind, wanted.name, {}, {}}, {});
   if (!found.ok())
     return describe_result(found.status());
@@ -320,7 +340,7 @@ void answer_with_reason(self_pointer self, const std::string& workload,
 caf::result<explain_result> explain(self_pointer self, const explain_request& wanted) {
   auto& state = self->state;
   if (!state.serving)
-    return explain_result(absl::UnavailableError("the replica is starting; try again in a moment"));
+    return explain_result(starting());
   head_filter coarse;
   decision_filter fine;
   std::string subject;
@@ -370,16 +390,12 @@ void follow_new(self_pointer self, const std::shared_ptr<const directory>& next)
   state.serving = next;
 }
 
-template <class T>
-void take_in(by_name<T>& known, const std::vector<T>& changed,
-             const std::vector<std::string>& removed) {
-  for (const auto& one : changed)
-    known[one.name] = one;
-  for (const auto& name : removed)
-    known.erase(name);
-}
-
 } // namespace
+
+gateway_actor::behavior_type limited_gateway(self_pointer self, gateway_limits limits) {
+  self->state.limits = limits;
+  return gateway(self);
+}
 
 gateway_actor::behavior_type gateway(self_pointer self) {
   return {
@@ -404,15 +420,7 @@ gateway_actor::behavior_type gateway(self_pointer self) {
       for (const auto& name : delta.removed)
         self->state.nodes.erase(name);
     },
-    [self](workload_delta& delta) {
-      auto& state = self->state;
-      for (auto& record : delta.changed)
-        state.workloads[record->spec.name] = std::move(record);
-      for (const auto& name : delta.removed)
-        state.workloads.erase(name);
-      take_in(state.budgets, delta.budgets, delta.removed_budgets);
-      take_in(state.placements, delta.placements, delta.removed_placements);
-    },
+    [self](workload_delta& delta) { take_in(self->state, delta); },
     [self](catalog_update& update) { self->state.known = std::move(update.known); },
     [](const go_on& later) { later.with(); },
   };

@@ -50,8 +50,14 @@ using gateway_actor = typed_actor<
   /// From itself.
   handles<void(go_on)>>;
 
+struct gateway_limits {
+  std::int64_t workloads_per_queue = 50'000;
+};
+
 struct gateway_state {
   static inline const char* name = "gateway";
+
+  gateway_limits limits;
 
   template <class T>
   using by_name_shared = std::map<std::string, std::shared_ptr<const T>, std::less<>>;
@@ -60,6 +66,7 @@ struct gateway_state {
   std::shared_ptr<const catalog> known;
   by_name_shared<node_record> nodes;
   by_name_shared<workload_record> workloads;
+  by_name<std::int64_t> workloads_in_queue;
   by_name<disruption_budget> budgets;
   by_name<placement> placements;
   /// Batches that were admitted and are being written: later ones are judged as if they were there.
@@ -69,5 +76,9 @@ struct gateway_state {
 };
 
 gateway_actor::behavior_type gateway(gateway_actor::stateful_pointer<gateway_state> self);
+
+/// The same with other limits than the usual ones.
+gateway_actor::behavior_type limited_gateway(gateway_actor::stateful_pointer<gateway_state> self,
+                                             gateway_limits limits);
 
 } // namespace reprieve

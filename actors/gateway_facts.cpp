@@ -57,6 +57,64 @@ std::optional<object_reference> gateway_facts::user_of(object_kind kind,
   return std::nullopt;
 }
 
+queue_fill gateway_facts::fill_of_queue(std::string_view name) const {
+  queue_fill fill{0, state_.limits.workloads_per_queue};
+  if (const auto* counted = find(state_.workloads_in_queue, name))
+    fill.workloads = *counted;
+  for (auto coming = state_.coming.lower_bound({object_kind::workload, {}});
+       coming != state_.coming.end() && coming->first.first == object_kind::workload; ++coming)
+    if (!state_.workloads.contains(coming->first.second)
+        && std::get<workload>(coming->second.back()->what).queue == name)
+      ++fill.workloads;
+  return fill;
+}
+
+namespace {
+
+template <class T>
+void take_in(by_name<T>& known, const std::vector<T>& changed,
+             const std::vector<std::string>& removed) {
+  for (const auto& one : changed)
+    known[one.name] = one;
+  for (const auto& name : removed)
+    known.erase(name);
+}
+
+void count_out(gateway_state& state, const std::string& queue) {
+  const auto counted = state.workloads_in_queue.find(queue);
+  if (--counted->second == 0)
+    state.workloads_in_queue.erase(counted);
+}
+
+void drop_workload(gateway_state& state, const std::string& name) {
+  const auto found = state.workloads.find(name);
+  if (found == state.workloads.end())
+    return;
+  count_out(state, found->second->spec.queue);
+  state.workloads.erase(found);
+}
+
+void put_workload(gateway_state& state, std::shared_ptr<const workload_record> record) {
+  auto& kept = state.workloads[record->spec.name];
+  if (!kept || kept->spec.queue != record->spec.queue) {
+    if (kept)
+      count_out(state, kept->spec.queue);
+    ++state.workloads_in_queue[record->spec.queue];
+  }
+  kept = std::move(record);
+}
+
+} // namespace
+
+void take_in(gateway_state& state, workload_delta& delta) {
+  for (auto& record : delta.changed)
+    put_workload(state, std::move(record));
+  for (const auto& name : delta.removed)
+    drop_workload(state, name);
+  take_in(state.budgets, delta.budgets, delta.removed_budgets);
+  take_in(state.placements, delta.placements, delta.removed_placements);
+}
+
 catalog catalog_with_under_way(const gateway_state& state) {
   auto known = *state.known;
   for (const auto& batch : state.under_way)

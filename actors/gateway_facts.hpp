@@ -14,6 +14,7 @@ public:
   const workload* find_workload(std::string_view name) const override;
   const workload_status* find_status(std::string_view name) const override;
   std::optional<object_reference> user_of(object_kind kind, std::string_view name) const override;
+  queue_fill fill_of_queue(std::string_view name) const override;
 
 private:
   template <class T>
@@ -21,6 +22,9 @@ private:
 
   const gateway_state& state_;
 };
+
+/// What a workload shard has told.
+void take_in(gateway_state& state, workload_delta& delta);
 
 /// The durable catalog with what is under way in it.
 catalog catalog_with_under_way(const gateway_state& state);

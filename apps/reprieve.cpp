@@ -3,23 +3,23 @@
 #include "apps/cli/bench_cluster.hpp"
 #include "apps/cli/bench_decide.hpp"
 #include "apps/cli/commands.hpp"
+#include "apps/cli/connection.hpp"
 #include "apps/cli/decide.hpp"
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include <map>
 
 int main(int argc, char** argv) {
   using namespace reprieve;
 
-  std::string address = "127.0.0.1:7420";
+  cli::connection_options reached;
   auto as = cli::output::table;
   CLI::App app{"reprieve: talks to a Reprieve scheduler"};
   app.require_subcommand(1);
   app.fallthrough();
-  app.add_option("--server", address, "address of reprieved")
-    ->envname("REPRIEVE_SERVER")
-    ->capture_default_str();
+  cli::add_connection_options(app, reached);
   const std::map<std::string, cli::output> outputs{
     {"table", cli::output::table}, {"json", cli::output::json}, {"yaml", cli::output::yaml}};
   app.add_option("-o,--output", as, "table, json or yaml")
@@ -121,7 +121,13 @@ int main(int argc, char** argv) {
     return cli::bench_cluster(whole, as);
   if (*bench)
     return cli::bench_decide(measured, as);
-  api_client server{address};
+  auto connection = cli::read_connection(reached);
+  if (!connection.ok()) {
+    fmt::print(stderr, "reprieve: {}\n", std::string(connection.status().message()));
+    return cli::bad_input;
+  }
+  api_client::silence_transport();
+  api_client server{*std::move(connection)};
   if (*apply)
     return cli::apply(server, files, dry_run, as);
   if (*get)

@@ -3,6 +3,7 @@
 #include "actors/gateway.hpp"
 #include "actors/replica.hpp"
 #include "actors/simulated_cluster.hpp"
+#include "apps/daemon/api_options.hpp"
 #include "observability/tracing.hpp"
 #include "protocol/api_server.hpp"
 #include "state/sqlite_store.hpp"
@@ -31,6 +32,8 @@ struct daemon_options {
   std::string address_file;
   std::uint32_t node_shards = 4;
   std::uint32_t workload_shards = 2;
+  api_settings api;
+  gateway_limits limits;
 };
 
 int fail(const absl::Status& why) {
@@ -140,7 +143,7 @@ int serve(const daemon_options& options, ending& end) {
   settings.clock = clock;
   settings.lost = [&end](const std::string& why) { end.lost(why); };
   const auto ours = system.spawn(replica, std::move(settings));
-  const auto front = system.spawn(gateway);
+  const auto front = system.spawn(limited_gateway, options.limits);
 
   caf::scoped_actor self{system};
   absl::Status ready;
@@ -157,7 +160,7 @@ int serve(const daemon_options& options, ending& end) {
     code = fail(ready);
   } else {
     self->send(ours, follow_directory{front});
-    auto server = api_server::start(options.listen, system, front);
+    auto server = api_server::start(options.listen, system, front, options.api);
     if (!server.ok()) {
       code = fail(server.status());
     } else {
@@ -204,7 +207,9 @@ int main(int argc, char** argv) {
                 "virtual workload shards of each resource group; likewise")
     ->check(CLI::Range(1, 1024))
     ->capture_default_str();
+  add_api_options(app, options.api, options.limits);
   CLI11_PARSE(app, argc, argv);
+  options.api.say = [](const std::string& what) { fmt::print(stderr, "reprieved: {}\n", what); };
 
   ending end;
   auto traced = parse_trace(options.trace);

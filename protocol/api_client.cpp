@@ -1,69 +1,215 @@
 #include "protocol/api_client.hpp"
 
 #include "protocol/convert_requests.hpp"
+#include "state/nothing_changed.hpp"
 
 #include <fmt/format.h>
+#include <grpc/support/log.h>
 #include <grpcpp/grpcpp.h>
 #include <reprieve/v1/api.grpc.pb.h>
 
+#include <chrono>
+#include <cstdlib>
+#include <utility>
+
 namespace reprieve {
 
-/// Whether the call never reached a server.
-static bool not_connected(const grpc::Status& answer) {
-  return answer.error_code() == grpc::StatusCode::UNAVAILABLE
-         && answer.error_message().find("connect") != std::string::npos;
+namespace {
+
+using std::chrono::system_clock;
+
+/// How long a server may take to be connected to, to answer a call, and to be there after all when
+/// none of them was.
+constexpr std::chrono::seconds connect_time{5};
+constexpr std::chrono::seconds patience{30};
+constexpr std::chrono::milliseconds second_chance{500};
+constexpr std::chrono::milliseconds glance{2};
+
+/// What came of asking one server.
+struct attempt {
+  grpc::Status status;
+  bool reached = false;   ///< the server may have seen the call
+  bool unchanged = false; ///< the server said that it changed nothing
+};
+
+/// A server that answers says whether something may have changed. Without that, and where gRPC
+/// found nobody to connect to, the call was never sent.
+attempt ended(const grpc::Status& status, const grpc::ClientContext& context) {
+  const auto& said = context.GetServerTrailingMetadata();
+  const auto mark = said.find(nothing_changed_mark);
+  const bool answered = mark != said.end();
+  const bool unsent = status.error_code() == grpc::StatusCode::UNAVAILABLE && !answered
+                      && status.error_message().find("failed to connect") != std::string::npos;
+  return {status, !unsent, answered && mark->second == "yes"};
 }
 
-/// How long a server that did not answer at once may take to be there after all.
-static constexpr std::chrono::milliseconds second_chance{500};
+/// Whether another server could have a better answer.
+bool went_missing(const grpc::Status& answer) {
+  return answer.error_code() == grpc::StatusCode::UNAVAILABLE
+         || answer.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED
+         || answer.error_code() == grpc::StatusCode::CANCELLED;
+}
 
-struct api_client::connection {
+/// One server of several.
+struct connection {
   std::string address;
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<v1::Reprieve::Stub> stub;
 
-  absl::Status to_status(const grpc::Status& answer) const {
-    if (answer.ok())
-      return absl::OkStatus();
-    if (not_connected(answer))
-      return absl::UnavailableError(fmt::format(
-        "no server answers at {}; start reprieved, or give its address with --server", address));
-    return {static_cast<absl::StatusCode>(answer.error_code()), answer.error_message()};
-  }
-
-  /// One call of the stub; an answer that came goes through `convert`. A call that found no server
-  /// changed nothing, and is made once more: gRPC 1.51 can take a standing connection for a failed
-  /// one.
-  template <class Response, class Call, class Request, class Convert>
-  auto call(Call method, const Request& wanted, Convert convert)
-    -> decltype(convert(std::declval<const Response&>())) {
-    const auto message = to_proto(wanted);
-    Response response;
-    const auto try_once = [&] {
-      constexpr std::chrono::seconds patience{30};
-      grpc::ClientContext context;
-      context.set_deadline(std::chrono::system_clock::now() + patience);
-      return (stub.get()->*method)(&context, message, &response);
-    };
-    auto answer = try_once();
-    if (not_connected(answer)
-        && channel->WaitForConnected(std::chrono::system_clock::now() + second_chance))
-      answer = try_once();
-    if (!answer.ok())
-      return to_status(answer);
-    return convert(response);
+  /// Waits until it is clear whether there is a connection; false where that takes too long.
+  bool settle() const {
+    const auto end = system_clock::now() + connect_time;
+    auto now = channel->GetState(true);
+    // That a connection was lost since the last call, gRPC notices only while somebody waits for
+    // it.
+    if (now == GRPC_CHANNEL_READY && channel->WaitForStateChange(now, system_clock::now() + glance))
+      now = channel->GetState(true);
+    while (now != GRPC_CHANNEL_READY && now != GRPC_CHANNEL_TRANSIENT_FAILURE) {
+      if (!channel->WaitForStateChange(now, end))
+        return false;
+      now = channel->GetState(true);
+    }
+    return true;
   }
 };
 
-api_client::api_client(const std::string& address) : connection_(std::make_unique<connection>()) {
+connection connect(const std::string& address, const client_options& options) {
   constexpr int most_message_bytes = 256 << 20;
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(most_message_bytes);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, second_chance.count() / 5);
-  connection_->address = address;
-  connection_->channel =
-    grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
-  connection_->stub = v1::Reprieve::NewStub(connection_->channel);
+  const auto credentials =
+    options.tls == tls_texts{}
+      ? grpc::InsecureChannelCredentials()
+      : grpc::SslCredentials({options.tls.authority, options.tls.key, options.tls.certificate});
+  connection made{address, grpc::CreateCustomChannel(address, credentials, arguments), nullptr};
+  made.stub = v1::Reprieve::NewStub(made.channel);
+  return made;
+}
+
+/// Why no connection came about, as far as a person can do something about it.
+std::string reason_in(const std::string& message, bool encrypted) {
+  if (message.find("andshake failed") != std::string::npos)
+    return fmt::format("; the TLS handshake failed: --tls-ca must be the authority of the server's "
+                       "certificate, which must have the name or address in --server ({})",
+                       message);
+  if (message.find("Connection refused") != std::string::npos)
+    return "; start reprieved, or give its address with --server";
+  return fmt::format("; {} ({})",
+                     encrypted ? "the server may ask for no TLS, or for another --tls-cert"
+                               : "the server may ask for TLS, so give --tls-ca",
+                     message);
+}
+
+absl::Status to_status(const grpc::Status& answer) {
+  if (answer.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED
+      && answer.error_message().find("larger than max") != std::string::npos)
+    return absl::ResourceExhaustedError(
+      fmt::format("the server does not take a request of this size; apply fewer objects at a time, "
+                  "or raise --message-bytes of reprieved ({})",
+                  answer.error_message()));
+  return {static_cast<absl::StatusCode>(answer.error_code()), answer.error_message()};
+}
+
+} // namespace
+
+struct api_client::connections {
+  client_options options;
+  std::vector<connection> all;
+  std::size_t first = 0; ///< to be asked
+
+  std::unique_ptr<grpc::ClientContext> make_context() const {
+    auto context = std::make_unique<grpc::ClientContext>();
+    if (!options.token.empty())
+      context->AddMetadata("authorization", "Bearer " + options.token);
+    return context;
+  }
+
+  absl::Status nobody_answers(const grpc::Status& last) const {
+    return absl::UnavailableError(
+      fmt::format("no server answers at {}{}", fmt::join(options.servers, ", "),
+                  reason_in(last.error_message(), options.tls != tls_texts{})));
+  }
+
+  /// Asks one server after the other until one is reached and `enough` says that its answer counts.
+  template <class Try, class Enough>
+  attempt ask_round(Try& try_one, Enough& enough) {
+    attempt last;
+    const auto start = first;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const auto at = (start + i) % all.size();
+      if (!all[at].settle()) {
+        last = {
+          {grpc::StatusCode::UNAVAILABLE, fmt::format("{} did not take a connection in {} s",
+                                                      all[at].address, connect_time.count())}};
+        continue;
+      }
+      last = try_one(all[at]);
+      if (!last.reached)
+        continue;
+      first = at;
+      if (enough(last))
+        break;
+    }
+    return last;
+  }
+
+  /// As above, with another round where no server was there: one may just be starting, and
+  /// gRPC 1.51 can take a standing connection for a failed one.
+  template <class Try, class Enough>
+  attempt ask(Try try_one, Enough enough) {
+    auto last = ask_round(try_one, enough);
+    if (last.reached)
+      return last;
+    const auto end = system_clock::now() + second_chance;
+    for (const auto& one : all)
+      if (one.channel->WaitForConnected(end))
+        break;
+    return ask_round(try_one, enough);
+  }
+
+  enum class effect { reads, changes };
+
+  /// One call of the stub; an answer that came goes through `convert`.
+  template <class Response, class Call, class Request, class Convert>
+  auto call(effect what, Call method, const Request& wanted, Convert convert)
+    -> decltype(convert(std::declval<const Response&>())) {
+    const auto message = to_proto(wanted);
+    Response response;
+    const auto may_be_done = [&](const attempt& last) {
+      return what == effect::changes && went_missing(last.status) && !last.unchanged;
+    };
+    const auto last = ask(
+      [&](const connection& to) {
+        const auto context = make_context();
+        context->set_deadline(system_clock::now() + patience);
+        const auto status = (to.stub.get()->*method)(context.get(), message, &response);
+        return ended(status, *context);
+      },
+      [&](const attempt& came) { return may_be_done(came) || !went_missing(came.status); });
+    if (last.status.ok())
+      return convert(response);
+    if (!last.reached)
+      return nobody_answers(last.status);
+    if (!may_be_done(last))
+      return to_status(last.status);
+    return absl::Status(
+      to_status(last.status).code(),
+      fmt::format("{}: {}; whether the change was made is not known: look, before you ask for it "
+                  "again",
+                  options.servers[first], last.status.error_message()));
+  }
+};
+
+api_client::api_client(client_options options) : connections_(std::make_unique<connections>()) {
+  for (const auto& address : options.servers)
+    connections_->all.push_back(connect(address, options));
+  connections_->options = std::move(options);
+}
+
+void api_client::silence_transport() {
+  if (std::getenv("GRPC_VERBOSITY") == nullptr)
+    gpr_set_log_function([](gpr_log_func_args*) {});
 }
 
 api_client::~api_client() = default;
@@ -71,40 +217,41 @@ api_client::api_client(api_client&&) noexcept = default;
 api_client& api_client::operator=(api_client&&) noexcept = default;
 
 apply_result api_client::apply(const apply_request& wanted) {
-  return connection_->call<v1::ApplyResponse>(
-    &v1::Reprieve::Stub::Apply, wanted,
+  return connections_->call<v1::ApplyResponse>(
+    connections::effect::changes, &v1::Reprieve::Stub::Apply, wanted,
     [](const v1::ApplyResponse& answer) { return from_proto(answer); });
 }
 
 get_result api_client::get(const get_request& wanted) {
-  return connection_->call<v1::GetResponse>(&v1::Reprieve::Stub::Get, wanted,
-                                            [](const v1::GetResponse& answer) -> get_result {
-                                              std::vector<shown_object> found;
-                                              for (const auto& one : answer.objects()) {
-                                                auto shown = shown_from_proto(one);
-                                                if (!shown.ok())
-                                                  return shown.status();
-                                                found.push_back(*std::move(shown));
-                                              }
-                                              return found;
-                                            });
+  return connections_->call<v1::GetResponse>(connections::effect::reads, &v1::Reprieve::Stub::Get,
+                                             wanted,
+                                             [](const v1::GetResponse& answer) -> get_result {
+                                               std::vector<shown_object> found;
+                                               for (const auto& one : answer.objects()) {
+                                                 auto shown = shown_from_proto(one);
+                                                 if (!shown.ok())
+                                                   return shown.status();
+                                                 found.push_back(*std::move(shown));
+                                               }
+                                               return found;
+                                             });
 }
 
 describe_result api_client::describe(const describe_request& wanted) {
-  return connection_->call<v1::DescribeResponse>(
-    &v1::Reprieve::Stub::Describe, wanted,
+  return connections_->call<v1::DescribeResponse>(
+    connections::effect::reads, &v1::Reprieve::Stub::Describe, wanted,
     [](const v1::DescribeResponse& answer) { return from_proto(answer); });
 }
 
 absl::Status api_client::remove(const delete_request& wanted) {
-  return connection_->call<v1::DeleteResponse>(
-    &v1::Reprieve::Stub::Delete, wanted,
+  return connections_->call<v1::DeleteResponse>(
+    connections::effect::changes, &v1::Reprieve::Stub::Delete, wanted,
     [](const v1::DeleteResponse&) { return absl::OkStatus(); });
 }
 
 explain_result api_client::explain(const explain_request& wanted) {
-  return connection_->call<v1::ExplainResponse>(
-    &v1::Reprieve::Stub::Explain, wanted,
+  return connections_->call<v1::ExplainResponse>(
+    connections::effect::reads, &v1::Reprieve::Stub::Explain, wanted,
     [](const v1::ExplainResponse& answer) { return from_proto(answer); });
 }
 
@@ -113,19 +260,32 @@ absl::Status api_client::events(std::int64_t after, bool follow,
   v1::EventsRequest wanted;
   wanted.set_since_sequence(after);
   wanted.set_follow(follow);
-  grpc::ClientContext context;
-  const auto stream = connection_->stub->Events(&context, wanted);
-  v1::Event next;
-  while (stream->Read(&next)) {
-    const auto seen = from_proto(next);
-    if (!seen.ok())
-      return seen.status();
-    if (!each(*seen)) {
-      context.TryCancel();
-      return absl::OkStatus();
-    }
-  }
-  return connection_->to_status(stream->Finish());
+  absl::Status failed;
+  bool saw_any = false;
+  const auto last = connections_->ask(
+    [&](const connection& to) {
+      const auto context = connections_->make_context();
+      const auto stream = to.stub->Events(context.get(), wanted);
+      v1::Event next;
+      while (stream->Read(&next)) {
+        saw_any = true;
+        const auto seen = from_proto(next);
+        if (!seen.ok())
+          failed = seen.status();
+        if (!seen.ok() || !each(*seen)) {
+          context->TryCancel();
+          (void)stream->Finish();
+          return attempt{grpc::Status::OK, true};
+        }
+      }
+      const auto status = stream->Finish();
+      return ended(status, *context);
+    },
+    // What was seen must not be seen again, so another server is asked before the first event only.
+    [&](const attempt& came) { return saw_any || !went_missing(came.status); });
+  if (!failed.ok() || last.status.ok())
+    return failed;
+  return last.reached ? to_status(last.status) : connections_->nobody_answers(last.status);
 }
 
 } // namespace reprieve

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "protocol/tls_files.hpp"
 #include "state/requests.hpp"
 
 #include <absl/status/status.h>
@@ -7,17 +8,37 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace reprieve {
 
+/// How a program reaches the API.
+struct client_options {
+  /// One or several `host:port`; the next is tried where one does not answer.
+  std::vector<std::string> servers;
+  /// To encrypt: the authority that the servers' certificates are checked by. With certificate and
+  /// key, that is how the client says who it is.
+  tls_texts tls{};
+  /// Says who calls, in place of a certificate; empty for none.
+  std::string token{};
+};
+
 /// The API as a program calls it; every call waits for its answer.
+///
+/// Where a server does not answer, the next is asked, and stays the first to be asked from then on.
+/// A call that changes something goes to another server only if it certainly was not carried out by
+/// the one before; else the error says that nobody knows.
 class api_client {
 public:
-  /// For a server at `address`, such as `127.0.0.1:7420`. Connects with the first call.
-  explicit api_client(const std::string& address);
+  /// Connects with the first call.
+  explicit api_client(client_options options);
   ~api_client();
   api_client(api_client&&) noexcept;
   api_client& operator=(api_client&&) noexcept;
+
+  /// For programs whose words are for people: gRPC keeps its own to itself in this process, for all
+  /// that it has to say comes back as an error. Its variable GRPC_VERBOSITY brings them back.
+  static void silence_transport();
 
   apply_result apply(const apply_request& wanted);
   get_result get(const get_request& wanted);
@@ -31,8 +52,8 @@ public:
                       const std::function<bool(const event&)>& each);
 
 private:
-  struct connection;
-  std::unique_ptr<connection> connection_;
+  struct connections;
+  std::unique_ptr<connections> connections_;
 };
 
 } // namespace reprieve

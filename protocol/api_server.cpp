@@ -1,13 +1,18 @@
 #include "protocol/api_server.hpp"
 
+#include "protocol/api_guard.hpp"
 #include "protocol/convert_requests.hpp"
+#include "protocol/event_stream.hpp"
+#include "protocol/listen_address.hpp"
+#include "protocol/server_certificates.hpp"
+#include "state/nothing_changed.hpp"
 
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
 #include <reprieve/v1/api.grpc.pb.h>
 
-#include <deque>
-#include <mutex>
+#include <algorithm>
+#include <limits>
 
 namespace reprieve {
 
@@ -18,82 +23,31 @@ grpc::Status to_grpc(const absl::Status& status) {
   return {static_cast<grpc::StatusCode>(status.code()), std::string(status.message())};
 }
 
-/// Sends the events that a follower gets down a stream, one write at a time. Lives until gRPC is
-/// done with the call; the follower may outlast it.
-class event_stream final : public grpc::ServerWriteReactor<v1::Event> {
-public:
-  void push(const event& seen) {
-    const std::lock_guard lock(mutex_);
-    waiting_.push_back(to_proto(seen));
-    write_next();
-  }
+void finish_call(grpc::CallbackServerContext* context, grpc::ServerUnaryReactor* reactor,
+                 const absl::Status& answer) {
+  context->AddTrailingMetadata(nothing_changed_mark,
+                               certainly_nothing_changed(answer) ? "yes" : "unsaid");
+  reactor->Finish(to_grpc(answer));
+}
 
-  /// Ends the stream when all is written.
-  void end() {
-    const std::lock_guard lock(mutex_);
-    end_when_written_ = true;
-    write_next();
-  }
+std::string header(const grpc::CallbackServerContext& context, const char* name) {
+  const auto found = context.client_metadata().find(name);
+  if (found == context.client_metadata().end())
+    return {};
+  return {found->second.data(), found->second.size()};
+}
 
-  void OnWriteDone(bool ok) override {
-    const std::lock_guard lock(mutex_);
-    waiting_.pop_front();
-    writing_ = false;
-    if (!ok)
-      finish();
-    else
-      write_next();
-  }
-
-  void OnCancel() override {
-    const std::lock_guard lock(mutex_);
-    finish();
-  }
-
-  void OnDone() override {
-    std::function<void()> gone;
-    {
-      const std::lock_guard lock(mutex_);
-      gone = std::move(gone_);
-    }
-    if (gone)
-      gone();
-    self_.reset();
-  }
-
-  /// Keeps the stream alive until gRPC is done; `gone` is called then.
-  void keep(std::shared_ptr<event_stream> self, std::function<void()> gone) {
-    const std::lock_guard lock(mutex_);
-    self_ = std::move(self);
-    gone_ = std::move(gone);
-  }
-
-private:
-  void write_next() {
-    if (writing_ || finished_)
-      return;
-    if (!waiting_.empty()) {
-      writing_ = true;
-      StartWrite(&waiting_.front());
-    } else if (end_when_written_) {
-      finish();
-    }
-  }
-
-  void finish() {
-    if (std::exchange(finished_, true))
-      return;
-    Finish(grpc::Status::OK);
-  }
-
-  std::mutex mutex_;
-  std::deque<v1::Event> waiting_;
-  bool writing_ = false;
-  bool finished_ = false;
-  bool end_when_written_ = false;
-  std::shared_ptr<event_stream> self_;
-  std::function<void()> gone_;
-};
+call_origin origin_of(const grpc::CallbackServerContext& context) {
+  call_origin origin;
+  origin.peer = context.peer();
+  origin.shown.authorization = header(context, "authorization");
+  origin.trace = {header(context, "traceparent"), header(context, "tracestate")};
+  const auto connection = context.auth_context();
+  if (connection && connection->IsPeerAuthenticated())
+    for (const auto& pem : connection->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME))
+      origin.shown.certificate.assign(pem.data(), pem.size());
+  return origin;
+}
 
 event_follower_actor::behavior_type follow_into(event_follower_actor::pointer,
                                                 std::shared_ptr<event_stream> stream) {
@@ -104,8 +58,8 @@ event_follower_actor::behavior_type follow_into(event_follower_actor::pointer,
 
 class service final : public v1::Reprieve::CallbackService {
 public:
-  service(caf::actor_system& system, gateway_actor gateway)
-      : system_(system), gateway_(std::move(gateway)) {}
+  service(caf::actor_system& system, gateway_actor gateway, std::unique_ptr<api_guard> guard)
+      : system_(system), gateway_(std::move(gateway)), guard_(std::move(guard)) {}
 
   grpc::ServerUnaryReactor* Apply(grpc::CallbackServerContext* context,
                                   const v1::ApplyRequest* request,
@@ -142,16 +96,21 @@ public:
                                   [response](const auto& found) { *response = to_proto(found); });
   }
 
-  grpc::ServerWriteReactor<v1::Event>* Events(grpc::CallbackServerContext*,
+  grpc::ServerWriteReactor<v1::Event>* Events(grpc::CallbackServerContext* context,
                                               const v1::EventsRequest* request) override {
     auto stream = std::make_shared<event_stream>();
-    if (request->follow()) {
+    auto ticket = open_stream(*context);
+    if (!ticket.ok()) {
+      stream->keep(stream, {});
+      stream->end(to_grpc(ticket.status()));
+    } else if (request->follow()) {
       auto follower = system_.spawn(follow_into, stream);
-      stream->keep(stream,
-                   [follower] { caf::anon_send_exit(follower, caf::exit_reason::user_shutdown); });
+      stream->keep(stream, [follower, held = *std::move(ticket)] {
+        caf::anon_send_exit(follower, caf::exit_reason::user_shutdown);
+      });
       caf::anon_send(gateway_, follow_events{request->since_sequence(), follower});
     } else {
-      stream->keep(stream, {});
+      stream->keep(stream, [held = *std::move(ticket)] {});
       system_.spawn([stream, gateway = gateway_,
                      after = request->since_sequence()](caf::event_based_actor* self) {
         self->request(gateway, answer_time, read_events{after, {}})
@@ -168,54 +127,94 @@ public:
   }
 
 private:
-  /// Asks the gateway and finishes the call with its answer; `fill` writes a good one down.
+  absl::StatusOr<stream_limit::ticket> open_stream(const grpc::CallbackServerContext& context) {
+    auto call = guard_->begin(origin_of(context), {api_call::events});
+    if (!call.ok())
+      return call.status();
+    auto ticket = guard_->open_stream(**call);
+    (void)guard_->end(**call, ticket.status());
+    return ticket;
+  }
+
+  /// Lets the call in, asks the gateway and finishes the call with its answer; `fill` writes a good
+  /// one down. All calls but streams come through here.
   template <class Result, class Request, class F>
   grpc::ServerUnaryReactor* answer(grpc::CallbackServerContext* context, const Request& request,
                                    F fill) {
     auto* reactor = context->DefaultReactor();
-    const auto wanted = from_proto(request);
-    if (!wanted.ok()) {
-      reactor->Finish(to_grpc(wanted.status()));
+    auto wanted = from_proto(request);
+    using wanted_type = typename decltype(wanted)::value_type;
+    auto call = guard_->begin(origin_of(*context), asked_by(wanted.ok() ? *wanted : wanted_type{}));
+    if (!call.ok()) {
+      finish_call(context, reactor, call.status());
       return reactor;
     }
-    system_.spawn(
-      [reactor, fill, wanted = *wanted, gateway = gateway_](caf::event_based_actor* self) {
-        self->request(gateway, answer_time, wanted)
-          .then(
-            [reactor, fill](const Result& result) {
-              if constexpr (std::is_same_v<Result, absl::Status>) {
-                reactor->Finish(to_grpc(result));
-              } else {
-                if (result.ok())
-                  fill(*result);
-                reactor->Finish(to_grpc(result.status()));
-              }
-            },
-            [reactor](const caf::error& error) { reactor->Finish(to_grpc(to_status(error))); });
-      });
+    auto finish = [this, context, reactor, call = *call](const absl::Status& how) {
+      finish_call(context, reactor, guard_->end(*call, how));
+    };
+    if (!wanted.ok()) {
+      finish(wanted.status());
+      return reactor;
+    }
+    if constexpr (std::is_same_v<wanted_type, delete_request>)
+      wanted->by = (*call)->who;
+    system_.spawn([finish, fill, wanted = *std::move(wanted),
+                   gateway = gateway_](caf::event_based_actor* self) {
+      self->request(gateway, answer_time, wanted)
+        .then(
+          [finish, fill](const Result& result) {
+            if constexpr (std::is_same_v<Result, absl::Status>) {
+              finish(result);
+            } else {
+              if (result.ok())
+                fill(*result);
+              finish(result.status());
+            }
+          },
+          [finish](const caf::error& error) { finish(to_status(error)); });
+    });
     return reactor;
   }
 
   caf::actor_system& system_;
   gateway_actor gateway_;
+  std::unique_ptr<api_guard> guard_;
 };
+
+/// What gRPC itself sees to. Clients that are gone without a word give their streams back within a
+/// minute and a half; a connection has room for its watches and some calls beside them.
+void set_limits(grpc::ServerBuilder& builder, const api_limits& limits) {
+  const auto bounded = [](std::int64_t value) {
+    return static_cast<int>(std::min<std::int64_t>(value, std::numeric_limits<int>::max()));
+  };
+  builder.SetMaxReceiveMessageSize(bounded(limits.message_bytes));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
+                             bounded(limits.streams_per_client + 100));
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 10'000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 60'000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+}
 
 class running_server final : public api_server {
 public:
-  running_server(caf::actor_system& system, gateway_actor gateway)
-      : service_(system, std::move(gateway)) {}
+  running_server(caf::actor_system& system, gateway_actor gateway, std::unique_ptr<api_guard> guard)
+      : service_(system, std::move(gateway), std::move(guard)) {}
 
   ~running_server() override {
     stop();
   }
 
-  absl::Status listen(const std::string& address) {
-    constexpr int most_message_bytes = 64 << 20;
+  absl::Status listen(const std::string& address, const api_settings& settings) {
+    auto made = credentials(settings);
+    if (!made.ok())
+      return made.status();
+    credentials_ = *std::move(made);
     int port = 0;
     grpc::ServerBuilder builder;
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-    builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
-    builder.SetMaxReceiveMessageSize(most_message_bytes);
+    builder.AddListeningPort(address, credentials_, &port);
+    set_limits(builder, settings.limits);
     builder.RegisterService(&service_);
     server_ = builder.BuildAndStart();
     if (!server_ || port == 0)
@@ -235,17 +234,46 @@ public:
   }
 
 private:
+  /// What the server shows; certificates are followed as their files change.
+  absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>>
+  credentials(const api_settings& settings) {
+    if (settings.tls.empty())
+      return grpc::InsecureServerCredentials();
+    const auto& files = settings.tls;
+    const auto certificates = std::make_shared<server_certificates>(files);
+    watch_.add({files.certificate, files.key, files.authority}, [certificates, say = settings.say] {
+      const auto loaded = certificates->load();
+      say(loaded.ok()
+            ? "the certificates have changed and are in use for new connections"
+            : fmt::format("{}; the certificates from before stay", std::string(loaded.message())));
+    });
+    if (auto loaded = certificates->load(); !loaded.ok())
+      return loaded;
+    return certificates->credentials(settings.callers.empty());
+  }
+
   service service_;
+  std::shared_ptr<grpc::ServerCredentials> credentials_;
   std::unique_ptr<grpc::Server> server_;
   std::string address_;
+  file_watch watch_;
 };
 
 } // namespace
 
-absl::StatusOr<std::unique_ptr<api_server>>
-api_server::start(const std::string& address, caf::actor_system& system, gateway_actor gateway) {
-  auto server = std::make_unique<running_server>(system, std::move(gateway));
-  if (auto listening = server->listen(address); !listening.ok())
+absl::StatusOr<std::unique_ptr<api_server>> api_server::start(const std::string& address,
+                                                              caf::actor_system& system,
+                                                              gateway_actor gateway,
+                                                              const api_settings& settings) {
+  const protection how{!settings.tls.certificate.empty(), asks_who_calls(settings),
+                       settings.insecure};
+  if (auto safe = check_exposure(address, how); !safe.ok())
+    return safe;
+  auto guard = api_guard::make(settings);
+  if (!guard.ok())
+    return guard.status();
+  auto server = std::make_unique<running_server>(system, std::move(gateway), *std::move(guard));
+  if (auto listening = server->listen(address, settings); !listening.ok())
     return listening;
   return server;
 }

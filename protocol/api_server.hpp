@@ -1,6 +1,7 @@
 #pragma once
 
 #include "actors/gateway.hpp"
+#include "protocol/api_settings.hpp"
 
 #include <absl/status/statusor.h>
 
@@ -12,9 +13,12 @@ namespace reprieve {
 /// The API over gRPC: turns calls into requests to the gateway.
 class api_server {
 public:
-  /// Listens on `address`, such as `127.0.0.1:7420`; port 0 takes a free one.
-  static absl::StatusOr<std::unique_ptr<api_server>>
-  start(const std::string& address, caf::actor_system& system, gateway_actor gateway);
+  /// Listens on `address`, such as `127.0.0.1:7420`; port 0 takes a free one. Refuses to be open to
+  /// other machines without protection.
+  static absl::StatusOr<std::unique_ptr<api_server>> start(const std::string& address,
+                                                           caf::actor_system& system,
+                                                           gateway_actor gateway,
+                                                           const api_settings& settings = {});
 
   virtual ~api_server() = default;
 

@@ -1,6 +1,22 @@
+# Who may call the API, how often, and what is recorded of it; TLS files. Without gRPC and actors.
+reprieve_library(reprieve_access
+  SOURCES
+    protocol/api_guard.cpp
+    protocol/audit_log.cpp
+    protocol/caller_file.cpp
+    protocol/certificates.cpp
+    protocol/file_watch.cpp
+    protocol/identification.cpp
+    protocol/listen_address.cpp
+    protocol/rate_limit.cpp
+    protocol/stream_limit.cpp
+    protocol/tls_files.cpp
+  LINK reprieve_state reprieve_observability
+  PRIVATE_LINK nlohmann_json::nlohmann_json OpenSSL::Crypto Threads::Threads)
+
 # What serves the actors to other processes. Its sources stand in protocol/, but it comes after
 # actors/, which uses the records and messages that protocol/ has, too.
 reprieve_library(reprieve_protocol
-  SOURCES protocol/api_server.cpp
-  LINK reprieve_actors
+  SOURCES protocol/api_server.cpp protocol/server_certificates.cpp
+  LINK reprieve_actors reprieve_access
   PRIVATE_LINK reprieve_service_messages)

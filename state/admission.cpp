@@ -34,15 +34,20 @@ private:
 
 rules::prospect with_batch(std::span<const object> batch, const catalog& known,
                            const catalog& after, const admission_facts& facts) {
-  rules::prospect result{known, after, facts, {}, {}, {}, {}};
+  rules::prospect result{known, after, facts, {}, {}, {}, {}, {}};
   for (const auto& o : batch) {
     if (const auto* n = std::get_if<node>(&o))
       result.nodes.emplace(n->name, n);
     else if (const auto* q = std::get_if<queue>(&o))
       result.queues.emplace(q->name, q);
     else if (const auto* w = std::get_if<workload>(&o))
-      result.workloads.emplace(w->name, w);
+      if (result.workloads.emplace(w->name, w).second && facts.find_workload(w->name) == nullptr)
+        ++result.overfilled[w->queue];
   }
+  std::erase_if(result.overfilled, [&](const auto& added) {
+    const auto fill = facts.fill_of_queue(added.first);
+    return added.second <= fill.most - fill.workloads;
+  });
   if (!result.queues.empty())
     result.guaranteed_below = rules::sum_guaranteed_by_parent(after.queues);
   return result;

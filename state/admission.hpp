@@ -7,6 +7,8 @@
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -39,6 +41,12 @@ struct object_reference {
   bool operator==(const object_reference&) const = default;
 };
 
+/// How many workloads a queue has, and how many it may have.
+struct queue_fill {
+  std::int64_t workloads = 0;
+  std::int64_t most = std::numeric_limits<std::int64_t>::max();
+};
+
 /// What admission asks about the cluster beyond the catalog.
 class admission_facts {
 public:
@@ -58,6 +66,11 @@ public:
   /// budget in a resource group, a placement of a deployment.
   virtual std::optional<object_reference> user_of(object_kind kind,
                                                   std::string_view name) const = 0;
+
+  /// Of the queue, with those that were admitted and are not yet there.
+  virtual queue_fill fill_of_queue(std::string_view) const {
+    return {};
+  }
 };
 
 /// Of a cluster with nothing in it beyond what exists from the start.

@@ -38,6 +38,8 @@ struct prospect {
   std::map<std::string_view, const workload*> workloads;
   /// What the queues under each queue are guaranteed in all, where the batch has queues.
   std::map<std::string_view, resources> guaranteed_below;
+  /// The queues that the batch puts more workloads into than they may have, and how many it puts.
+  std::map<std::string_view, std::int64_t> overfilled;
 
   std::optional<std::string> group_of_node(std::string_view name) const;
   const workload* find_workload(std::string_view name) const;

@@ -289,6 +289,19 @@ void check_kept(findings& out, const workload& before, const workload& now) {
     check_kept(out, fmt::format("spec.podGroups[{}]", i), before.groups[i], now.groups[i]);
 }
 
+/// A queue that is full takes no more workloads; those that it has may be changed.
+void check_queue_fill(findings& out, const prospect& cluster, const workload& w) {
+  const auto added = cluster.overfilled.find(w.queue);
+  if (added == cluster.overfilled.end() || cluster.facts.find_workload(w.name) != nullptr)
+    return;
+  const auto fill = cluster.facts.fill_of_queue(w.queue);
+  out.refuse(
+    "spec.queue",
+    "is {}, which has {} workloads and may have {}, so {} more is too many; delete some, or "
+    "raise --workloads-per-queue of reprieved",
+    in_quotes(w.queue), fill.workloads, fill.most, added->second);
+}
+
 } // namespace
 
 void check(findings& out, const prospect& cluster, const workload& w) {
@@ -296,6 +309,7 @@ void check(findings& out, const prospect& cluster, const workload& w) {
   check_labels(out, "metadata.labels", w.labels);
   check_known(out, "spec.resourceGroup", "resource group", cluster.after.groups, w.resource_group);
   check_known(out, "spec.queue", "queue", cluster.after.queues, w.queue);
+  check_queue_fill(out, cluster, w);
   check_groups(out, cluster, w);
   check_lifecycle(out, cluster, w);
   check_totals(out, w);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "state/caller.hpp"
 #include "state/decision.hpp"
 #include "state/object.hpp"
 
@@ -65,6 +66,8 @@ using describe_result = absl::StatusOr<description>;
 struct delete_request {
   object_kind kind = object_kind::node;
   std::vector<std::string> names;
+  /// Who asks, where that decides what may go; nothing where everything may.
+  std::optional<caller> by{};
 };
 
 /// Exactly one is given.

@@ -1,20 +1,31 @@
 #include "tests/integration/daemon.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <sstream>
 #include <thread>
 
 namespace reprieve {
 
-daemon_process::daemon_process(std::filesystem::path data)
+daemon_process::daemon_process(std::filesystem::path data, std::vector<std::string> more)
     : data_(std::move(data)), address_file_((data_ / "address").string()) {
   std::filesystem::create_directories(data_);
   std::filesystem::remove(address_file_);
-  process_ = std::make_unique<child_process>(
-    std::vector<std::string>{REPRIEVE_BINARIES "/reprieved", "--data", data_.string(), "--listen",
-                             "127.0.0.1:0", "--address-file", address_file_, "--trace",
-                             "file:" + (data_ / "trace.jsonl").string()},
-    (data_ / "output").string());
+  std::vector<std::string> command{REPRIEVE_BINARIES "/reprieved",
+                                   "--data",
+                                   data_.string(),
+                                   "--address-file",
+                                   address_file_,
+                                   "--trace",
+                                   "file:" + (data_ / "trace.jsonl").string()};
+  if (std::find(more.begin(), more.end(), "--listen") == more.end())
+    more.insert(more.end(), {"--listen", "127.0.0.1:0"});
+  command.insert(command.end(), more.begin(), more.end());
+  process_ = std::make_unique<child_process>(std::move(command), (data_ / "output").string());
+}
+
+void daemon_process::freeze() {
+  process_->freeze();
 }
 
 bool daemon_process::serves() {

@@ -12,7 +12,8 @@ namespace reprieve {
 /// A real `reprieved` on a free port, its data in a directory that outlives it.
 class daemon_process {
 public:
-  explicit daemon_process(std::filesystem::path data);
+  /// `more` are further options of the daemon.
+  explicit daemon_process(std::filesystem::path data, std::vector<std::string> more = {});
 
   /// Waits until it serves; false when it ends instead or takes too long.
   bool serves();
@@ -30,6 +31,14 @@ public:
   int pods(const std::string& workload, const std::string& phase) const;
 
   std::string output() const;
+
+  /// Where it serves, once it does.
+  const std::string& address() const {
+    return address_;
+  }
+
+  /// Halts it until it is killed: it listens, and answers nobody.
+  void freeze();
 
 private:
   std::filesystem::path data_;

@@ -43,6 +43,12 @@ void child_process::signal(int number) {
     ::kill(process_, number);
 }
 
+void child_process::freeze() {
+  signal(SIGSTOP);
+  if (process_ > 0 && ::waitpid(process_, &status_, WUNTRACED) == process_ && !WIFSTOPPED(status_))
+    process_ = 0;
+}
+
 void child_process::kill() {
   if (!running())
     return;

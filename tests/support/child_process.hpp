@@ -23,6 +23,9 @@ public:
   /// Sends a signal; does nothing once it has ended.
   void signal(int number);
 
+  /// Halts it, all of its threads, until it is killed.
+  void freeze();
+
   /// Kills it at once.
   void kill();
 

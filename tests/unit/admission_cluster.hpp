@@ -21,6 +21,7 @@ struct known_facts : admission_facts {
   by_name<workload> workloads;
   by_name<workload_status> statuses;
   std::map<std::pair<object_kind, std::string>, object_reference> users;
+  by_name<queue_fill> fills;
 
   std::optional<std::string> group_of_node(std::string_view name) const override {
     const auto found = group_by_node.find(name);
@@ -35,6 +36,10 @@ struct known_facts : admission_facts {
   std::optional<object_reference> user_of(object_kind kind, std::string_view name) const override {
     const auto found = users.find({kind, std::string{name}});
     return found == users.end() ? std::nullopt : std::optional{found->second};
+  }
+  queue_fill fill_of_queue(std::string_view name) const override {
+    const auto* found = find(fills, name);
+    return found == nullptr ? queue_fill{} : *found;
   }
 };
 

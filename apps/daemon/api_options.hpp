@@ -1,0 +1,15 @@
+#pragma once
+
+#include "actors/gateway.hpp"
+#include "protocol/api_settings.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace reprieve {
+
+/// The daemon's options about who may use its API, and how much.
+void add_api_options(CLI::App& app, api_settings& api, gateway_limits& limits);
+
+} // namespace reprieve

@@ -1,0 +1,157 @@
+#include "protocol/api_guard.hpp"
+
+#include "state/nothing_changed.hpp"
+
+#include <fmt/format.h>
+
+namespace reprieve {
+
+namespace {
+
+time_point time_of_day() {
+  return std::chrono::time_point_cast<duration>(std::chrono::system_clock::now());
+}
+
+} // namespace
+
+absl::StatusOr<std::unique_ptr<api_guard>> api_guard::make(const api_settings& settings) {
+  auto guard = std::unique_ptr<api_guard>(new api_guard(settings));
+  if (!settings.callers.empty()) {
+    guard->watch_.add({settings.callers}, [raw = guard.get()] {
+      const auto loaded = raw->load_callers();
+      raw->settings_.say(
+        loaded.ok()
+          ? fmt::format("{} has changed and is in use", raw->settings_.callers)
+          : fmt::format("{}; the callers from before stay", std::string(loaded.message())));
+    });
+    if (auto loaded = guard->load_callers(); !loaded.ok())
+      return loaded;
+  }
+  if (!settings.audit.empty()) {
+    auto opened = audit_log::open(settings.audit);
+    if (!opened.ok())
+      return opened.status();
+    guard->audit_ = *std::move(opened);
+  }
+  return guard;
+}
+
+api_guard::api_guard(const api_settings& settings)
+    : settings_(settings), requests_(settings.limits.requests_per_second),
+      streams_(settings.limits.streams, settings.limits.streams_per_client),
+      run_id_(fmt::format("{:x}", time_of_day().time_since_epoch().count())) {}
+
+absl::Status api_guard::load_callers() {
+  const auto text = read_small_file(settings_.callers);
+  if (!text.ok())
+    return text.status();
+  auto parsed = caller_file::parse(*text);
+  if (!parsed.ok())
+    return absl::InvalidArgumentError(
+      fmt::format("{} {}", settings_.callers, std::string(parsed.status().message())));
+  auto fresh = std::make_shared<const caller_file>(*std::move(parsed));
+  const std::lock_guard lock(mutex_);
+  callers_ = std::move(fresh);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<caller> api_guard::find_out_who(const call_origin& origin) const {
+  std::shared_ptr<const caller_file> callers;
+  {
+    const std::lock_guard lock(mutex_);
+    callers = callers_;
+  }
+  return identify(origin.shown, {callers.get(), !settings_.tls.authority.empty()}, time_of_day());
+}
+
+absl::Status api_guard::take_request(const std::string& client) {
+  const auto wait = requests_.take(client, std::chrono::steady_clock::now());
+  if (wait == duration::zero())
+    return absl::OkStatus();
+  return absl::ResourceExhaustedError(fmt::format(
+    "{} makes more than {} requests a second; wait {} ms, or raise --requests-per-second of "
+    "reprieved",
+    client, settings_.limits.requests_per_second,
+    std::chrono::ceil<std::chrono::milliseconds>(wait).count()));
+}
+
+std::shared_ptr<open_call> api_guard::open(const call_origin& origin, asked_call asked) {
+  auto call = std::make_shared<open_call>();
+  call->asked = std::move(asked);
+  call->traced = start_span(fmt::format("api.{}", to_string(call->asked.what)), origin.trace);
+  auto& about = call->record;
+  about.id = fmt::format("{}-{}", run_id_, calls_.fetch_add(1) + 1);
+  about.from = origin.peer;
+  about.call = call->asked.what;
+  about.objects = call->asked.objects;
+  about.trace_id = trace_id_of(call->traced.context());
+  return call;
+}
+
+absl::StatusOr<std::shared_ptr<open_call>> api_guard::begin(const call_origin& origin,
+                                                            asked_call asked) {
+  auto who = find_out_who(origin);
+  const bool named = who.ok() && asks_who_calls(settings_);
+  auto client = named ? who->name : host_of_peer(origin.peer);
+  // Before anything is recorded: a flood must not fill the disk.
+  if (auto taken = take_request(client); !taken.ok())
+    return taken;
+  auto call = open(origin, std::move(asked));
+  call->client = std::move(client);
+  auto allowed = who.status();
+  if (who.ok()) {
+    call->who = *std::move(who);
+    call->record.who = call->who.name;
+    call->record.role = to_string(call->who.role);
+    allowed = check_access(call->who, call->asked.what, call->asked.objects);
+  }
+  if (!allowed.ok())
+    call->traced.fail(std::string(allowed.message()));
+  absl::Status written;
+  if (call->asked.changes)
+    written = record(call->record, allowed.ok() ? "begun" : "refused", allowed);
+  if (!allowed.ok()) {
+    if (!written.ok())
+      settings_.say(std::string(written.message()));
+    return allowed;
+  }
+  if (!written.ok())
+    return nothing_changed(absl::UnavailableError(
+      fmt::format("{}; nothing is changed that can't be recorded, reads go on",
+                  std::string(written.message()))));
+  return call;
+}
+
+absl::Status api_guard::end(open_call& call, absl::Status answer) {
+  if (!answer.ok())
+    call.traced.fail(std::string(answer.message()));
+  call.traced.end();
+  if (!call.asked.changes)
+    return answer;
+  const auto written = record(call.record, "ended", answer);
+  if (written.ok())
+    return answer;
+  settings_.say(std::string(written.message()));
+  if (!answer.ok())
+    return answer;
+  return absl::DataLossError(fmt::format("the change was made, but its outcome is not recorded: {}",
+                                         std::string(written.message())));
+}
+
+absl::StatusOr<stream_limit::ticket> api_guard::open_stream(const open_call& call) {
+  return streams_.open(call.client);
+}
+
+absl::Status api_guard::record(audit_record& about, std::string_view stage,
+                               const absl::Status& answer) {
+  if (!audit_)
+    return absl::OkStatus();
+  about.at = time_of_day();
+  about.stage = stage;
+  if (stage != "begun")
+    about.outcome = absl::StatusCodeToString(answer.code());
+  about.message = std::string(answer.message());
+  return audit_->append(about);
+}
+
+} // namespace reprieve

@@ -1,0 +1,70 @@
+#pragma once
+
+#include "observability/tracing.hpp"
+#include "protocol/api_settings.hpp"
+#include "protocol/audit_log.hpp"
+#include "protocol/file_watch.hpp"
+#include "protocol/identification.hpp"
+#include "protocol/rate_limit.hpp"
+#include "protocol/stream_limit.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace reprieve {
+
+/// Where a call comes from, and what it shows.
+struct call_origin {
+  std::string peer; ///< gRPC's name for the other end
+  credentials_shown shown;
+  trace_context trace; ///< that the caller is in, if any
+};
+
+/// A call that was let in, until it has its answer.
+struct open_call {
+  caller who;
+  std::string client; ///< by which its calls and streams are counted
+  asked_call asked;
+  audit_record record;
+  span traced;
+};
+
+/// The one place that every call of the API goes through: who calls, how often, what is allowed,
+/// and a record of it.
+class api_guard {
+public:
+  static absl::StatusOr<std::unique_ptr<api_guard>> make(const api_settings& settings);
+
+  /// Lets the call in, or says why not.
+  absl::StatusOr<std::shared_ptr<open_call>> begin(const call_origin& origin, asked_call asked);
+
+  /// To be called once with the answer, before it goes out; returns what is to go out.
+  absl::Status end(open_call& call, absl::Status answer);
+
+  /// A stream that the call wants to keep open.
+  absl::StatusOr<stream_limit::ticket> open_stream(const open_call& call);
+
+private:
+  explicit api_guard(const api_settings& settings);
+
+  absl::Status load_callers();
+  absl::StatusOr<caller> find_out_who(const call_origin& origin) const;
+  std::shared_ptr<open_call> open(const call_origin& origin, asked_call asked);
+  absl::Status take_request(const std::string& client);
+  absl::Status record(audit_record& about, std::string_view stage, const absl::Status& answer);
+
+  api_settings settings_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<const caller_file> callers_; ///< replaced as a whole, under the mutex
+  std::unique_ptr<audit_log> audit_;
+  rate_limit requests_;
+  stream_limit streams_;
+  std::string run_id_; ///< tells the calls of this process from those of earlier ones
+  std::atomic<std::uint64_t> calls_ = 0;
+  file_watch watch_; ///< last, for it uses the others
+};
+
+} // namespace reprieve

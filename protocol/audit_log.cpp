@@ -1,0 +1,91 @@
+#include "protocol/audit_log.hpp"
+
+#include "state/quantity.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+namespace reprieve {
+
+using json = nlohmann::ordered_json;
+
+std::string to_json(const audit_record& record) {
+  auto objects = json::array();
+  for (const auto& o : record.objects)
+    objects.push_back(fmt::format("{}/{}", to_string(o.kind), o.name));
+  const json line{{"time", format_time(record.at)},
+                  {"id", record.id},
+                  {"stage", record.stage},
+                  {"who", record.who},
+                  {"role", record.role},
+                  {"from", record.from},
+                  {"call", std::string(to_string(record.call))},
+                  {"objects", std::move(objects)},
+                  {"outcome", record.outcome},
+                  {"message", record.message},
+                  {"trace_id", record.trace_id}};
+  return line.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+absl::StatusOr<std::unique_ptr<audit_log>> audit_log::open(const std::string& path) {
+  auto log = std::unique_ptr<audit_log>(new audit_log(path));
+  if (auto opened = log->open_file(); !opened.ok())
+    return opened;
+  return log;
+}
+
+audit_log::~audit_log() {
+  if (descriptor_ >= 0)
+    ::close(descriptor_);
+}
+
+absl::Status audit_log::append(const audit_record& record) {
+  auto line = to_json(record) + '\n';
+  const std::lock_guard lock(mutex_);
+  if (descriptor_ < 0 || was_moved_away())
+    if (auto opened = open_file(); !opened.ok())
+      return opened;
+  struct stat before {};
+  ::fstat(descriptor_, &before);
+  for (std::string_view left = line; !left.empty();) {
+    const auto written = ::write(descriptor_, left.data(), left.size());
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written <= 0) {
+      const int why = written == 0 ? ENOSPC : errno;
+      // A piece of a line would spoil the next one. Where it can't be cut off, a new line is begun.
+      if (left.size() < line.size() && ::ftruncate(descriptor_, before.st_size) != 0)
+        (void)!::write(descriptor_, "\n", 1);
+      return unwritable(why);
+    }
+    left.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status audit_log::open_file() {
+  if (descriptor_ >= 0)
+    ::close(descriptor_);
+  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  return descriptor_ < 0 ? unwritable(errno) : absl::OkStatus();
+}
+
+bool audit_log::was_moved_away() const {
+  struct stat named {};
+  struct stat opened {};
+  return ::stat(path_.c_str(), &named) != 0 || ::fstat(descriptor_, &opened) != 0
+         || named.st_ino != opened.st_ino || named.st_dev != opened.st_dev;
+}
+
+absl::Status audit_log::unwritable(int error) const {
+  return absl::UnavailableError(fmt::format("the audit file {} can't be written: {}", path_,
+                                            std::generic_category().message(error)));
+}
+
+} // namespace reprieve

@@ -1,0 +1,44 @@
+#pragma once
+
+#include "tests/support/child_process.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace reprieve {
+
+/// A directory with the set that `deploy/certs` makes.
+class certificate_maker {
+public:
+  explicit certificate_maker(std::vector<std::string> names = {}) {
+    make(std::move(names));
+  }
+
+  /// Runs it once more with these arguments.
+  run_result make(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), {REPRIEVE_SOURCE "/deploy/certs", path_.path().string()});
+    auto made = run_program(arguments);
+    EXPECT_EQ(made.code, 0) << made.output;
+    return made;
+  }
+
+  std::string file(const std::string& name) const {
+    return (path_.path() / name).string();
+  }
+
+  std::string text(const std::string& name) const {
+    return file_contents(file(name));
+  }
+
+  void remove(const std::string& name) const {
+    std::filesystem::remove(file(name));
+  }
+
+private:
+  temporary_directory path_;
+};
+
+} // namespace reprieve

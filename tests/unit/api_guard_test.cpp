@@ -1,0 +1,280 @@
+#include "protocol/api_guard.hpp"
+#include "state/nothing_changed.hpp"
+#include "tests/support/child_process.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+namespace reprieve {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+TEST(rate_limit, lets_a_burst_through_and_then_what_comes_in_steadily) {
+  rate_limit limit(10);
+  const auto start = rate_limit::instant{seconds{1000}};
+  for (int i = 0; i < 20; ++i)
+    EXPECT_EQ(limit.take("a", start), duration::zero()) << i;
+  EXPECT_EQ(limit.take("a", start), milliseconds{100});
+  EXPECT_EQ(limit.take("b", start), duration::zero());
+  EXPECT_EQ(limit.take("a", start + milliseconds{100}), duration::zero());
+  EXPECT_GT(limit.take("a", start + milliseconds{150}), duration::zero());
+  int taken = 0;
+  for (int i = 0; i < 1000; ++i)
+    taken += limit.take("a", start + seconds{10} + milliseconds{i}) == duration::zero() ? 1 : 0;
+  EXPECT_EQ(taken, 29); // 20 that were saved up and what came in within the second
+}
+
+TEST(rate_limit, of_zero_is_none) {
+  rate_limit limit(0);
+  for (int i = 0; i < 10'000; ++i)
+    ASSERT_EQ(limit.take("a", {}), duration::zero());
+}
+
+TEST(rate_limit, stays_small_however_many_clients_come) {
+  rate_limit limit(1);
+  const auto start = rate_limit::instant{seconds{1000}};
+  for (int i = 0; i < 50'000; ++i)
+    ASSERT_EQ(limit.take(std::to_string(i), start), duration::zero());
+}
+
+TEST(stream_limit, counts_in_all_and_for_each_client) {
+  stream_limit limit(3, 2);
+  auto one = limit.open("a");
+  auto two = limit.open("a");
+  ASSERT_TRUE(one.ok() && two.ok());
+  EXPECT_TRUE(absl::IsResourceExhausted(limit.open("a").status()));
+  const auto three = limit.open("b");
+  ASSERT_TRUE(three.ok());
+  const auto full = limit.open("c");
+  EXPECT_NE(full.status().message().find("--streams "), absl::string_view::npos) << full.status();
+  one = absl::CancelledError();
+  EXPECT_TRUE(limit.open("a").ok());
+}
+
+TEST(file_watch, tells_of_new_contents_once_they_have_settled) {
+  const temporary_directory directory;
+  const auto path = (directory.path() / "watched").string();
+  std::ofstream(path) << "one";
+  std::atomic<int> told = 0;
+  file_watch watch(milliseconds{5});
+  watch.add({path}, [&] { ++told; });
+  std::this_thread::sleep_for(milliseconds{50});
+  EXPECT_EQ(told, 0);
+  std::ofstream(path + ".new") << "two";
+  std::filesystem::rename(path + ".new", path);
+  for (int i = 0; i < 400 && told == 0; ++i)
+    std::this_thread::sleep_for(milliseconds{5});
+  EXPECT_EQ(told, 1);
+  std::filesystem::remove(path);
+  for (int i = 0; i < 400 && told == 1; ++i)
+    std::this_thread::sleep_for(milliseconds{5});
+  EXPECT_EQ(told, 2);
+}
+
+std::vector<nlohmann::json> lines_of(const std::string& path) {
+  std::vector<nlohmann::json> lines;
+  std::istringstream in(file_contents(path));
+  for (std::string line; std::getline(in, line);)
+    lines.push_back(nlohmann::json::parse(line, nullptr, false));
+  return lines;
+}
+
+TEST(audit_log, writes_one_object_a_line_and_adds_to_what_is_there) {
+  const temporary_directory directory;
+  const auto path = (directory.path() / "audit").string();
+  audit_record record;
+  record.who = "al\"ice\n";
+  record.from = "ipv4:127.0.0.1:1";
+  record.objects = {{object_kind::workload, "job"}};
+  for (int i = 0; i < 2; ++i) {
+    auto log = audit_log::open(path);
+    ASSERT_TRUE(log.ok()) << log.status();
+    ASSERT_TRUE((*log)->append(record).ok());
+  }
+  const auto lines = lines_of(path);
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[1]["who"], "al\"ice\n");
+  EXPECT_EQ(lines[1]["objects"][0], "Workload/job");
+}
+
+TEST(audit_log, goes_on_in_a_new_file_when_the_old_one_was_moved) {
+  const temporary_directory directory;
+  const auto path = (directory.path() / "audit").string();
+  const auto log = audit_log::open(path);
+  ASSERT_TRUE(log.ok());
+  ASSERT_TRUE((*log)->append({}).ok());
+  std::filesystem::rename(path, path + ".1");
+  ASSERT_TRUE((*log)->append({}).ok());
+  EXPECT_EQ(lines_of(path).size(), 1U);
+  EXPECT_EQ(lines_of(path + ".1").size(), 1U);
+}
+
+TEST(audit_log, says_why_it_can_not_be_written) {
+  const auto missing = audit_log::open("/nowhere/audit");
+  EXPECT_EQ(missing.status().message(),
+            "the audit file /nowhere/audit can't be written: No such file or directory");
+  const auto full = audit_log::open("/dev/full");
+  ASSERT_TRUE(full.ok()) << full.status();
+  EXPECT_EQ((*full)->append({}).message(),
+            "the audit file /dev/full can't be written: No space left on device");
+}
+
+/// A guard with two callers and an audit file.
+class api_guard_test : public testing::Test {
+protected:
+  api_guard_test() {
+    settings.callers = (directory.path() / "callers").string();
+    settings.audit = (directory.path() / "audit").string();
+    std::ofstream(settings.callers) << "root admin token=root-has-this-token\n"
+                                       "eve viewer token=eve-has-this-token\n";
+  }
+
+  void start() {
+    auto made = api_guard::make(settings);
+    ASSERT_TRUE(made.ok()) << made.status();
+    guard = *std::move(made);
+  }
+
+  static call_origin from(const std::string& token) {
+    return {"ipv4:10.0.0.1:99", {token.empty() ? "" : "Bearer " + token, {}}, {}};
+  }
+
+  static asked_call a_change() {
+    return {api_call::apply, true, {{object_kind::node, "n1"}}};
+  }
+
+  std::vector<nlohmann::json> audit() const {
+    return lines_of(settings.audit);
+  }
+
+  temporary_directory directory;
+  api_settings settings;
+  std::unique_ptr<api_guard> guard;
+};
+
+TEST_F(api_guard_test, records_a_change_before_it_is_made_and_before_it_is_answered) {
+  start();
+  const auto call = guard->begin(from("root-has-this-token"), a_change());
+  ASSERT_TRUE(call.ok()) << call.status();
+  ASSERT_EQ(audit().size(), 1U);
+  EXPECT_EQ(audit()[0]["stage"], "begun");
+  EXPECT_EQ(audit()[0]["outcome"], "");
+  EXPECT_FALSE(guard->end(**call, absl::NotFoundError("gone")).ok());
+  ASSERT_EQ(audit().size(), 2U);
+  const auto ended = audit()[1];
+  EXPECT_EQ(ended["id"], audit()[0]["id"]);
+  EXPECT_EQ(ended["stage"], "ended");
+  EXPECT_EQ(ended["who"], "root");
+  EXPECT_EQ(ended["role"], "admin");
+  EXPECT_EQ(ended["from"], "ipv4:10.0.0.1:99");
+  EXPECT_EQ(ended["call"], "Apply");
+  EXPECT_EQ(ended["objects"][0], "Node/n1");
+  EXPECT_EQ(ended["outcome"], "NOT_FOUND");
+  EXPECT_EQ(ended["message"], "gone");
+}
+
+TEST_F(api_guard_test, records_refused_changes_but_no_reads) {
+  start();
+  EXPECT_TRUE(
+    absl::IsPermissionDenied(guard->begin(from("eve-has-this-token"), a_change()).status()));
+  EXPECT_TRUE(absl::IsUnauthenticated(guard->begin(from(""), a_change()).status()));
+  const auto read = guard->begin(from("eve-has-this-token"), {api_call::get});
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_TRUE(guard->end(**read, absl::OkStatus()).ok());
+  ASSERT_EQ(audit().size(), 2U);
+  EXPECT_EQ(audit()[0]["stage"], "refused");
+  EXPECT_EQ(audit()[0]["who"], "eve");
+  EXPECT_EQ(audit()[0]["outcome"], "PERMISSION_DENIED");
+  EXPECT_EQ(audit()[1]["who"], "");
+  EXPECT_EQ(audit()[1]["outcome"], "UNAUTHENTICATED");
+}
+
+TEST_F(api_guard_test, without_room_for_records_refuses_changes_and_not_reads) {
+  settings.audit = "/dev/full";
+  start();
+  const auto change = guard->begin(from("root-has-this-token"), a_change());
+  EXPECT_TRUE(absl::IsUnavailable(change.status()));
+  EXPECT_TRUE(certainly_nothing_changed(change.status()));
+  EXPECT_NE(change.status().message().find("No space left"), absl::string_view::npos)
+    << change.status();
+  EXPECT_TRUE(guard->begin(from("root-has-this-token"), {api_call::get}).ok());
+}
+
+TEST_F(api_guard_test, says_so_when_a_change_was_made_whose_outcome_has_no_room) {
+  settings.audit = (directory.path() / "sub" / "audit").string();
+  std::filesystem::create_directory(directory.path() / "sub");
+  start();
+  const auto call = guard->begin(from("root-has-this-token"), a_change());
+  ASSERT_TRUE(call.ok());
+  std::filesystem::remove_all(directory.path() / "sub");
+  const auto answer = guard->end(**call, absl::OkStatus());
+  EXPECT_TRUE(absl::IsDataLoss(answer)) << answer;
+  EXPECT_NE(answer.message().find("the change was made"), absl::string_view::npos) << answer;
+}
+
+TEST_F(api_guard_test, counts_the_requests_of_each_client) {
+  settings.limits.requests_per_second = 1;
+  start();
+  const asked_call read{api_call::get};
+  EXPECT_TRUE(guard->begin(from("eve-has-this-token"), read).ok());
+  EXPECT_TRUE(guard->begin(from("eve-has-this-token"), read).ok());
+  const auto refused = guard->begin(from("eve-has-this-token"), a_change());
+  EXPECT_TRUE(absl::IsResourceExhausted(refused.status())) << refused.status();
+  EXPECT_NE(refused.status().message().find("eve makes more than 1 requests a second"),
+            absl::string_view::npos);
+  EXPECT_TRUE(guard->begin(from("root-has-this-token"), read).ok());
+  EXPECT_TRUE(audit().empty()) << "a flood would fill the disk";
+}
+
+TEST_F(api_guard_test, takes_new_callers_from_a_file_that_changes_and_keeps_the_old_ones_else) {
+  std::mutex mutex;
+  std::vector<std::string> said;
+  settings.say = [&](const std::string& what) {
+    const std::lock_guard lock(mutex);
+    said.push_back(what);
+  };
+  const auto wait_for = [&](std::size_t count) {
+    for (int i = 0; i < 400; ++i) {
+      {
+        const std::lock_guard lock(mutex);
+        if (said.size() >= count)
+          return said.back();
+      }
+      std::this_thread::sleep_for(milliseconds{20});
+    }
+    return std::string("nothing was said");
+  };
+  start();
+  const asked_call read{api_call::get};
+  std::ofstream(settings.callers) << "max viewer token=max-has-this-token\nnonsense\n";
+  EXPECT_NE(wait_for(1).find("line 2"), std::string::npos) << wait_for(1);
+  EXPECT_NE(wait_for(1).find("the callers from before stay"), std::string::npos) << wait_for(1);
+  EXPECT_TRUE(guard->begin(from("eve-has-this-token"), read).ok());
+  EXPECT_FALSE(guard->begin(from("max-has-this-token"), read).ok());
+  std::ofstream(settings.callers) << "max viewer token=max-has-this-token\n";
+  EXPECT_NE(wait_for(2).find("is in use"), std::string::npos) << wait_for(2);
+  EXPECT_FALSE(guard->begin(from("eve-has-this-token"), read).ok());
+  EXPECT_TRUE(guard->begin(from("max-has-this-token"), read).ok());
+  guard.reset();
+}
+
+TEST_F(api_guard_test, does_not_start_with_a_wrong_file) {
+  std::ofstream(settings.callers) << "nonsense\n";
+  const auto wrong = api_guard::make(settings);
+  EXPECT_NE(wrong.status().message().find(settings.callers + " line 1"), absl::string_view::npos)
+    << wrong.status();
+  std::filesystem::remove(settings.callers);
+  EXPECT_FALSE(api_guard::make(settings).ok());
+}
+
+} // namespace
+
+} // namespace reprieve
