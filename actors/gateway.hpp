@@ -51,7 +51,7 @@ using gateway_actor = typed_actor<
   handles<void(go_on)>>;
 
 struct gateway_limits {
-  std::int64_t workloads_per_queue = 50'000;
+  std::int64_t workloads_per_queue = 1'000'000;
 };
 
 struct gateway_state {
