@@ -19,14 +19,17 @@ struct pod_report {
   time_point at = no_time;
 };
 
+/// Of pods that the same observer asked for; what comes together is told together.
+using pod_reports = std::vector<pod_report>;
+
 } // namespace reprieve
 
-REPRIEVE_MESSAGE(reprieve::pod_report)
+REPRIEVE_MESSAGE(reprieve::pod_reports)
 
 namespace reprieve {
 
 /// Whoever wants to know how its pods fare: a node shard.
-using pod_observer_actor = typed_actor<handles<void(pod_report)>>;
+using pod_observer_actor = typed_actor<handles<void(pod_reports)>>;
 
 /// Start this pod on its node, if it was not started before; report either way.
 struct start_order {

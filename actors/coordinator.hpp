@@ -117,6 +117,13 @@ struct coordinator_state {
   bool cycle_due = false;
   bool looks_at_votes = false;                     ///< whether a reminder is under way
   std::shared_ptr<scheduling_cycle> running_cycle; ///< that waits for answers of shards
+
+  /// A question to all node shards: what they have for a kind of preemptor.
+  struct inquiry {
+    std::shared_ptr<const evaluation_request> asked;
+    std::optional<foresight> seen; ///< nothing where there was no answer
+  };
+  std::vector<inquiry> inquiries; ///< whose answers may still be of use
 };
 
 coordinator_actor::behavior_type

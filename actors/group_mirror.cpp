@@ -190,11 +190,18 @@ pod_list::pointer group_mirror::with_costs(const pod_list::pointer& p) {
   return std::make_shared<const shared_pod>(std::move(followed));
 }
 
+void group_mirror::forget_told(const std::string& uid) {
+  if (const auto found = told_.find(uid); found != told_.end()) {
+    told_in_order_.erase({found->second.second, uid});
+    told_.erase(found);
+  }
+}
+
 /// The pod has left the node.
 void group_mirror::take_out(named_node& from, const pod& p) {
   auto& owner = workload_named(p.workload);
   mark(owner);
-  told_.erase(p.uid);
+  forget_told(p.uid);
   room_came_free_ = true;
   note_for_shards(p);
   // It may stand on another node already.
@@ -245,8 +252,12 @@ void group_mirror::refresh_node(named_node& one) {
     const auto& what = p->what();
     view_.put_pod(what);
     note_for_shards(what);
-    if (what.stop_told != no_time)
-      told_[what.uid] = {&one, what.stop_told + what.checkpoint_time + what.grace_period};
+    if (what.stop_told != no_time) {
+      forget_told(what.uid);
+      const auto grace_over = what.stop_told + what.checkpoint_time + what.grace_period;
+      told_[what.uid] = {&one, grace_over};
+      told_in_order_.emplace(grace_over, what.uid);
+    }
     auto& owner = workload_named(p->what().workload);
     owner.second.pods.insert_or_assign(p->what().uid, &one);
     mark(owner);

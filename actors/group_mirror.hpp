@@ -189,6 +189,7 @@ private:
   void refresh_workload(named_workload& one);
   pod_list::pointer with_costs(const pod_list::pointer& p);
   void take_out(named_node& from, const pod& p);
+  void forget_told(const std::string& uid);
   void note_for_shards(const pod& p);
   void compare_with_shard(named_node& one);
   void forget_standing(workload_entry& entry);
@@ -216,8 +217,9 @@ private:
   std::set<std::string, std::less<>> with_unwanted_; ///< workloads
   std::set<std::string, std::less<>> ended_;         ///< likewise
   /// Pods that were told to stop: where, and when their grace period is over.
-  std::map<std::string, std::pair<named_node*, time_point>, std::less<>> told_;
-  std::set<std::string, std::less<>> stuck_; ///< uids of those that will not go
+  text_map<std::pair<named_node*, time_point>> told_;
+  std::set<std::pair<time_point, std::string>> told_in_order_; ///< by that time
+  std::set<std::string, std::less<>> stuck_;                   ///< uids of those that will not go
   by_name<queue_totals> usage_;
   resources capacity_;
 

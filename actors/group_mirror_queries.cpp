@@ -190,7 +190,7 @@ std::string group_mirror::where_else(const std::string& id, const plan_settings&
   if (open == open_.end() || open->second->assignments.empty())
     return {};
   const auto& d = *open->second;
-  view();
+  view_of_nodes();
   const auto still_there = [&](const victim_pod& p) {
     const auto on = nodes_.find(p.node);
     return on != nodes_.end() && on->second.shown.find(p.uid) != nullptr;
@@ -219,18 +219,20 @@ std::string group_mirror::where_else(const std::string& id, const plan_settings&
 time_point group_mirror::look_for_stuck(time_point now, duration force_delete_after) {
   refresh();
   auto next = no_time;
-  for (const auto& [uid, one] : told_) {
-    const auto& [node, grace_over] = one;
+  for (const auto& [grace_over, uid] : told_in_order_) {
     // Killed after the first of these times; gone, however slow the machine, within the second.
     const auto limit = grace_over + 2 * force_delete_after;
-    if (limit > now)
-      next = next == no_time ? limit : std::min(next, limit);
-    else if (stuck_.insert(uid).second) {
-      node->second.costs_changed = true;
-      mark(*node);
-      for (const auto& [id, part] : node->second.promised)
-        unjudged_.insert(id);
+    if (limit > now) {
+      next = limit;
+      break;
     }
+    if (!stuck_.insert(uid).second)
+      continue;
+    auto* node = told_.find(uid)->second.first;
+    node->second.costs_changed = true;
+    mark(*node);
+    for (const auto& [id, part] : node->second.promised)
+      unjudged_.insert(id);
   }
   std::erase_if(stuck_, [&](const auto& uid) { return !told_.contains(uid); });
   return next;

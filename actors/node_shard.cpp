@@ -228,41 +228,65 @@ void record_end(self_pointer self, const pod& ended, slot_state how) {
     });
 }
 
-/// Takes in how a pod fares; a report about a pod that is not here any more changes nothing.
-void take_in(self_pointer self, const pod_report& report) {
-  auto record = edit(self->state, report.node);
-  const pod* known = record ? find_pod(*record, report.uid) : nullptr;
+/// The end of a pod that its workload has to know.
+struct pod_end {
+  pod ended;
+  slot_state how = slot_state::failed;
+};
+
+/// Takes in how a pod of the record fares. Returns its end where its workload has to know it.
+std::optional<pod_end> take_in(node_record& record, const pod_report& report) {
+  const pod* known = find_pod(record, report.uid);
   if (known == nullptr)
-    return;
+    return std::nullopt;
   auto changed = *known;
   if (report.happened == pod_report::what::running) {
-    if (changed.phase != pod_phase::bound)
-      return;
-    changed.phase = pod_phase::running;
-    changed.started = report.at;
-    put_pod(*record, std::move(changed));
-    commit(self, {{report.node, std::move(record)}}, [] {});
-    return;
+    if (changed.phase == pod_phase::bound) {
+      changed.phase = pod_phase::running;
+      changed.started = report.at;
+      put_pod(record, std::move(changed));
+    }
+    return std::nullopt;
   }
   auto how =
     report.happened == pod_report::what::succeeded ? slot_state::succeeded : slot_state::failed;
+  changed.phase = pod_phase::gone;
   if (changed.evicted_by == not_wanted) {
     how = slot_state::wanted;
   } else if (!changed.evicted_by.empty()) {
-    // Its workload has known since the decision that it would go. As long as it was not told, that
-    // may be taken back, and then its end counts.
-    changed.phase = pod_phase::gone;
+    // Its workload learns from the decision that it goes. As long as it was not told, that may be
+    // taken back, and then its end counts.
     if (changed.stop_told == no_time)
-      put_pod(*record, std::move(changed));
+      put_pod(record, std::move(changed));
     else
-      erase_pod(*record, report.uid);
-    commit(self, {{report.node, std::move(record)}}, [] {});
-    return;
+      erase_pod(record, report.uid);
+    return std::nullopt;
   }
-  changed.phase = pod_phase::gone;
-  put_pod(*record, changed);
-  commit(self, {{report.node, std::move(record)}},
-         [self, changed, how] { record_end(self, changed, how); });
+  put_pod(record, changed);
+  return pod_end{std::move(changed), how};
+}
+
+/// Takes in how pods fare; a report about a pod that is not here any more changes nothing.
+void take_in(self_pointer self, const pod_reports& reports) {
+  record_changes changes;
+  std::vector<pod_end> ends;
+  for (const auto& report : reports) {
+    auto& record = changes[report.node];
+    if (!record)
+      record = edit(self->state, report.node);
+    if (record)
+      if (auto end = take_in(*record, report))
+        ends.push_back(*std::move(end));
+  }
+  std::erase_if(changes, [&](const auto& one) {
+    return !one.second || *one.second == *self->state.records.newest(one.first);
+  });
+  if (changes.empty() && ends.empty())
+    return;
+  commit(self, std::move(changes), [self, ends = std::move(ends)] {
+    for (const auto& [ended, how] : ends)
+      record_end(self, ended, how);
+  });
 }
 
 /// Finds out from the records which nodes the open decisions touch.
@@ -425,7 +449,7 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
       return commit_and_answer(self, std::move(changes),
                                order_each(self, std::move(ended), order_start));
     },
-    [self](const pod_report& report) { take_in(self, report); },
+    [self](const pod_reports& reports) { take_in(self, reports); },
     [self](look_at_stops) { commit(self, force_due(self), [] {}); },
     [self](use_force_limit wanted) { self->state.force_delete_after = wanted.force_delete_after; },
     [self](look_at_holds) { take_back_due_holds(self); },

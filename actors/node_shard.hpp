@@ -80,7 +80,7 @@ using node_shard_actor = typed_actor<
   /// Takes nominations and untold victims back; answers when durable.
   handles<absl::Status(withdraw)>,
   /// From the cluster that runs the pods.
-  handles<void(pod_report)>,
+  handles<void(pod_reports)>,
   /// From itself: writes down who is past its grace period.
   handles<void(look_at_stops)>,
   /// From the coordinator: the group's settings have changed.

@@ -75,15 +75,12 @@ public:
     state_.waiting_because.clear();
     units_ = state_.mirror.pending();
     count_pending();
+    forget_inquiries();
     go_on();
   }
 
 private:
-  /// A question to all node shards: what they have for a kind of preemptor.
-  struct inquiry {
-    std::shared_ptr<const evaluation_request> asked;
-    std::optional<foresight> seen; ///< nothing where there was no answer
-  };
+  using inquiry = coordinator_state::inquiry;
 
   /// The answers as they come in.
   struct answers {
@@ -187,13 +184,23 @@ private:
   }
 
   inquiry* inquiry_for(const preemptor& who) {
-    const auto found =
-      std::ranges::find_if(inquiries_, [&](const inquiry& one) { return is_for(*one.asked, who); });
-    return found == inquiries_.end() ? nullptr : &*found;
+    const auto found = std::ranges::find_if(
+      state_.inquiries, [&](const inquiry& one) { return is_for(*one.asked, who); });
+    return found == state_.inquiries.end() ? nullptr : &*found;
+  }
+
+  /// What was told of gangs counts for the time that it was asked at; all of it, for the settings.
+  void forget_inquiries() {
+    std::erase_if(state_.inquiries, [&](const inquiry& one) {
+      return one.asked->who.gang || !one.seen || one.seen->is_spent()
+             || one.asked->settings.group != settings_.group;
+    });
+    if (state_.inquiries.size() >= most_inquiries) // room for the kinds that come now
+      state_.inquiries.clear();
   }
 
   bool may_ask_for(const preemptor& who) const {
-    return inquiries_.size() < most_inquiries && shards_can_help(who, settings_);
+    return state_.inquiries.size() < most_inquiries && shards_can_help(who, settings_);
   }
 
   /// Asks all shards what they have for a preemptor of this kind, and goes on when they have
@@ -204,7 +211,7 @@ private:
     const auto count = static_cast<std::uint32_t>(shards.size());
     for (auto& [number, news] : state_.mirror.news_for_shards(count))
       self_->send(shards[number], std::move(news));
-    auto& one = inquiries_.emplace_back();
+    auto& one = state_.inquiries.emplace_back();
     one.asked = std::make_shared<const evaluation_request>(
       request_for(who, settings_, nodes_to_ask_for(who, count)));
     auto all = std::make_shared<answers>();
@@ -245,7 +252,7 @@ private:
       const auto ahead = state_.mirror.ahead_of_shards();
       touched.insert(touched.end(), ahead.begin(), ahead.end());
       touched.insert(touched.end(), changed->begin(), changed->end());
-      inquiries_.back().seen.emplace(view, std::move(all.given), std::move(touched));
+      state_.inquiries.back().seen.emplace(view, std::move(all.given), std::move(touched));
     }
     go_on();
   }
@@ -375,7 +382,6 @@ private:
   front_of_line front_;       ///< who may preempt in a group with sessions (DESIGN 3.6)
   std::vector<pending_unit> units_;
   std::size_t next_ = 0; ///< of them to be served
-  std::vector<inquiry> inquiries_;
 };
 
 void cycle_after(self_pointer self, duration delay) {

@@ -42,8 +42,9 @@ void shard_view::know(const portion_facts& facts) {
 
 void shard_view::refresh(const std::string& name, node_entry& entry) {
   const bool shown_anew = std::exchange(entry.costs_changed, false);
-  const auto before = entry.in_view ? entry.in_view->pods : pod_list{};
-  const auto next = entry.record ? entry.record->pods : pod_list{};
+  static const pod_list none;
+  const auto& before = entry.in_view ? entry.in_view->pods : none;
+  const auto& next = entry.record ? entry.record->pods : none;
   auto found =
     changes_between(before, entry.shown, next, shown_anew, [&](const pod_list::pointer& p) {
       const auto cost = entry.costs.find(p->what().uid);

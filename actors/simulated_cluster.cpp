@@ -20,14 +20,14 @@ duration annotated(const pod& p, std::string_view key, duration otherwise) {
   return parsed.ok() ? *parsed : otherwise;
 }
 
-/// Tells the pod's observer where it stands, unless it is between two stages.
+/// Tells the pod's observer where it stands with the next reports, unless it is between two stages.
 void report(self_pointer self, const simulated_pod& p) {
   if (!p.observer)
     return;
   using what = pod_report::what;
   const auto& life = p.life;
   const auto send = [&](what happened) {
-    self->send(p.observer, pod_report{life.uid, life.node, happened, life.since});
+    self->state.reports[p.observer].push_back({life.uid, life.node, happened, life.since});
   };
   switch (life.at) {
   case stage::starting:
@@ -43,6 +43,11 @@ void report(self_pointer self, const simulated_pod& p) {
     send(what::succeeded);
     break;
   }
+}
+
+void send_reports(self_pointer self) {
+  for (auto& [observer, reports] : std::exchange(self->state.reports, {}))
+    self->send(observer, std::move(reports));
 }
 
 /// When the pod's stage ends by itself; nothing where it does not.
@@ -183,9 +188,18 @@ simulated_cluster_actor::behavior_type simulated_cluster(self_pointer self,
   }
   state.journal = std::make_unique<simulated_journal>(state.settings.journal);
   return {
-    [self](start_order& order) { take_order(self, order); },
-    [self](stop_order& order) { take_order(self, order); },
-    [self](simulation_step) { step_all(self); },
+    [self](start_order& order) {
+      take_order(self, order);
+      send_reports(self);
+    },
+    [self](stop_order& order) {
+      take_order(self, order);
+      send_reports(self);
+    },
+    [self](simulation_step) {
+      step_all(self);
+      send_reports(self);
+    },
   };
 }
 

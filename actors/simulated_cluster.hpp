@@ -52,6 +52,7 @@ struct simulated_cluster_state {
   std::map<std::string, simulated_pod, std::less<>> pods; ///< by uid, ended ones too
   std::set<std::pair<time_point, std::string>> due;       ///< uids of pods
   time_point next_step = no_time;                         ///< for which a reminder is under way
+  std::map<pod_observer_actor, pod_reports> reports; ///< to be sent when all is done that is due
   revision newest_epoch = 0;
 };
 

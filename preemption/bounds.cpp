@@ -152,6 +152,12 @@ score floor_on_node(const problem& given, node_row n, const score& found) {
   return least;
 }
 
+score lasting(score bound, time_point now) {
+  if (bound.earliest_start_of_most_important >= now)
+    bound.earliest_start_of_most_important = time_point::max();
+  return bound;
+}
+
 std::optional<score> bound_on_node(const problem& given, node_row n) {
   const auto& view = given.view;
   const auto& request = given.asked.groups.front().request;

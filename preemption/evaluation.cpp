@@ -23,7 +23,7 @@ public:
     std::vector<std::pair<score, const node_block*>> found;
     for (std::size_t b = 0; b < blocks.count(); ++b)
       if (const auto bound = bound_on_block(given_, blocks.at(b)))
-        found.emplace_back(*bound, &blocks.at(b));
+        found.emplace_back(lasting(*bound, given_.settings.now), &blocks.at(b));
     std::ranges::stable_sort(
       found, [&](const auto& a, const auto& b) { return better(a.first, b.first, minimised_); });
     for (const auto& [bound, block] : found) {
@@ -47,7 +47,9 @@ private:
   void look_at(node_row n) {
     if (!given_.view.usable(n))
       return;
-    const auto bound = bound_on_node(given_, n);
+    auto bound = bound_on_node(given_, n);
+    if (bound)
+      bound = lasting(*bound, given_.settings.now);
     if (!bound || (worst_ && better(worst_->bound, *bound, minimised_))
         || !given_.filter.suits_any_group(n))
       return;

@@ -38,7 +38,8 @@ bool is_for(const evaluation_request& asked, const preemptor& who);
 /// A plan with these is made by the coordinator as if it had not asked.
 bool shards_can_help(const preemptor& who, const plan_settings& settings);
 
-/// A node, and a score that no outcome there is better than.
+/// A node, and a score that no outcome there is better than, now or later, as long as the node and
+/// the portions on it stay as they are.
 struct node_prospect {
   std::string node;
   score bound;

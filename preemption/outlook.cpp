@@ -119,6 +119,7 @@ bool foresight::is_used_up() const {
 
 void foresight::look_for_more(const problem& given) {
   constexpr std::size_t most = 256;
+  used_up_ = true;
   answers_ = {evaluate(given.view, request_for(given.who, given.settings, most))};
   take_in_nodes(given);
 }
@@ -151,7 +152,9 @@ void foresight::look_at(const problem& given, std::span<const node_row> nodes) {
   for (const auto n : nodes)
     if (given.view.present(n) && !positions_.contains(n))
       if (const auto bound = bound_on_node(given, n))
-        positions_[n] = seen_->nodes.insert({n, given.view.node_name(n), *bound}).first;
+        positions_[n] =
+          seen_->nodes.insert({n, given.view.node_name(n), lasting(*bound, given.settings.now)})
+            .first;
 }
 
 } // namespace reprieve

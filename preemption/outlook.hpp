@@ -57,13 +57,19 @@ public:
   ///   not go still can't;
   /// - more preemptions of a workload were counted in the last hour: fewer may go.
   ///
-  /// `now`, and all else in the settings and the preemptor, must be what the shards were told.
+  /// The settings and the preemptor must be what the shards were told; but for a lone pod, time may
+  /// have gone on.
   foresight(const cluster_view& view, std::vector<shard_evaluation> answers,
             std::vector<node_row> touched = {})
       : answers_(std::move(answers)), touched_(std::move(touched)), as_of_(view.settled()) {}
 
   bool has_answers() const {
     return !answers_.empty();
+  }
+  /// Whether the nodes that the shards listed were not enough, and more were looked for in the
+  /// view.
+  bool is_spent() const {
+    return used_up_;
   }
 
   /// What the answers say of the same view as it is by now; null where they are not
@@ -85,6 +91,7 @@ private:
   std::map<node_row, outlook::nodes_in_order::iterator> positions_; ///< in `nodes`
   std::uint64_t as_of_; ///< how often nodes of the view had been settled then
   bool begun_ = false;
+  bool used_up_ = false;
 };
 
 } // namespace reprieve

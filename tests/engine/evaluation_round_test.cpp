@@ -193,6 +193,8 @@ int compare_rounds_of_one_kind(std::uint64_t first_seed, std::uint64_t rounds,
       preempting += i > 0 && whole.result == plan::outcome::preempts ? 1 : 0;
       now.carry_out(whole, fmt::format("d{}", i));
       now.change_something();
+      if (!who.gang)
+        settings.now += std::chrono::seconds{random() % 3000};
     }
   }
   return preempting;
