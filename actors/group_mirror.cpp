@@ -112,8 +112,17 @@ void group_mirror::remove_budget(const std::string& name) {
 void group_mirror::promise(const std::string& id, std::span<const assignment> placements) {
   for (const auto& one : placements) {
     auto& on = node_named(one.placed.node);
-    on.second.promised[id].placed.put(one.placed);
-    mark(on);
+    const auto placed = std::make_shared<const shared_pod>(one.placed);
+    on.second.promised[id].placed.put(placed);
+    if (on.second.stale || !on.second.in_view) {
+      mark(on);
+      continue;
+    }
+    // The node is up to date: what comes is all that changes.
+    on.second.taken_in.put(placed);
+    on.second.shown.put(placed);
+    ahead_.insert(&on);
+    show(on, placed->what());
   }
 }
 
@@ -248,20 +257,23 @@ void group_mirror::refresh_node(named_node& one) {
   entry.in_view = entry.record;
   add_to(capacity_, entry.record->spec.capacity);
   compare_with_shard(one);
-  for (const auto& p : changed) {
-    const auto& what = p->what();
-    view_.put_pod(what);
-    note_for_shards(what);
-    if (what.stop_told != no_time) {
-      forget_told(what.uid);
-      const auto grace_over = what.stop_told + what.checkpoint_time + what.grace_period;
-      told_[what.uid] = {&one, grace_over};
-      told_in_order_.emplace(grace_over, what.uid);
-    }
-    auto& owner = workload_named(p->what().workload);
-    owner.second.pods.insert_or_assign(p->what().uid, &one);
-    mark(owner);
+  for (const auto& p : changed)
+    show(one, p->what());
+}
+
+/// The pod stands on the node, or has changed there.
+void group_mirror::show(named_node& on, const pod& p) {
+  view_.put_pod(p);
+  note_for_shards(p);
+  if (p.stop_told != no_time) {
+    forget_told(p.uid);
+    const auto grace_over = p.stop_told + p.checkpoint_time + p.grace_period;
+    told_[p.uid] = {&on, grace_over};
+    told_in_order_.emplace(grace_over, p.uid);
   }
+  auto& owner = workload_named(p.workload);
+  owner.second.pods.insert_or_assign(p.uid, &on);
+  mark(owner);
 }
 
 void group_mirror::forget_standing(workload_entry& entry) {
@@ -284,6 +296,31 @@ void group_mirror::expect_in_budgets(const standing& of, std::int64_t sign) {
       view_.expect(group.pods.front().labels, sign * std::ssize(group.pods));
 }
 
+/// What the workload lacks. `unsettled` are the replicas of groups with pods that come or go.
+void group_mirror::find_lacking(workload_entry& entry, const replicas& unsettled) {
+  const auto& record = *entry.record;
+  const auto stands = [&](const std::string& uid) {
+    return entry.pods.contains(uid) || going_.contains(uid);
+  };
+  if (!lacks_pods(record, stands))
+    return;
+  auto lacking = lacking_units(
+    record, [&](const pod& p) { return stands(p.uid); },
+    [&](const pod& p) -> const node* {
+      const auto at = entry.pods.find(p.uid);
+      return at == entry.pods.end() ? nullptr : &at->second->second.in_view->spec;
+    });
+  // More of a gang comes when those that it needs are there to stay: the decision that places them
+  // may be given up, and nobody joins those who go.
+  std::erase_if(lacking, [&](const preemptor& unit) {
+    const auto& more = unit.groups.front().pods.front();
+    return !unit.gang && unsettled.contains({more.group, more.replica})
+           && record.spec.groups[*group_position(record.spec, more.group)].is_gang();
+  });
+  for (auto& unit : lacking)
+    entry.now.lacking.push_back(std::make_shared<const preemptor>(std::move(unit)));
+}
+
 void group_mirror::refresh_workload(named_workload& one) {
   auto& [name, entry] = one;
   entry.stale = false;
@@ -294,7 +331,7 @@ void group_mirror::refresh_workload(named_workload& one) {
   forget_standing(entry);
   const auto& record = entry.record;
   auto& now = entry.now;
-  std::set<std::pair<std::string_view, std::int32_t>> unsettled; // replicas of groups
+  replicas unsettled;
   for (const auto& [uid, node] : entry.pods) {
     const pod& p = *node->second.shown.find(uid);
     const bool leaves = is_leaving(p.phase) || !p.evicted_by.empty();
@@ -316,21 +353,7 @@ void group_mirror::refresh_workload(named_workload& one) {
     return;
   }
   now.record = record;
-  auto lacking = lacking_units(
-    *record, [&](const pod& p) { return entry.pods.contains(p.uid) || going_.contains(p.uid); },
-    [&](const pod& p) -> const node* {
-      const auto at = entry.pods.find(p.uid);
-      return at == entry.pods.end() ? nullptr : &at->second->second.in_view->spec;
-    });
-  // More of a gang comes when those that it needs are there to stay: the decision that places them
-  // may be given up, and nobody joins those who go.
-  std::erase_if(lacking, [&](const preemptor& unit) {
-    const auto& more = unit.groups.front().pods.front();
-    return !unit.gang && unsettled.contains({more.group, more.replica})
-           && record->spec.groups[*group_position(record->spec, more.group)].is_gang();
-  });
-  for (auto& unit : lacking)
-    now.lacking.push_back(std::make_shared<const preemptor>(std::move(unit)));
+  find_lacking(entry, unsettled);
   if (!now.lacking.empty())
     lacking_.insert(&now);
   now.ended = record->deleting && entry.pods.empty();

@@ -188,7 +188,11 @@ private:
   void refresh_node(named_node& one);
   void refresh_workload(named_workload& one);
   pod_list::pointer with_costs(const pod_list::pointer& p);
+  void show(named_node& on, const pod& p);
   void take_out(named_node& from, const pod& p);
+  /// Replicas of groups.
+  using replicas = std::set<std::pair<std::string_view, std::int32_t>>;
+  void find_lacking(workload_entry& entry, const replicas& unsettled);
   void forget_told(const std::string& uid);
   void note_for_shards(const pod& p);
   void compare_with_shard(named_node& one);

@@ -67,6 +67,12 @@ std::optional<seating> seats_without_victims(const problem& given, domain_room::
   const auto nodes = nodes_with_room(given, from);
   if (nodes.empty())
     return std::nullopt;
+  if (!given.who.gang) {
+    seating alone{given.asked};
+    alone.seats.push_back({0, 0, nodes.front()});
+    alone.placed.front() = 1;
+    return alone;
+  }
   const auto domains = domain_set::among(given, nodes);
   domain_room room{given};
   for (const auto& where : domains.all()) {

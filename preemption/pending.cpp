@@ -106,6 +106,14 @@ std::vector<preemptor> lacking_units(const workload_record& record,
   return ordered;
 }
 
+bool lacks_pods(const workload_record& record,
+                const std::function<bool(const std::string& uid)>& stands) {
+  return std::ranges::any_of(wanted_slots(record), [&](const auto& slot) {
+    return !stands(
+      uid_at(record.spec, record.status, slot.group, slot.replica, slot.index, slot.incarnation));
+  });
+}
+
 bool served_before(const workload_record& a, const workload_record& b) {
   if (a.status.resolved.priority != b.status.resolved.priority)
     return a.status.resolved.priority > b.status.resolved.priority;

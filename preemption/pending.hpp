@@ -19,6 +19,10 @@ std::vector<preemptor> lacking_units(const workload_record& record,
                                      const std::function<bool(const pod&)>& stands,
                                      const std::function<const node*(const pod&)>& node_of = {});
 
+/// Whether a pod that the workload asks for does not stand, which costs less to find out.
+bool lacks_pods(const workload_record& record,
+                const std::function<bool(const std::string& uid)>& stands);
+
 /// Which of two workloads is served first: higher priority, earlier submission, name.
 bool served_before(const workload_record& a, const workload_record& b);
 

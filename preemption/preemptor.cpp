@@ -19,12 +19,18 @@ std::string_view value_of(const string_map& pairs, std::string_view key) {
 
 } // namespace
 
+std::string uid_at(const workload& w, const workload_status& status, std::size_t group,
+                   std::int32_t replica, std::int32_t index, std::uint32_t incarnation) {
+  return fmt::format("{}-{}-{}-{}.{}.{}", w.name, w.groups[group].name, replica, index, status.uid,
+                     incarnation);
+}
+
 pod pod_at(const workload& w, const workload_status& status, std::size_t group,
            std::int32_t replica, std::int32_t index, std::uint32_t incarnation) {
   const auto& from = w.groups[group];
   pod made;
   made.name = fmt::format("{}-{}-{}-{}", w.name, from.name, replica, index);
-  made.uid = fmt::format("{}.{}.{}", made.name, status.uid, incarnation);
+  made.uid = uid_at(w, status, group, replica, index, incarnation);
   made.workload = w.name;
   made.group = from.name;
   made.replica = replica;

@@ -35,6 +35,10 @@ struct preemptor {
   std::vector<wanted_group> groups;
 };
 
+/// The uid of the pod of `w` at a slot.
+std::string uid_at(const workload& w, const workload_status& status, std::size_t group,
+                   std::int32_t replica, std::int32_t index, std::uint32_t incarnation);
+
 /// The pod of `w` at a slot, as it will stand in a node record once it has a node.
 pod pod_at(const workload& w, const workload_status& status, std::size_t group,
            std::int32_t replica, std::int32_t index, std::uint32_t incarnation);

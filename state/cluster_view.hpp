@@ -255,6 +255,7 @@ private:
     bool immovable = false; ///< as in `has_immovable`
     bool present = false;
     bool stale = false;
+    bool only_held = false; ///< stale for nothing but holds that came
   };
 
   /// A pod with what orders it on its node.
@@ -295,6 +296,7 @@ private:
   void leave(pod_row p);
 
   void mark_node(node_row n);
+  void mark_hold(node_row n);
   void mark_portion(std::uint32_t shared);
   void settle_portion(std::uint32_t shared);
   void remember_settled();

@@ -72,6 +72,8 @@ void cluster_view::describe(node_block& block) const {
 
 /// Room is what everybody asks for first: it is always exact.
 void cluster_view::sum_up_room(node_block& block) const {
+  if (block.amounts.size() < node_block::rows_before_steps * width())
+    return; // it is to be described anyway
   const auto most_free = block.amounts_at(node_block::most_free, width());
   const auto most_promised = block.amounts_at(node_block::most_promised, width());
   std::ranges::fill(most_free, std::numeric_limits<std::int64_t>::min());

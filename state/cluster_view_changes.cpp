@@ -60,8 +60,17 @@ void cluster_view::remove_node(std::string_view name) {
 }
 
 void cluster_view::mark_node(node_row n) {
+  nodes_[n].only_held = false;
   if (!std::exchange(nodes_[n].stale, true))
     stale_nodes_.push_back(n);
+}
+
+/// A hold came to the node, which takes room and changes nothing else.
+void cluster_view::mark_hold(node_row n) {
+  if (std::exchange(nodes_[n].stale, true))
+    return;
+  nodes_[n].only_held = true;
+  stale_nodes_.push_back(n);
 }
 
 // -- resources -----------------------------------------------------------------------------------
@@ -150,6 +159,10 @@ pod_row cluster_view::put_pod(const pod& p) {
     pods_by_uid_.insert(hash_of(uid), row, [&](pod_row r) { return hash_of_pod(r); });
     nodes_[n].pods.push_back(row);
     join(row, key);
+    if (p.phase == pod_phase::nominated && !now.leaving && !pods_[row].shares_portion) {
+      mark_hold(n);
+      return row;
+    }
   } else {
     auto& record = pods_[row];
     const auto before = record;

@@ -82,12 +82,22 @@ void cluster_view::settle_nodes() {
   stale_portions_.clear();
 
   std::vector<ranked_pod> scratch;
-  for (const auto n : stale_nodes_)
-    settle_node(n, scratch);
   const auto names = [this](node_row n) { return node_name(n); };
+  const auto has_holds_only = [this](node_row n) {
+    return nodes_[n].only_held && nodes_[n].present && blocks_.contains(n);
+  };
+  for (const auto n : stale_nodes_)
+    if (has_holds_only(n)) {
+      nodes_[n].stale = false;
+      sum_up(n);
+    } else {
+      settle_node(n, scratch);
+    }
   for (const auto n : stale_nodes_)
     if (nodes_[n].present && !blocks_.contains(n))
       blocks_.insert(n, names);
+    else if (has_holds_only(n))
+      sum_up_room(*blocks_.of(n)); // there is less room, and other bounds hold
     else
       blocks_.touch(n);
   remember_settled();

@@ -74,6 +74,10 @@ public:
     return contains(node) ? &slots_[block_of_[node]].block : nullptr;
   }
 
+  node_block* of(std::uint32_t node) {
+    return contains(node) ? &slots_[block_of_[node]].block : nullptr;
+  }
+
   bool contains(std::uint32_t node) const {
     return node < block_of_.size() && block_of_[node] != no_row;
   }
