@@ -184,7 +184,7 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
       s.known = std::move(update.known);
       if (const auto* group = find(s.known->groups, s.settings.resource_group))
         for (const auto& shard : s.settings.shards.nodes)
-          self->send(shard, use_force_limit{group->force_delete_after});
+          self->send(shard, use_group_limits{group->force_delete_after, group->heartbeat_timeout});
       wake(self);
     },
     [self](const decision_moved& moved) {

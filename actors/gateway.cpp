@@ -2,10 +2,10 @@
 
 #include "actors/decision_archive.hpp"
 #include "actors/gateway_facts.hpp"
+#include "actors/gateway_heartbeats.hpp"
+#include "actors/gateway_routes.hpp"
 #include "actors/gathering.hpp"
 #include "state/access_rules.hpp"
-#include "state/keys.hpp"
-#include "state/nothing_changed.hpp"
 
 #include <fmt/format.h>
 
@@ -20,18 +20,6 @@ using batch_pointer = std::list<std::vector<admitted>>::iterator;
 
 constexpr std::size_t most_decisions = 20;
 
-const directory::group* group_named(const gateway_state& state, std::string_view name) {
-  if (!state.serving)
-    return nullptr;
-  const auto found = state.serving->groups.find(name);
-  return found == state.serving->groups.end() ? nullptr : &found->second;
-}
-
-template <class Shards>
-const auto& shard_for(const Shards& shards, std::string_view name) {
-  return shards[shard_number(name, static_cast<std::uint32_t>(shards.size()))];
-}
-
 /// The resource group whose shards own the object.
 std::string group_of(const object& o) {
   if (const auto* n = std::get_if<node>(&o))
@@ -43,15 +31,6 @@ std::string group_of(const object& o) {
   if (const auto* share = std::get_if<placement>(&o))
     return share->cluster;
   return {};
-}
-
-absl::Status starting() {
-  return nothing_changed(absl::UnavailableError("the replica is starting; try again in a moment"));
-}
-
-absl::Status not_serving(std::string_view group) {
-  return absl::UnavailableError(
-    fmt::format("resource group {} is not served yet; try again in a moment", group));
 }
 
 /// The second half of a batch: what belongs to resource groups, each to its shard.
@@ -404,6 +383,7 @@ gateway_actor::behavior_type gateway(self_pointer self) {
     [self](const describe_request& wanted) { return describe(self, wanted); },
     [self](const delete_request& wanted) { return delete_all(self, wanted); },
     [self](const explain_request& wanted) { return explain(self, wanted); },
+    [self](heartbeat_request& alive) { return pass_on(self, alive); },
     [self](read_events& wanted) -> caf::result<event_list> {
       if (!self->state.serving)
         return event_list{};
@@ -415,10 +395,16 @@ gateway_actor::behavior_type gateway(self_pointer self) {
     },
     [self](const directory_update& update) { follow_new(self, update.serving); },
     [self](node_delta& delta) {
-      for (auto& record : delta.changed)
-        self->state.nodes[record->spec.name] = std::move(record);
+      for (auto& record : delta.changed) {
+        auto& known = self->state.nodes[record->spec.name];
+        self->state.pods.replace(known ? known->pods : pod_list{}, record->pods);
+        known = std::move(record);
+      }
       for (const auto& name : delta.removed)
-        self->state.nodes.erase(name);
+        if (const auto found = self->state.nodes.find(name); found != self->state.nodes.end()) {
+          self->state.pods.replace(found->second->pods, {});
+          self->state.nodes.erase(found);
+        }
     },
     [self](workload_delta& delta) { take_in(self->state, delta); },
     [self](catalog_update& update) { self->state.known = std::move(update.known); },

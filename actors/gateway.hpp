@@ -1,6 +1,7 @@
 #pragma once
 
 #include "actors/directory.hpp"
+#include "actors/pod_index.hpp"
 #include "state/admission.hpp"
 #include "state/requests.hpp"
 
@@ -42,6 +43,8 @@ using gateway_actor = typed_actor<
   handles<describe_result(describe_request)>,
   /// Answers when it is durable that the objects go.
   handles<absl::Status(delete_request)>, handles<explain_result(explain_request)>,
+  /// Passed on to the node shards; answers with those that are not known.
+  handles<heartbeat_result(heartbeat_request)>,
   /// Passed on to the event log.
   handles<event_list(read_events)>,
   /// Likewise.
@@ -65,6 +68,7 @@ struct gateway_state {
   std::shared_ptr<const directory> serving;
   std::shared_ptr<const catalog> known;
   by_name_shared<node_record> nodes;
+  pod_index pods; ///< on these nodes
   by_name_shared<workload_record> workloads;
   by_name<std::int64_t> workloads_in_queue;
   by_name<disruption_budget> budgets;

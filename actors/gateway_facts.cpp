@@ -176,12 +176,39 @@ bool is_asked_for(const gateway_state& state, const get_request& wanted, const o
   if (const auto* share = std::get_if<placement>(&o))
     return group_is(share->cluster) && queue_is({});
   if (const auto* p = std::get_if<pod>(&o)) {
+    if ((!wanted.node.empty() && p->node != wanted.node)
+        || (!wanted.workload.empty() && p->workload != wanted.workload))
+      return false;
     const auto owner = state.workloads.find(p->workload);
     return owner == state.workloads.end()
              ? wanted.resource_group.empty() && wanted.queue.empty()
              : group_is(owner->second->spec.resource_group) && queue_is(owner->second->spec.queue);
   }
   return true;
+}
+
+/// Calls `f` with the pods among which those are that the request asks for: not more of them than
+/// it must be.
+template <class F>
+void each_pod(const gateway_state& state, const get_request& wanted, F f) {
+  const auto on = [&](const node_record& record) {
+    std::for_each(record.pods.begin(), record.pods.end(), f);
+  };
+  const auto among = [&](const std::vector<pod_list::pointer>& pods) {
+    for (const auto& p : pods)
+      f(p->what());
+  };
+  if (!wanted.name.empty()) {
+    among(state.pods.named(wanted.name));
+  } else if (!wanted.workload.empty()) {
+    among(state.pods.of(wanted.workload));
+  } else if (!wanted.node.empty()) {
+    if (const auto found = state.nodes.find(wanted.node); found != state.nodes.end())
+      on(*found->second);
+  } else {
+    for (const auto& [name, record] : state.nodes)
+      on(*record);
+  }
 }
 
 } // namespace
@@ -210,7 +237,10 @@ get_result look_up(const gateway_state& state, const get_request& wanted,
   };
   switch (wanted.kind) {
   case object_kind::node:
-    each(state.nodes, [&](const auto& one) { show(one.second->spec); });
+    each(state.nodes, [&](const auto& one) {
+      if (auto* shown = show(one.second->spec); shown && one.second->status.watched)
+        shown->node = one.second->status;
+    });
     break;
   case object_kind::queue:
     for (const auto& [name, one] : state.known->queues)
@@ -241,10 +271,7 @@ get_result look_up(const gateway_state& state, const get_request& wanted,
       show(one);
     break;
   case object_kind::pod:
-    for (const auto& [name, record] : state.nodes)
-      for (const auto& p : record->pods)
-        if (wanted.name.empty() || p.name == wanted.name)
-          show(p);
+    each_pod(state, wanted, show);
     std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
       return std::get<pod>(a.what).uid < std::get<pod>(b.what).uid;
     });
@@ -258,17 +285,26 @@ get_result look_up(const gateway_state& state, const get_request& wanted,
 
 std::vector<pod> pods_of(const gateway_state& state, object_kind kind, std::string_view name) {
   std::vector<pod> pods;
-  for (const auto& [on, record] : state.nodes)
-    for (const auto& p : record->pods) {
-      const auto owner = state.workloads.find(p.workload);
-      const bool asked = (kind == object_kind::node && on == name)
-                         || (kind == object_kind::workload && p.workload == name)
-                         || (kind == object_kind::pod && p.name == name)
-                         || (kind == object_kind::queue && owner != state.workloads.end()
-                             && owner->second->spec.queue == name);
-      if (asked)
-        pods.push_back(p);
-    }
+  const auto take_from = [&](const get_request& wanted) {
+    each_pod(state, wanted, [&](const pod& p) { pods.push_back(p); });
+  };
+  get_request wanted;
+  if (kind == object_kind::node) {
+    wanted.node = name;
+    take_from(wanted);
+  } else if (kind == object_kind::pod) {
+    wanted.name = name;
+    take_from(wanted);
+  } else if (kind == object_kind::workload) {
+    wanted.workload = name;
+    take_from(wanted);
+  } else if (kind == object_kind::queue) {
+    for (const auto& [workload, record] : state.workloads)
+      if (record->spec.queue == name) {
+        wanted.workload = workload;
+        take_from(wanted);
+      }
+  }
   std::sort(pods.begin(), pods.end(), [](const pod& a, const pod& b) { return a.uid < b.uid; });
   return pods;
 }

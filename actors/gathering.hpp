@@ -19,9 +19,16 @@ public:
 
   template <class Self, class Handle, class Message>
   void ask(Self self, const Handle& whom, Message message) {
+    ask_for<absl::Status>(self, whom, std::move(message),
+                          [](const absl::Status& answer) { return answer; });
+  }
+
+  /// Likewise where an answer says more than a status; `take_in` makes a status of it.
+  template <class Answer, class Self, class Handle, class Message, class F>
+  void ask_for(Self self, const Handle& whom, Message message, F take_in) {
     ++shared_->open;
     self->request(whom, time_, std::move(message))
-      .then([all = shared_](absl::Status& answer) { take(*all, answer); },
+      .then([all = shared_, take_in](Answer& answer) { take(*all, take_in(answer)); },
             [all = shared_](caf::error& error) { take(*all, to_status(error)); });
   }
 

@@ -32,10 +32,7 @@ void make_immovable(pod& p) {
 /// Whether decisions for a node stand on the same ground by either record.
 bool takes_pods_alike(const std::shared_ptr<const node_record>& a,
                       const std::shared_ptr<const node_record>& b) {
-  const auto takes_pods = [](const auto& one) {
-    return one && one->spec.ready && one->spec.schedulable;
-  };
-  return takes_pods(a) == takes_pods(b);
+  return (a && takes_pods(*a)) == (b && takes_pods(*b));
 }
 
 } // namespace
@@ -250,8 +247,8 @@ void group_mirror::refresh_node(named_node& one) {
       nodes_.erase(nodes_.find(name));
     return;
   }
-  if (!entry.in_view || entry.in_view->spec != entry.record->spec) {
-    view_.put_node(entry.record->spec);
+  if (!entry.in_view || !planned_on_alike(*entry.in_view, *entry.record)) {
+    view_.put_node(planned_on(*entry.record));
     room_came_free_ = true;
   }
   entry.in_view = entry.record;

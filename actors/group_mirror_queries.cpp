@@ -250,7 +250,7 @@ std::string group_mirror::why_groundless(const decision& d) const {
       return fmt::format("pod {} is not wanted any more", p.name);
     const auto on = nodes_.find(p.node);
     const auto record = on == nodes_.end() ? nullptr : on->second.record;
-    if (!record || !record->spec.ready || !record->spec.schedulable)
+    if (!record || !takes_pods(*record))
       return fmt::format("node {} takes no pods any more", p.node);
   }
   return {};

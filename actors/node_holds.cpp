@@ -59,4 +59,14 @@ void forget_holder(node_shard_state& state, const std::string& decision, const n
     }
 }
 
+void index_decisions(node_shard_state& state) {
+  for (const auto& [name, record] : state.records.durable())
+    for (const auto& p : record->pods) {
+      if (p.phase == pod_phase::nominated)
+        state.touched[p.placed_by].insert(name);
+      if (!p.evicted_by.empty())
+        state.touched[p.evicted_by].insert(name);
+    }
+}
+
 } // namespace reprieve

@@ -12,4 +12,7 @@ absl::Status vote(node_shard_pointer self, const prepare<node_parts>& asked);
 /// A hold has gone: its nodes are not held for the decision any more.
 void forget_holder(node_shard_state& state, const std::string& decision, const node_parts& parts);
 
+/// Finds out from the records which nodes the open decisions touch.
+void index_decisions(node_shard_state& state);
+
 } // namespace reprieve

@@ -1,5 +1,6 @@
 #include "actors/node_shard.hpp"
 
+#include "actors/node_heartbeats.hpp"
 #include "actors/node_holds.hpp"
 #include "actors/node_stops.hpp"
 #include "actors/planted_bug.hpp"
@@ -113,6 +114,11 @@ void commit(self_pointer self, record_changes changes, F then) {
   });
 }
 
+/// For those who change records from files of their own.
+void write_records(self_pointer self, record_changes changes, std::function<void()> then) {
+  commit(self, std::move(changes), std::move(then));
+}
+
 /// Like `commit`, for a request that is answered when all is durable and `then` is done.
 template <class F>
 caf::result<absl::Status> commit_and_answer(self_pointer self, record_changes changes, F then) {
@@ -172,6 +178,8 @@ caf::result<absl::Status> remove(self_pointer self, const remove_nodes& wanted) 
                     name, record->pods.size(), record->pods.front().name));
     changes[name] = nullptr;
   }
+  for (const auto& name : wanted.names)
+    self->state.heard.forget(name);
   return commit_and_answer(self, std::move(changes));
 }
 
@@ -201,16 +209,6 @@ caf::result<absl::Status> stop(self_pointer self, const stop_pods& wanted) {
     return !entry.second || *entry.second == *state.records.newest(entry.first);
   });
   return commit_and_answer(self, std::move(changes), order_each(self, std::move(told), order_stop));
-}
-
-/// A mistake on purpose: the decision is not committed.
-void tell_too_early(self_pointer self, const prepare<node_parts>& asked) {
-  for (const auto& part : asked.parts)
-    for (const auto& uid : part.victims) {
-      auto victim = *find_pod(*self->state.records.newest(part.node), uid);
-      victim.evicted_by = asked.decision;
-      order_stop(self, victim);
-    }
 }
 
 /// The pod ended by itself: its record goes only when its workload knows the end for good.
@@ -289,17 +287,6 @@ void take_in(self_pointer self, const pod_reports& reports) {
   });
 }
 
-/// Finds out from the records which nodes the open decisions touch.
-void index_decisions(node_shard_state& state) {
-  for (const auto& [name, record] : state.records.durable())
-    for (const auto& p : record->pods) {
-      if (p.phase == pod_phase::nominated)
-        state.touched[p.placed_by].insert(name);
-      if (!p.evicted_by.empty())
-        state.touched[p.evicted_by].insert(name);
-    }
-}
-
 /// After a start: every order that may have been lost is given again; the cluster knows which it
 /// has carried out.
 void repeat_orders(self_pointer self) {
@@ -332,8 +319,10 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
   state.workloads = std::move(settings.workloads);
   state.force_delete_after = settings.force_delete_after;
   state.clock = settings.clock;
+  state.events = std::move(settings.events);
   index_decisions(state);
   repeat_orders(self);
+  use_heartbeat_timeout(self, settings.heartbeat_timeout, write_records);
   return {
     [self](put_nodes& wanted) -> caf::result<absl::Status> {
       record_changes changes;
@@ -451,7 +440,13 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
     },
     [self](const pod_reports& reports) { take_in(self, reports); },
     [self](look_at_stops) { commit(self, force_due(self), [] {}); },
-    [self](use_force_limit wanted) { self->state.force_delete_after = wanted.force_delete_after; },
+    [self](use_group_limits wanted) {
+      self->state.force_delete_after = wanted.force_delete_after;
+      if (wanted.heartbeat_timeout != self->state.heartbeat_timeout)
+        use_heartbeat_timeout(self, wanted.heartbeat_timeout, write_records);
+    },
+    [self](const heartbeat_request& alive) { return hear(self, alive, write_records); },
+    [self](look_at_silence due) { find_silent(self, due, write_records); },
     [self](look_at_holds) { take_back_due_holds(self); },
     [self](count_holds) { return self->state.holds.held.size(); },
     [self](ledger_flush) { flush_ledger(self); },

@@ -2,12 +2,14 @@
 
 #include "actors/cluster.hpp"
 #include "actors/decision_protocol.hpp"
+#include "actors/event_log.hpp"
 #include "actors/hold_book.hpp"
 #include "actors/ledger.hpp"
 #include "actors/node_delta.hpp"
 #include "actors/node_evaluation.hpp"
 #include "actors/record_table.hpp"
 #include "actors/shard_view.hpp"
+#include "actors/silence_watch.hpp"
 #include "actors/workload_shard.hpp"
 #include "state/node_record.hpp"
 #include "state/text_map.hpp"
@@ -32,9 +34,15 @@ struct remove_nodes {
 /// The shard's reminder to itself that a grace period may be over.
 struct look_at_stops {};
 
-/// How long pods of the group have past their grace period, from now on.
-struct use_force_limit {
-  duration force_delete_after{0};
+/// The shard's reminder to itself that a node may have been silent for too long.
+struct look_at_silence {
+  time_point at = no_time; ///< when that was expected to be
+};
+
+/// What the group's settings say from now on.
+struct use_group_limits {
+  duration force_delete_after{0}; ///< that pods have past their grace period
+  duration heartbeat_timeout{0};
 };
 
 /// Stop pods without a decision, because their workload was deleted.
@@ -49,7 +57,10 @@ REPRIEVE_MESSAGE(reprieve::put_nodes)
 REPRIEVE_MESSAGE(reprieve::remove_nodes)
 REPRIEVE_MESSAGE(reprieve::stop_pods)
 REPRIEVE_MESSAGE(reprieve::look_at_stops)
-REPRIEVE_MESSAGE(reprieve::use_force_limit)
+REPRIEVE_MESSAGE(reprieve::look_at_silence)
+REPRIEVE_MESSAGE(reprieve::use_group_limits)
+REPRIEVE_MESSAGE(reprieve::heartbeat_request)
+REPRIEVE_MESSAGE(reprieve::heartbeat_result)
 
 namespace reprieve {
 
@@ -84,7 +95,11 @@ using node_shard_actor = typed_actor<
   /// From itself: writes down who is past its grace period.
   handles<void(look_at_stops)>,
   /// From the coordinator: the group's settings have changed.
-  handles<void(use_force_limit)>,
+  handles<void(use_group_limits)>,
+  /// Answers with the nodes that are not here.
+  handles<heartbeat_result(heartbeat_request)>,
+  /// From itself: writes down who was silent for too long.
+  handles<void(look_at_silence)>,
   /// From itself: takes back holds that nobody has come back for, once their abort is durable.
   handles<void(look_at_holds)>,
   /// For an audit.
@@ -103,6 +118,8 @@ struct node_shard_settings {
   duration force_delete_after{0};
   duration hold_time{0}; ///< how long a decision may take from the vote to the commit
   wall_clock clock;
+  duration heartbeat_timeout{0};
+  event_log_actor events;
 };
 
 struct node_shard_state {
@@ -127,6 +144,11 @@ struct node_shard_state {
   };
   std::map<std::string, stop, std::less<>> stopping; ///< by uid
   bool looks_at_stops = false;                       ///< whether a reminder is under way
+
+  duration heartbeat_timeout{0};
+  silence_watch heard;            ///< the nodes whose agents send heartbeats, but those lost
+  time_point next_look = no_time; ///< for who was silent for too long; a reminder is under way
+  event_log_actor events;
 
   /// The decisions with a hold on a node, by node.
   text_map<std::set<std::string>> held_on;

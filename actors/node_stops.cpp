@@ -32,6 +32,15 @@ void order_stop(self_pointer self, const pod& p) {
   look_later(self);
 }
 
+void tell_too_early(self_pointer self, const prepare<node_parts>& asked) {
+  for (const auto& part : asked.parts)
+    for (const auto& uid : part.victims) {
+      auto victim = *find_pod(*self->state.records.newest(part.node), uid);
+      victim.evicted_by = asked.decision;
+      order_stop(self, victim);
+    }
+}
+
 std::map<std::string, std::shared_ptr<node_record>, std::less<>> force_due(self_pointer self) {
   auto& state = self->state;
   state.looks_at_stops = false;

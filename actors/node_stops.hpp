@@ -7,6 +7,10 @@ namespace reprieve {
 /// Orders the pod to stop, with the whole schedule, and remembers when its grace period is over.
 void order_stop(node_shard_actor::stateful_pointer<node_shard_state> self, const pod& p);
 
+/// A mistake on purpose: the decision is not committed.
+void tell_too_early(node_shard_actor::stateful_pointer<node_shard_state> self,
+                    const prepare<node_parts>& asked);
+
 /// The pods whose grace period is over by now, as they are to be written down: force-deleting.
 std::map<std::string, std::shared_ptr<node_record>, std::less<>>
 force_due(node_shard_actor::stateful_pointer<node_shard_state> self);

@@ -165,7 +165,8 @@ directory::group start_group(self_pointer self, const resource_group& settings,
       node_shard,
       node_shard_settings{shard, std::move(contents.nodes[k]), ledger_for(state, "n/" + shard),
                           ours.cluster, group.shards.workloads, settings.force_delete_after,
-                          ours.hold_time, ours.clock}));
+                          ours.hold_time, ours.clock, settings.heartbeat_timeout,
+                          state.serving->events}));
   }
   const std::vector<node_feed_actor> feeds{group.shards.nodes.begin(), group.shards.nodes.end()};
   for (const auto& shard : group.shards.workloads)

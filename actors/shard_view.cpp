@@ -63,8 +63,8 @@ void shard_view::refresh(const std::string& name, node_entry& entry) {
     nodes_.erase(name);
     return;
   }
-  if (!entry.in_view || entry.in_view->spec != entry.record->spec)
-    view_.put_node(entry.record->spec);
+  if (!entry.in_view || !planned_on_alike(*entry.in_view, *entry.record))
+    view_.put_node(planned_on(*entry.record));
   for (const auto& p : found.changed)
     view_.put_pod(p->what());
   entry.shown = std::move(found.shown);

@@ -2,6 +2,7 @@
 
 #include "apps/cli/bench_cluster.hpp"
 #include "apps/cli/bench_decide.hpp"
+#include "apps/cli/bench_heartbeats.hpp"
 #include "apps/cli/commands.hpp"
 #include "apps/cli/connection.hpp"
 #include "apps/cli/decide.hpp"
@@ -42,6 +43,8 @@ int main(int argc, char** argv) {
   get->add_option("name", wanted.name, "only this one");
   get->add_option("--group", wanted.resource_group, "only of this resource group");
   get->add_option("--queue", wanted.queue, "only of this queue");
+  get->add_option("--node", wanted.node, "only pods on this node");
+  get->add_option("--workload", wanted.workload, "only pods of this workload");
 
   auto* describe = app.add_subcommand("describe", "show one object with all that belongs to it");
   describe->add_option("kind", kind)->required();
@@ -58,6 +61,14 @@ int main(int argc, char** argv) {
 
   auto* events = app.add_subcommand("events", "show what happened");
   events->add_flag("-w,--watch", follow, "keep watching");
+
+  cli::heartbeat_options beating;
+  auto* heartbeat = app.add_subcommand("heartbeat", "say that nodes are up, as their agents do");
+  heartbeat->add_option("nodes", names, "that are up")->required();
+  auto* every = heartbeat->add_option("--every", beating.every,
+                                      "go on, as often as this: a duration such as 10s");
+  heartbeat->add_flag("--last", beating.last, "the agent ends: the nodes are not watched any more")
+    ->excludes(every);
 
   cli::decide_request to_decide;
   auto* decide =
@@ -107,6 +118,26 @@ int main(int argc, char** argv) {
   bench_cluster->add_option("--placements", whole.placements, "of one pod in room that is free")
     ->capture_default_str();
 
+  cli::bench_heartbeats_request beats;
+  auto* bench_heartbeats = bench->add_subcommand(
+    "heartbeats", "what heartbeats cost, and an idle server; how long `get` takes meanwhile");
+  bench_heartbeats->add_option("--shards", beats.shards, "of nodes, and as many of workloads")
+    ->check(CLI::Range(1, 1024))
+    ->capture_default_str();
+  bench_heartbeats->add_option("--threads", beats.threads, "that run the actors")
+    ->capture_default_str();
+  bench_heartbeats->add_option("--nodes", beats.nodes)->capture_default_str();
+  bench_heartbeats->add_option("--pods-per-node", beats.pods_per_node)->capture_default_str();
+  bench_heartbeats->add_option("--per-second", beats.per_second, "heartbeats of all nodes together")
+    ->capture_default_str();
+  bench_heartbeats
+    ->add_option("--nodes-per-message", beats.per_message, "that an agent speaks for at once")
+    ->capture_default_str();
+  bench_heartbeats->add_option("--agents", beats.agents, "each with a connection of its own")
+    ->capture_default_str();
+  bench_heartbeats->add_option("--seconds", beats.seconds, "of each part of the measurement")
+    ->capture_default_str();
+
   try {
     app.parse(argc, argv);
     if (*remove && files.empty() && (kind.empty() || names.empty()))
@@ -119,6 +150,8 @@ int main(int argc, char** argv) {
     return cli::decide(to_decide, as);
   if (*bench_cluster)
     return cli::bench_cluster(whole, as);
+  if (*bench_heartbeats)
+    return cli::bench_heartbeats(beats, as);
   if (*bench)
     return cli::bench_decide(measured, as);
   auto connection = cli::read_connection(reached);
@@ -138,5 +171,7 @@ int main(int argc, char** argv) {
     return cli::remove(server, kind, std::move(names), files);
   if (*explain)
     return cli::explain(server, kind, name, as);
+  if (*heartbeat)
+    return cli::heartbeat(server, names, beating);
   return cli::events(server, follow, as);
 }

@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <thread>
 #include <utility>
 
 namespace reprieve {
@@ -22,6 +23,8 @@ using std::chrono::system_clock;
 /// none of them was.
 constexpr std::chrono::seconds connect_time{5};
 constexpr std::chrono::seconds patience{30};
+/// A heartbeat must come to another server before its node counts as lost.
+constexpr std::chrono::seconds heartbeat_patience{10};
 constexpr std::chrono::milliseconds second_chance{500};
 constexpr std::chrono::milliseconds glance{2};
 
@@ -77,6 +80,8 @@ connection connect(const std::string& address, const client_options& options) {
   constexpr int most_message_bytes = 256 << 20;
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(most_message_bytes);
+  // A client is a connection, also where one process has several.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, second_chance.count() / 5);
   const auto credentials =
     options.tls == tls_texts{}
@@ -86,6 +91,50 @@ connection connect(const std::string& address, const client_options& options) {
   made.stub = v1::Reprieve::NewStub(made.channel);
   return made;
 }
+
+/// Heartbeats to one server. Reads on a thread of its own, as answers come whenever they like.
+class heartbeat_call {
+public:
+  using unknown_names = std::function<void(std::vector<std::string>)>;
+
+  heartbeat_call(const connection& to, std::unique_ptr<grpc::ClientContext> context,
+                 unknown_names unknown)
+      : context_(std::move(context)), stream_(to.stub->Heartbeat(context_.get())),
+        reader_([this, unknown = std::move(unknown)] {
+          for (v1::HeartbeatResponse next; stream_->Read(&next);)
+            unknown({next.unknown().begin(), next.unknown().end()});
+        }) {}
+
+  ~heartbeat_call() {
+    if (reader_.joinable()) {
+      context_->TryCancel();
+      (void)finish();
+    }
+  }
+
+  heartbeat_call(const heartbeat_call&) = delete;
+  heartbeat_call& operator=(const heartbeat_call&) = delete;
+
+  bool send(const heartbeat_request& alive) {
+    return stream_->Write(to_proto(alive));
+  }
+
+  attempt end() {
+    stream_->WritesDone();
+    const auto status = finish();
+    return ended(status, *context_);
+  }
+
+private:
+  grpc::Status finish() {
+    reader_.join();
+    return stream_->Finish();
+  }
+
+  std::unique_ptr<grpc::ClientContext> context_;
+  std::unique_ptr<grpc::ClientReaderWriter<v1::HeartbeatRequest, v1::HeartbeatResponse>> stream_;
+  std::thread reader_;
+};
 
 /// Why no connection came about, as far as a person can do something about it.
 std::string reason_in(const std::string& message, bool encrypted) {
@@ -131,6 +180,13 @@ struct api_client::connections {
                   reason_in(last.error_message(), options.tls != tls_texts{})));
   }
 
+  /// How it ended, for people.
+  absl::Status outcome(const attempt& last) const {
+    if (last.status.ok())
+      return absl::OkStatus();
+    return last.reached ? to_status(last.status) : nobody_answers(last.status);
+  }
+
   /// Asks one server after the other until one is reached and `enough` says that its answer counts.
   template <class Try, class Enough>
   attempt ask_round(Try& try_one, Enough& enough) {
@@ -168,6 +224,21 @@ struct api_client::connections {
     return ask_round(try_one, enough);
   }
 
+  /// Sees to it that the one to be asked first is there, if any is.
+  void look_for_server() {
+    (void)ask(
+      [](const connection& to) {
+        return attempt{grpc::Status::OK, to.channel->GetState(false) == GRPC_CHANNEL_READY};
+      },
+      [](const attempt&) { return true; });
+  }
+
+  /// Another is to be asked before this one.
+  void pass_over(std::size_t at) {
+    if (first == at)
+      first = (at + 1) % all.size();
+  }
+
   enum class effect { reads, changes };
 
   /// One call of the stub; an answer that came goes through `convert`.
@@ -189,16 +260,38 @@ struct api_client::connections {
       [&](const attempt& came) { return may_be_done(came) || !went_missing(came.status); });
     if (last.status.ok())
       return convert(response);
-    if (!last.reached)
-      return nobody_answers(last.status);
-    if (!may_be_done(last))
-      return to_status(last.status);
+    if (!last.reached || !may_be_done(last))
+      return outcome(last);
     return absl::Status(
       to_status(last.status).code(),
       fmt::format("{}: {}; whether the change was made is not known: look, before you ask for it "
                   "again",
                   options.servers[first], last.status.error_message()));
   }
+};
+
+/// One call, to the server that is to be asked first.
+class api_client::sender final : public heartbeat_sender {
+public:
+  sender(connections& servers, heartbeat_call::unknown_names unknown)
+      : servers_(servers), at_(servers.first),
+        call_(servers.all[at_], servers.make_context(), std::move(unknown)) {}
+
+  bool send(const heartbeat_request& alive) override {
+    return call_.send(alive);
+  }
+
+  absl::Status end() override {
+    const auto last = call_.end();
+    if (went_missing(last.status))
+      servers_.pass_over(at_);
+    return servers_.outcome(last);
+  }
+
+private:
+  connections& servers_;
+  std::size_t at_;
+  heartbeat_call call_;
 };
 
 api_client::api_client(client_options options) : connections_(std::make_unique<connections>()) {
@@ -255,6 +348,31 @@ explain_result api_client::explain(const explain_request& wanted) {
     [](const v1::ExplainResponse& answer) { return from_proto(answer); });
 }
 
+heartbeat_result api_client::heartbeat(const heartbeat_request& alive) {
+  std::vector<std::string> unknown;
+  const auto last = connections_->ask(
+    [&](const connection& to) {
+      unknown.clear();
+      auto context = connections_->make_context();
+      context->set_deadline(system_clock::now() + heartbeat_patience);
+      heartbeat_call call(to, std::move(context), [&](const std::vector<std::string>& names) {
+        unknown.insert(unknown.end(), names.begin(), names.end());
+      });
+      call.send(alive);
+      return call.end();
+    },
+    [](const attempt& came) { return !went_missing(came.status); });
+  if (!last.status.ok())
+    return connections_->outcome(last);
+  return unknown;
+}
+
+std::unique_ptr<heartbeat_sender>
+api_client::heartbeats(std::function<void(std::vector<std::string>)> unknown) {
+  connections_->look_for_server();
+  return std::make_unique<sender>(*connections_, std::move(unknown));
+}
+
 absl::Status api_client::events(std::int64_t after, bool follow,
                                 const std::function<bool(const event&)>& each) {
   v1::EventsRequest wanted;
@@ -283,9 +401,7 @@ absl::Status api_client::events(std::int64_t after, bool follow,
     },
     // What was seen must not be seen again, so another server is asked before the first event only.
     [&](const attempt& came) { return saw_any || !went_missing(came.status); });
-  if (!failed.ok() || last.status.ok())
-    return failed;
-  return last.reached ? to_status(last.status) : connections_->nobody_answers(last.status);
+  return failed.ok() ? connections_->outcome(last) : failed;
 }
 
 } // namespace reprieve

@@ -23,6 +23,18 @@ struct client_options {
   std::string token{};
 };
 
+/// Heartbeats, one after the other, over one call.
+class heartbeat_sender {
+public:
+  virtual ~heartbeat_sender() = default;
+
+  /// Does not wait for an answer. False when the call has failed; `end` says why.
+  virtual bool send(const heartbeat_request& alive) = 0;
+
+  /// Waits until all is taken in.
+  virtual absl::Status end() = 0;
+};
+
 /// The API as a program calls it; every call waits for its answer.
 ///
 /// Where a server does not answer, the next is asked, and stays the first to be asked from then on.
@@ -45,6 +57,13 @@ public:
   describe_result describe(const describe_request& wanted);
   absl::Status remove(const delete_request& wanted);
   explain_result explain(const explain_request& wanted);
+  /// Says once that nodes are up.
+  heartbeat_result heartbeat(const heartbeat_request& alive);
+  /// The same for an agent, which goes on with that; `unknown` is called on a thread of its own
+  /// with names of nodes that are not there. Goes to the first server that is there; when that
+  /// fails, the next one begins with another. The client must outlast it.
+  std::unique_ptr<heartbeat_sender>
+  heartbeats(std::function<void(std::vector<std::string>)> unknown);
 
   /// Calls `each` with the events after `after`; with `follow` also with new ones, until it returns
   /// false or the server ends.
@@ -53,6 +72,7 @@ public:
 
 private:
   struct connections;
+  class sender;
   std::unique_ptr<connections> connections_;
 };
 

@@ -2,9 +2,12 @@
 
 #include "protocol/api_guard.hpp"
 #include "protocol/convert_requests.hpp"
-#include "protocol/event_stream.hpp"
+#include "protocol/grpc_status.hpp"
+#include "protocol/heartbeat_intake.hpp"
+#include "protocol/heartbeat_stream.hpp"
 #include "protocol/listen_address.hpp"
 #include "protocol/server_certificates.hpp"
+#include "protocol/write_queue.hpp"
 #include "state/nothing_changed.hpp"
 
 #include <fmt/format.h>
@@ -13,15 +16,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 
 namespace reprieve {
 
 namespace {
-
-/// The codes of both are the same numbers.
-grpc::Status to_grpc(const absl::Status& status) {
-  return {static_cast<grpc::StatusCode>(status.code()), std::string(status.message())};
-}
 
 void finish_call(grpc::CallbackServerContext* context, grpc::ServerUnaryReactor* reactor,
                  const absl::Status& answer) {
@@ -49,17 +48,20 @@ call_origin origin_of(const grpc::CallbackServerContext& context) {
   return origin;
 }
 
+using event_stream = write_queue<grpc::ServerWriteReactor<v1::Event>, v1::Event>;
+
 event_follower_actor::behavior_type follow_into(event_follower_actor::pointer,
                                                 std::shared_ptr<event_stream> stream) {
   return {
-    [stream](const event& seen) { stream->push(seen); },
+    [stream](const event& seen) { stream->push(to_proto(seen)); },
   };
 }
 
 class service final : public v1::Reprieve::CallbackService {
 public:
   service(caf::actor_system& system, gateway_actor gateway, std::unique_ptr<api_guard> guard)
-      : system_(system), gateway_(std::move(gateway)), guard_(std::move(guard)) {}
+      : system_(system), gateway_(std::move(gateway)), guard_(std::move(guard)),
+        heartbeats_(system, gateway_) {}
 
   grpc::ServerUnaryReactor* Apply(grpc::CallbackServerContext* context,
                                   const v1::ApplyRequest* request,
@@ -96,10 +98,15 @@ public:
                                   [response](const auto& found) { *response = to_proto(found); });
   }
 
+  grpc::ServerBidiReactor<v1::HeartbeatRequest, v1::HeartbeatResponse>*
+  Heartbeat(grpc::CallbackServerContext* context) override {
+    return heartbeat_stream::start(heartbeats_, open_stream(*context, api_call::heartbeat));
+  }
+
   grpc::ServerWriteReactor<v1::Event>* Events(grpc::CallbackServerContext* context,
                                               const v1::EventsRequest* request) override {
     auto stream = std::make_shared<event_stream>();
-    auto ticket = open_stream(*context);
+    auto ticket = open_stream(*context, api_call::events);
     if (!ticket.ok()) {
       stream->keep(stream, {});
       stream->end(to_grpc(ticket.status()));
@@ -117,7 +124,7 @@ public:
           .then(
             [stream](const event_list& kept) {
               for (const auto& one : kept)
-                stream->push(one);
+                stream->push(to_proto(one));
               stream->end();
             },
             [stream](const caf::error&) { stream->end(); });
@@ -127,8 +134,10 @@ public:
   }
 
 private:
-  absl::StatusOr<stream_limit::ticket> open_stream(const grpc::CallbackServerContext& context) {
-    auto call = guard_->begin(origin_of(context), {api_call::events});
+  /// Lets a call in that stays open. What goes over it later is not a request of its own.
+  absl::StatusOr<stream_limit::ticket> open_stream(const grpc::CallbackServerContext& context,
+                                                   api_call what) {
+    auto call = guard_->begin(origin_of(context), {what});
     if (!call.ok())
       return call.status();
     auto ticket = guard_->open_stream(**call);
@@ -179,6 +188,7 @@ private:
   caf::actor_system& system_;
   gateway_actor gateway_;
   std::unique_ptr<api_guard> guard_;
+  heartbeat_intake heartbeats_;
 };
 
 /// What gRPC itself sees to. Clients that are gone without a word give their streams back within a

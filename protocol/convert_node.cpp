@@ -86,4 +86,15 @@ absl::StatusOr<node> from_proto(const v1::Node& from) {
   return read.result(std::move(to));
 }
 
+v1::NodeStatus to_proto(const node_status& from) {
+  v1::NodeStatus to;
+  to.set_watched(from.watched);
+  to.set_lost(from.lost);
+  return to;
+}
+
+absl::StatusOr<node_status> from_proto(const v1::NodeStatus& from) {
+  return node_status{from.watched(), from.lost()};
+}
+
 } // namespace reprieve

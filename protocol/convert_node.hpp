@@ -19,4 +19,7 @@ absl::StatusOr<toleration> from_proto(const v1::Toleration& from);
 v1::Node to_proto(const node& from);
 absl::StatusOr<node> from_proto(const v1::Node& from);
 
+v1::NodeStatus to_proto(const node_status& from);
+absl::StatusOr<node_status> from_proto(const v1::NodeStatus& from);
+
 } // namespace reprieve

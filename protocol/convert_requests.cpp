@@ -2,6 +2,7 @@
 
 #include "protocol/convert_decision.hpp"
 #include "protocol/convert_fields.hpp"
+#include "protocol/convert_node.hpp"
 #include "protocol/convert_object.hpp"
 #include "protocol/convert_pod.hpp"
 #include "protocol/convert_queue.hpp"
@@ -65,12 +66,15 @@ v1::GetRequest to_proto(const get_request& from) {
   to.set_name(from.name);
   to.set_resource_group(from.resource_group);
   to.set_queue(from.queue);
+  to.set_node(from.node);
+  to.set_workload(from.workload);
   return to;
 }
 
 absl::StatusOr<get_request> from_proto(const v1::GetRequest& from) {
   field_reader read;
-  get_request to{{}, from.name(), from.resource_group(), from.queue()};
+  get_request to{{},           from.name(), from.resource_group(),
+                 from.queue(), from.node(), from.workload()};
   read.one("kind", from.kind(), to.kind, from_proto);
   return read.result(std::move(to));
 }
@@ -81,6 +85,8 @@ v1::Object to_proto(const shown_object& from) {
     *to.mutable_workload_status() = to_proto(*from.workload);
   if (from.queue)
     *to.mutable_queue_status() = to_proto(*from.queue);
+  if (from.node)
+    *to.mutable_node_status() = to_proto(*from.node);
   return to;
 }
 
@@ -92,6 +98,8 @@ absl::StatusOr<shown_object> shown_from_proto(const v1::Object& from) {
     read.one("workload_status", from.workload_status(), to.workload.emplace(), from_proto);
   if (from.has_queue_status())
     read.one("queue_status", from.queue_status(), to.queue.emplace(), from_proto);
+  if (from.has_node_status())
+    read.one("node_status", from.node_status(), to.node.emplace(), from_proto);
   return read.result(std::move(to));
 }
 
@@ -162,6 +170,19 @@ absl::StatusOr<delete_request> from_proto(const v1::DeleteRequest& from) {
   delete_request to{{}, {from.names().begin(), from.names().end()}};
   read.one("kind", from.kind(), to.kind, from_proto);
   return read.result(std::move(to));
+}
+
+v1::HeartbeatRequest to_proto(const heartbeat_request& from) {
+  v1::HeartbeatRequest to;
+  to.mutable_nodes()->Add(from.nodes.begin(), from.nodes.end());
+  to.set_last(from.last);
+  return to;
+}
+
+absl::StatusOr<heartbeat_request> from_proto(const v1::HeartbeatRequest& from) {
+  if (from.nodes().empty())
+    return absl::InvalidArgumentError("no node is named; give the names of those that are up");
+  return heartbeat_request{{from.nodes().begin(), from.nodes().end()}, from.last()};
 }
 
 v1::ExplainRequest to_proto(const explain_request& from) {

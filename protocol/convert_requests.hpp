@@ -32,6 +32,9 @@ absl::StatusOr<description> from_proto(const v1::DescribeResponse& from);
 v1::DeleteRequest to_proto(const delete_request& from);
 absl::StatusOr<delete_request> from_proto(const v1::DeleteRequest& from);
 
+v1::HeartbeatRequest to_proto(const heartbeat_request& from);
+absl::StatusOr<heartbeat_request> from_proto(const v1::HeartbeatRequest& from);
+
 v1::ExplainRequest to_proto(const explain_request& from);
 absl::StatusOr<explain_request> from_proto(const v1::ExplainRequest& from);
 

@@ -124,6 +124,7 @@ v1::ResourceGroup to_proto(const resource_group& from) {
   to.set_minimise(to_proto(from.minimised));
   *to.mutable_required_node() = to_proto(from.required_node);
   to.set_force_delete_after(from.force_delete_after.count());
+  to.set_heartbeat_timeout(from.heartbeat_timeout.count());
   if (from.preemption_priority_gap)
     to.set_preemption_priority_gap(*from.preemption_priority_gap);
   *to.mutable_guards() = to_proto(from.limits);
@@ -142,6 +143,8 @@ absl::StatusOr<resource_group> from_proto(const v1::ResourceGroup& from) {
   read.one("required_node", from.required_node(), to.required_node, from_proto);
   if (from.has_force_delete_after())
     read.length("force_delete_after", from.force_delete_after(), to.force_delete_after);
+  if (from.has_heartbeat_timeout())
+    read.length("heartbeat_timeout", from.heartbeat_timeout(), to.heartbeat_timeout);
   if (from.has_preemption_priority_gap())
     read.count("preemption_priority_gap", from.preemption_priority_gap(),
                to.preemption_priority_gap.emplace());

@@ -45,7 +45,8 @@ inline constexpr auto fields_of<node> = object_fields(
         optional_field("taints", &node::taints),
         optional_field("capacity", &node::capacity),
         optional_field("unschedulable", &node::schedulable, negated{}),
-        optional_field("ready", &node::ready)));
+        optional_field("ready", &node::ready)),
+    ignored_field{"status"});
 
 template <>
 inline constexpr auto fields_of<queue> = object_fields(
@@ -99,6 +100,7 @@ inline constexpr auto fields_of<resource_group> = object_fields(
         optional_field("minimise", &resource_group::minimised),
         optional_field("requiredNode", &resource_group::required_node),
         optional_field("forceDeleteAfter", &resource_group::force_delete_after),
+        optional_field("heartbeatTimeout", &resource_group::heartbeat_timeout),
         optional_field("preemptionPriorityGap", &resource_group::preemption_priority_gap),
         optional_field("guards", &resource_group::limits)));
 
@@ -228,6 +230,11 @@ inline constexpr auto fields_of<queue_status> = std::make_tuple(
     written_field("allocated", &queue_status::allocated),
     written_field("used", &queue_status::used),
     written_field("preempting", &queue_status::preempting));
+
+template <>
+inline constexpr auto fields_of<node_status> = std::make_tuple(
+    optional_field("watched", &node_status::watched),
+    optional_field("lost", &node_status::lost));
 
 template <>
 inline constexpr auto fields_of<resolved_priority> = std::make_tuple(

@@ -128,6 +128,8 @@ private:
     const path_step step(path_, status->key);
     if (std::holds_alternative<queue>(of))
       return read(*status, into.emplace<queue_status>(), by_type{});
+    if (std::holds_alternative<node>(of))
+      return read(*status, into.emplace<node_status>(), by_type{});
     if (std::holds_alternative<workload>(of))
       return read(*status, into.emplace<workload_status>(), by_type{});
     return absl::OkStatus();

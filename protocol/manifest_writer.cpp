@@ -185,4 +185,12 @@ std::string write_json(const queue& q, const queue_status& status) {
   return json_text(with_status(q, status));
 }
 
+std::string write_yaml(const node& n, const node_status& status) {
+  return yaml_text(with_status(n, status));
+}
+
+std::string write_json(const node& n, const node_status& status) {
+  return json_text(with_status(n, status));
+}
+
 } // namespace reprieve

@@ -16,5 +16,7 @@ std::string write_yaml(const workload& w, const workload_status& status);
 std::string write_json(const workload& w, const workload_status& status);
 std::string write_yaml(const queue& q, const queue_status& status);
 std::string write_json(const queue& q, const queue_status& status);
+std::string write_yaml(const node& n, const node_status& status);
+std::string write_json(const node& n, const node_status& status);
 
 } // namespace reprieve

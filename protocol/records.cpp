@@ -168,6 +168,8 @@ std::string encode(const node_record& r) {
   // A message is the sequence of its fields, and most pods have not changed since the last time.
   v1::NodeRecord to;
   *to.mutable_node() = to_proto(r.spec);
+  if (r.status != node_status{})
+    *to.mutable_status() = to_proto(r.status);
   auto bytes = to.SerializeAsString();
   const auto bytes_of = [](const pod_list::pointer& p) -> const std::string& {
     return p->bytes([](const pod& what) { return to_proto(what).SerializeAsString(); });
@@ -191,6 +193,7 @@ absl::StatusOr<node_record> decode(std::string_view bytes) {
   node_record to;
   std::vector<pod> pods;
   read.one("node", from->node(), to.spec, from_proto);
+  read.one("status", from->status(), to.status, from_proto);
   read.all("pods", from->pods(), pods, from_proto);
   for (auto& p : pods)
     to.pods.put(std::move(p));

@@ -17,6 +17,7 @@ reprieve_library(reprieve_access
 # What serves the actors to other processes. Its sources stand in protocol/, but it comes after
 # actors/, which uses the records and messages that protocol/ has, too.
 reprieve_library(reprieve_protocol
-  SOURCES protocol/api_server.cpp protocol/server_certificates.cpp
+  SOURCES protocol/api_server.cpp protocol/heartbeat_intake.cpp protocol/heartbeat_stream.cpp
+          protocol/server_certificates.cpp
   LINK reprieve_actors reprieve_access
   PRIVATE_LINK reprieve_service_messages)

@@ -19,7 +19,12 @@ constexpr std::array<std::pair<caller_role, std::string_view>, 5> role_names{{
 }};
 
 bool is_read(api_call what) {
-  return what != api_call::apply && what != api_call::remove;
+  return what != api_call::apply && what != api_call::remove && what != api_call::heartbeat;
+}
+
+/// Whether the caller looks after the machines, and so may speak for them.
+bool speaks_for_nodes(const caller& who) {
+  return who.role == caller_role::cluster_operator || who.role == caller_role::admin;
 }
 
 /// Whether operators look after objects of this kind.
@@ -92,8 +97,8 @@ std::optional<caller_role> role_from(std::string_view text) {
 }
 
 std::string_view to_string(api_call call) {
-  static constexpr std::array<std::string_view, 6> names{"Apply",  "Get",     "Describe",
-                                                         "Delete", "Explain", "Events"};
+  static constexpr std::array<std::string_view, 7> names{
+    "Apply", "Get", "Describe", "Delete", "Explain", "Heartbeat", "Events"};
   return names[static_cast<std::size_t>(call)];
 }
 
@@ -133,6 +138,11 @@ absl::Status check_access(const caller& who, api_call what,
                   to_string(what), who.name));
   if (is_read(what))
     return absl::OkStatus();
+  if (what == api_call::heartbeat)
+    return speaks_for_nodes(who) ? absl::OkStatus()
+                                 : absl::PermissionDeniedError(fmt::format(
+                                   "{} may not call {}; that needs the role operator or admin",
+                                   shown(who), to_string(what)));
   if (who.role == caller_role::viewer && objects.empty())
     return absl::PermissionDeniedError(
       fmt::format("{} may not call {}; that needs the role submitter, operator or admin",

@@ -118,6 +118,7 @@ void check(findings& out, const prospect&, const resource_group& g) {
                g.preemptible_priority, lowest_session_priority, highest_session_priority);
   check_required_node_settings(out, g.required_node);
   check_wait(out, "spec.forceDeleteAfter", g.force_delete_after);
+  check_wait(out, "spec.heartbeatTimeout", g.heartbeat_timeout);
   check_at_least(out, "spec.preemptionPriorityGap", g.preemption_priority_gap, 0);
   check_guards(out, g.limits);
 }

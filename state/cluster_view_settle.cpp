@@ -116,11 +116,13 @@ void cluster_view::settle_nodes() {
 
 /// Remembers which nodes were stale, and forgets when too many are.
 void cluster_view::remember_settled() {
-  constexpr std::size_t least = 1024;
-  if (settled_.size() + stale_nodes_.size() > std::max<std::size_t>(least, 4U * node_rows())) {
+  constexpr std::size_t least = 16;
+  const auto most = std::max<std::size_t>(least, 4U * node_rows());
+  if (settled_.size() + stale_nodes_.size() > most) {
     settled_before_ += settled_.size();
     settled_.clear();
   }
+  settled_.reserve(most);
   settled_.insert(settled_.end(), stale_nodes_.begin(), stale_nodes_.end());
   stale_nodes_.clear();
 }

@@ -44,4 +44,12 @@ struct node {
   bool operator==(const node&) const = default;
 };
 
+/// What a node's heartbeats have come to, as far as a restart must not forget it.
+struct node_status {
+  bool watched = false; ///< its agent has sent one, so that silence means something
+  bool lost = false;    ///< not heard from for longer than its resource group allows
+
+  bool operator==(const node_status&) const = default;
+};
+
 } // namespace reprieve

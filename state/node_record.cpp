@@ -115,6 +115,20 @@ std::vector<node_part> parts_of(const decision& d) {
   return parts;
 }
 
+bool takes_pods(const node_record& record) {
+  return record.spec.schedulable && record.spec.ready && !record.status.lost;
+}
+
+node planned_on(const node_record& record) {
+  auto seen = record.spec;
+  seen.ready = seen.ready && !record.status.lost;
+  return seen;
+}
+
+bool planned_on_alike(const node_record& a, const node_record& b) {
+  return a.spec == b.spec && a.status.lost == b.status.lost;
+}
+
 const pod* find_pod(const node_record& record, std::string_view uid) {
   return record.pods.find(uid);
 }
@@ -122,7 +136,7 @@ const pod* find_pod(const node_record& record, std::string_view uid) {
 absl::Status can_promise(const node_record& record, std::span<const node_part* const> holds,
                          const node_part& wanted) {
   const auto& name = record.spec.name;
-  if (!wanted.placed.empty() && !(record.spec.schedulable && record.spec.ready))
+  if (!wanted.placed.empty() && !takes_pods(record))
     return absl::FailedPreconditionError(fmt::format("node {} takes no pods any more", name));
   for (const auto& uid : wanted.victims) {
     const pod* chosen = find_pod(record, uid);

@@ -19,9 +19,19 @@ namespace reprieve {
 struct node_record {
   node spec;
   pod_list pods;
+  node_status status{};
 
   bool operator==(const node_record&) const = default;
 };
+
+/// Whether new pods may come: neither the user nor its silence says otherwise.
+bool takes_pods(const node_record& record);
+
+/// The node as those see it who plan: one that is lost is not ready, whatever the user says.
+node planned_on(const node_record& record);
+
+/// Whether both give the same to plan on, apart from their pods.
+bool planned_on_alike(const node_record& a, const node_record& b);
 
 /// What one decision does on one node.
 struct node_part {

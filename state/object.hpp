@@ -33,7 +33,7 @@ using object = std::variant<node, queue, priority_class, resource_group, workloa
                             disruption_budget, pod>;
 
 /// What has come of an object, for kinds where it matters.
-using object_status = std::variant<std::monostate, queue_status, workload_status>;
+using object_status = std::variant<std::monostate, queue_status, workload_status, node_status>;
 
 object_kind kind_of(const object& o);
 const std::string& name_of(const object& o);

@@ -28,6 +28,8 @@ struct get_request {
   std::string name;           ///< empty for all
   std::string resource_group; ///< likewise
   std::string queue;          ///< likewise
+  std::string node{};         ///< pods on it; likewise
+  std::string workload{};     ///< pods of it; likewise
 };
 
 /// An object with the status that its kind has.
@@ -35,6 +37,7 @@ struct shown_object {
   object what;
   std::optional<workload_status> workload;
   std::optional<queue_status> queue;
+  std::optional<node_status> node{};
 };
 using get_result = absl::StatusOr<std::vector<shown_object>>;
 
@@ -69,6 +72,13 @@ struct delete_request {
   /// Who asks, where that decides what may go; nothing where everything may.
   std::optional<caller> by{};
 };
+
+/// Agents say that these nodes are up. One agent may speak for many.
+struct heartbeat_request {
+  std::vector<std::string> nodes;
+  bool last = false; ///< the agent ends: its silence means nothing from now on
+};
+using heartbeat_result = absl::StatusOr<std::vector<std::string>>; ///< those that are not known
 
 /// Exactly one is given.
 struct explain_request {

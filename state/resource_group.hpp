@@ -52,7 +52,9 @@ struct resource_group {
   minimise minimised = minimise::pods;
   required_node_settings required_node;
   duration force_delete_after{std::chrono::seconds{30}}; ///< past the grace period
-  std::optional<std::int32_t> preemption_priority_gap;   ///< most it may exceed the priority by
+  /// Longest that a node with an agent may be silent; 0 where nobody is watched.
+  duration heartbeat_timeout{std::chrono::seconds{40}};
+  std::optional<std::int32_t> preemption_priority_gap; ///< most it may exceed the priority by
   guards limits;
 
   bool operator==(const resource_group&) const = default;

@@ -50,6 +50,10 @@ private:
 
 } // namespace
 
+std::string stored_cluster::node_name(std::size_t number) {
+  return fmt::format("node-{:06}", number);
+}
+
 workload stored_cluster::lone_pod(std::string name, std::int32_t priority) {
   workload made;
   made.name = std::move(name);
@@ -76,7 +80,7 @@ workload_record stored_cluster::workload_at(std::size_t number) const {
 
 node_record stored_cluster::node_at(std::size_t number) const {
   node_record made;
-  made.spec.name = fmt::format("node-{:06}", number);
+  made.spec.name = node_name(number);
   made.spec.labels = {{"zone", fmt::format("zone-{}", number % 3)},
                       {"rack", fmt::format("rack-{}", number / 32)}};
   const auto room = static_cast<std::int64_t>(pods_per_node + spare_per_node);

@@ -27,6 +27,8 @@ struct stored_cluster {
   /// Writes the schema and all records.
   void write_to(store& to) const;
 
+  static std::string node_name(std::size_t number);
+
   /// A workload of one pod of the size of those that run.
   static workload lone_pod(std::string name, std::int32_t priority);
 

@@ -1,22 +1,15 @@
 #include "apps/cli/bench_cluster.hpp"
 
-#include "actors/gateway.hpp"
-#include "actors/replica.hpp"
-#include "actors/simulated_cluster.hpp"
-#include "apps/bench/counting_store.hpp"
-#include "apps/bench/stored_cluster.hpp"
-#include "state/memory_store.hpp"
+#include "apps/bench/process_figures.hpp"
+#include "apps/bench/whole_replica.hpp"
 
 #include <caf/scheduler/test_coordinator.hpp>
 #include <caf/scoped_actor.hpp>
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <functional>
-#include <thread>
 #include <vector>
 
 namespace reprieve::cli {
@@ -28,76 +21,6 @@ using seconds = std::chrono::duration<double>;
 
 /// So many workloads come with one request.
 constexpr std::size_t submitted_at_once = 1000;
-
-double cpu_seconds() {
-  rusage used{};
-  getrusage(RUSAGE_SELF, &used);
-  const auto of = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
-  };
-  return of(used.ru_utime) + of(used.ru_stime);
-}
-
-long peak_resident_bytes() {
-  rusage used{};
-  getrusage(RUSAGE_SELF, &used);
-  return used.ru_maxrss * 1024;
-}
-
-/// What the cluster that runs the pods was told, counted on its actor's thread.
-struct orders {
-  std::atomic<std::size_t> started = 0;
-  std::atomic<std::size_t> running = 0;
-  std::atomic<std::size_t> stopping = 0;
-
-  void count(const simulated_journal::entry& life) {
-    using stage = simulated_journal::stage;
-    if (life.at == stage::starting)
-      ++started;
-    else if (life.at == stage::running)
-      ++running;
-    else if (life.at == stage::stopping)
-      ++stopping;
-  }
-};
-
-std::shared_ptr<counting_store> stored(const stored_cluster& made_up) {
-  memory_store_options options;
-  options.keep_history = false;
-  auto behind = std::make_shared<memory_store>(options);
-  made_up.write_to(*behind);
-  return std::make_shared<counting_store>(std::move(behind));
-}
-
-/// One replica with all that it needs, on any scheduler.
-struct whole_replica {
-  whole_replica(caf::actor_system& system, const stored_cluster& made_up, wall_clock time)
-      : behind(stored(made_up)) {
-    simulated_cluster_settings simulated;
-    simulated.clock = time;
-    simulated.watched = [this](const simulated_journal::entry& life) { told.count(life); };
-    cluster = system.spawn(simulated_cluster, simulated);
-    replica_settings settings;
-    settings.name = "replica-0";
-    settings.behind = behind;
-    settings.cluster = cluster;
-    settings.clock = time;
-    member = system.spawn(replica, std::move(settings));
-    front = system.spawn(gateway);
-  }
-
-  void stop() const {
-    caf::anon_send_exit(front, caf::exit_reason::user_shutdown);
-    caf::anon_send_exit(member, caf::exit_reason::user_shutdown);
-    caf::anon_send_exit(cluster, caf::exit_reason::user_shutdown);
-  }
-
-  std::shared_ptr<counting_store> behind;
-  orders told;
-  cluster_actor cluster;
-  replica_actor member;
-  gateway_actor front;
-};
 
 apply_request workloads_of(std::string_view prefix, std::size_t first, std::size_t count,
                            std::int32_t priority) {
@@ -121,38 +44,6 @@ class measurement {
 public:
   measurement(caf::actor_system& system, whole_replica& all) : self_(system), all_(all) {}
 
-  absl::Status start() {
-    absl::Status ready;
-    self_->request(all_.member, caf::infinite, start_serving{})
-      .receive([&](const absl::Status& how) { ready = how; },
-               [&](const caf::error& error) { ready = to_status(error); });
-    self_->send(all_.member, follow_directory{all_.front});
-    return ready;
-  }
-
-  /// Waits until the count is reached, for a minute at most without any progress.
-  static bool reaches(const std::atomic<std::size_t>& count, std::size_t wanted) {
-    auto seen = count.load();
-    auto moved = clock::now();
-    while (seen < wanted) {
-      std::this_thread::sleep_for(std::chrono::microseconds{200});
-      if (const auto now = count.load(); now != seen) {
-        seen = now;
-        moved = clock::now();
-      }
-      if (clock::now() - moved > std::chrono::minutes{1})
-        return false;
-    }
-    return true;
-  }
-
-  void wait_until_quiet() const {
-    for (auto seen = ~std::uint64_t{0}; seen != all_.behind->transactions();) {
-      seen = all_.behind->transactions();
-      std::this_thread::sleep_for(std::chrono::milliseconds{500});
-    }
-  }
-
   /// Submits the workloads and waits for what becomes of them; `told` counts the orders that are
   /// waited for.
   absl::StatusOr<measured> run(std::string_view prefix, std::size_t count, std::int32_t priority,
@@ -170,15 +61,15 @@ public:
     const auto began = clock::now();
     for (auto& one : requests)
       self_->send(all_.front, std::move(one));
-    if (!reaches(told, told_before + count))
+    if (!whole_replica::reaches(told, told_before + count))
       return absl::DeadlineExceededError(
         fmt::format("only {} of {} orders came", told.load() - told_before, count));
     found.seconds_to_told = seconds(clock::now() - began).count();
-    if (!reaches(all_.told.running, ran_before + count))
+    if (!whole_replica::reaches(all_.told.running, ran_before + count))
       return absl::DeadlineExceededError(
         fmt::format("only {} of {} pods ran", all_.told.running.load() - ran_before, count));
     found.seconds_to_run = seconds(clock::now() - began).count();
-    wait_until_quiet();
+    all_.wait_until_quiet();
     found.cpu = cpu_seconds() - cpu;
     found.transactions = static_cast<double>(all_.behind->transactions() - transactions);
     found.bytes = static_cast<double>(all_.behind->bytes() - bytes);
@@ -247,10 +138,7 @@ int bench_cluster(const bench_cluster_request& wanted, output as) {
   const auto messages = messages_of_a_preemption(wanted);
 
   caf::actor_system_config config;
-  config.set("scheduler.max-threads", wanted.threads);
-  // Threads that have nothing to do sleep until they have; those that steal work look for it.
-  config.set("scheduler.policy", caf::atom("sharing"));
-  caf::actor_system system{config};
+  caf::actor_system system{with_threads(config, wanted.threads)};
   whole_replica all{system, made_up, wall_clock::of_this_process()};
   measurement measure{system, all};
   const auto fail = [&](const absl::Status& why) {
@@ -258,11 +146,11 @@ int bench_cluster(const bench_cluster_request& wanted, output as) {
     all.stop();
     return failed;
   };
-  if (const auto ready = measure.start(); !ready.ok())
+  if (const auto ready = all.start(system); !ready.ok())
     return fail(ready);
-  if (!measurement::reaches(all.told.running, wanted.nodes * wanted.pods_per_node))
+  if (!whole_replica::reaches(all.told.running, wanted.nodes * wanted.pods_per_node))
     return fail(absl::DeadlineExceededError("the cluster does not come up"));
-  measure.wait_until_quiet();
+  all.wait_until_quiet();
 
   const auto plain = measure.run("plain", placed, 0, all.told.started);
   if (!plain.ok())

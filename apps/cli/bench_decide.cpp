@@ -1,31 +1,16 @@
 #include "apps/cli/bench_decide.hpp"
 
+#include "apps/bench/process_figures.hpp"
 #include "apps/bench/synthetic_cluster.hpp"
 #include "preemption/engine.hpp"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
 #include <vector>
 
 namespace reprieve::cli {
-
-namespace {
-
-/// The value below which `percent` of the sorted times lie.
-double percentile(const std::vector<double>& sorted, std::size_t percent) {
-  return sorted[std::min(sorted.size() - 1, sorted.size() * percent / 100)];
-}
-
-long peak_resident_bytes() {
-  rusage used{};
-  getrusage(RUSAGE_SELF, &used);
-  return used.ru_maxrss * 1024;
-}
-
-} // namespace
 
 int bench_decide(const bench_request& wanted, output as) {
   using clock = std::chrono::steady_clock;

@@ -5,6 +5,7 @@
 #include "protocol/decision_text.hpp"
 #include "protocol/manifest_reader.hpp"
 #include "protocol/manifest_writer.hpp"
+#include "state/nearest_name.hpp"
 #include "state/quantity.hpp"
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
+#include <thread>
 
 namespace reprieve::cli {
 
@@ -53,6 +55,8 @@ std::string manifest_text(const shown_object& shown, output as) {
   const bool yaml = as == output::yaml;
   if (const auto* w = std::get_if<workload>(&shown.what); w != nullptr && shown.workload)
     return yaml ? write_yaml(*w, *shown.workload) : write_json(*w, *shown.workload);
+  if (const auto* n = std::get_if<node>(&shown.what); n != nullptr && shown.node)
+    return yaml ? write_yaml(*n, *shown.node) : write_json(*n, *shown.node);
   if (const auto* q = std::get_if<queue>(&shown.what); q != nullptr && shown.queue)
     return yaml ? write_yaml(*q, *shown.queue) : write_json(*q, *shown.queue);
   return yaml ? write_yaml(shown.what) : write_json(shown.what);
@@ -97,6 +101,18 @@ void print_event(const event& e) {
   fmt::print("{}  {:<12} {}/{}  {}\n", format_time(e.at), e.type, lower(e.kind), e.name, e.message);
 }
 
+/// That there is no such node, and which one may be meant.
+std::string no_node(api_client& server, const std::string& name) {
+  std::vector<std::string_view> names;
+  const auto nodes = server.get({object_kind::node, {}, {}, {}});
+  if (nodes.ok())
+    for (const auto& one : *nodes)
+      names.emplace_back(name_of(one.what));
+  const auto nearest = nearest_name(name, names);
+  return nearest ? fmt::format("there is no node {}; did you mean {}?", name, *nearest)
+                 : fmt::format("there is no node {}", name);
+}
+
 } // namespace
 
 int apply(api_client& server, const std::vector<std::string>& files, bool dry_run, output as) {
@@ -138,8 +154,10 @@ int get(api_client& server, const std::string& kind, const get_request& wanted, 
     return done;
   }
   std::vector<shown_object> pods;
+  get_request theirs{object_kind::pod, {}, wanted.resource_group, {}};
+  (*known == object_kind::node ? theirs.node : theirs.workload) = wanted.name;
   if (*known == object_kind::node || *known == object_kind::workload)
-    if (auto all = server.get({object_kind::pod, {}, wanted.resource_group, {}}); all.ok())
+    if (auto all = server.get(theirs); all.ok())
       pods = *std::move(all);
   fmt::print("{}", object_table(*known, *found, pods));
   return done;
@@ -227,6 +245,33 @@ int explain(api_client& server, const std::string& subject, const std::string& n
     break;
   }
   return done;
+}
+
+int heartbeat(api_client& server, const std::vector<std::string>& nodes,
+              const heartbeat_options& options) {
+  const auto every = options.every.empty() ? duration{0} : parse_duration(options.every);
+  if (!every.ok() || (!options.every.empty() && *every == duration{0}))
+    return fail(bad_input,
+                fmt::format("--every is '{}'; give a duration above 0 such as 10s", options.every));
+  for (bool first = true;; first = false) {
+    const auto unknown = server.heartbeat({nodes, options.last});
+    // An agent outlasts a server that is away for a while, but not its own mistakes.
+    const bool away =
+      absl::IsUnavailable(unknown.status()) || absl::IsDeadlineExceeded(unknown.status());
+    if (!unknown.ok() && (first || !away))
+      return fail(unknown.status());
+    if (!unknown.ok())
+      fail(unknown.status());
+    else if (!unknown->empty())
+      return fail(failed, no_node(server, unknown->front()));
+    else if (first)
+      for (const auto& name : nodes)
+        fmt::print("node/{} {}\n", name, options.last ? "not watched any more" : "heard");
+    std::fflush(stdout);
+    if (*every == duration{0})
+      return done;
+    std::this_thread::sleep_for(*every);
+  }
 }
 
 int events(api_client& server, bool follow, output as) {

@@ -55,8 +55,9 @@ std::string domain_line(const domain_outcome& d) {
 
 std::string plan_lines(const decision& d, std::string_view what_became_of_it) {
   auto text = fmt::format("  {}\n", d.why.summary);
-  text += fmt::format("  for         {}, in resource group {}, policy {}\n", d.queue.empty() ? joined(d.workloads) : "queue " + d.queue,
-                      d.resource_group, d.policy);
+  text += fmt::format("  for         {}, in resource group {}, policy {}\n",
+                      d.queue.empty() ? joined(d.workloads) : "queue " + d.queue, d.resource_group,
+                      d.policy);
   text += what_became_of_it;
   if (d.why.threshold)
     text += fmt::format("  threshold   N = {}: nothing above it was touched\n", *d.why.threshold);

@@ -32,6 +32,14 @@ std::string label(const node& n, std::string_view key) {
   return found == n.labels.end() ? "-" : found->second;
 }
 
+std::string_view state_of(const node& n, const node_status& status) {
+  if (!n.ready)
+    return "NotReady";
+  if (status.lost)
+    return "Lost";
+  return n.schedulable ? "Ready" : "Unschedulable";
+}
+
 std::string node_table(const std::vector<shown_object>& objects,
                        const std::vector<shown_object>& pods) {
   std::map<std::string, std::pair<int, std::int64_t>> taken; // pods and gpu, by node
@@ -47,10 +55,7 @@ std::string node_table(const std::vector<shown_object>& objects,
     const auto& n = std::get<node>(one.what);
     const auto& [count, gpu] = taken[n.name];
     table.add({n.name, n.resource_group, label(n, "zone"), label(n, "rack"),
-               !n.ready         ? "NotReady"
-               : !n.schedulable ? "Unschedulable"
-                                : "Ready",
-               std::to_string(count),
+               std::string(state_of(n, one.node.value_or(node_status{}))), std::to_string(count),
                fmt::format("{}/{}", format_quantity(gpu, resource::gpu),
                            format_quantity(amount_of(n.capacity, resource::gpu), resource::gpu)),
                amounts_text(n.capacity)});

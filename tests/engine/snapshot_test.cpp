@@ -67,6 +67,18 @@ TEST(snapshot, work_keeps_its_place_in_the_queue) {
   EXPECT_EQ(waiting.front().workload, "b");
 }
 
+TEST(snapshot, a_node_that_is_lost_takes_no_pods) {
+  const auto taken = snapshot::of(
+    std::vector<snapshot::entry>{{a_node("n1", 8), node_status{.watched = true, .lost = true}},
+                                 {a_node("n2", 8), node_status{.watched = true, .lost = false}}});
+  ASSERT_TRUE(taken.ok()) << taken.status();
+
+  const auto view = taken->view_of("default");
+
+  EXPECT_FALSE(view.usable(view.find_node("n1")));
+  EXPECT_TRUE(view.usable(view.find_node("n2")));
+}
+
 TEST(snapshot, tells_who_was_preempted_within_the_last_hour) {
   const auto now = time_point{} + std::chrono::hours{9};
   workload_status often;

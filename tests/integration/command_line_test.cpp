@@ -106,6 +106,21 @@ TEST_F(command_line, describe_shows_pods_decisions_and_events) {
     EXPECT_NE(result.output.find(part), std::string::npos) << part << "\n" << result.output;
 }
 
+TEST_F(command_line, get_finds_the_pods_of_a_node_a_workload_and_a_name) {
+  const auto on_node = daemon->cli({"get", "pods", "--node", "b1"}).output;
+  EXPECT_EQ(std::count(on_node.begin(), on_node.end(), '\n'), 3) << on_node;
+  const auto of_gang = daemon->cli({"get", "pods", "--workload", "train-large"}).output;
+  EXPECT_EQ(std::count(of_gang.begin(), of_gang.end(), '\n'), 5) << of_gang;
+  const auto both =
+    daemon->cli({"get", "pods", "--workload", "train-large", "--node", "b2"}).output;
+  EXPECT_EQ(std::count(both.begin(), both.end(), '\n'), 3) << both;
+  const auto one = daemon->cli({"get", "pod", "train-large-workers-0-3"});
+  EXPECT_EQ(std::count(one.output.begin(), one.output.end(), '\n'), 2) << one.output;
+  EXPECT_EQ(daemon->cli({"get", "pod", "train-large-workers"}).code, 1);
+  const auto node = daemon->cli({"get", "node", "b1"}).output;
+  EXPECT_NE(node.find("8/8"), std::string::npos) << node;
+}
+
 TEST_F(command_line, explain_speaks_every_format) {
   const auto story = daemon->cli({"explain", "workload", "notebook"});
   EXPECT_EQ(story.code, 0) << story.output;

@@ -25,17 +25,6 @@ std::map<std::string, int> times_in(const std::filesystem::path& data, std::stri
   return times;
 }
 
-template <class F>
-bool within(std::chrono::seconds most, F condition) {
-  const auto end = std::chrono::steady_clock::now() + most;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > end)
-      return false;
-    std::this_thread::sleep_for(milliseconds{50});
-  }
-  return true;
-}
-
 class crash : public testing::TestWithParam<int> {};
 
 /// The daemon is killed so many milliseconds after the urgent gang was acknowledged.

@@ -49,10 +49,14 @@ int daemon_process::stop() {
   return process_->wait(std::chrono::seconds{20});
 }
 
-run_result daemon_process::cli(std::vector<std::string> arguments) const {
-  std::vector<std::string> command{REPRIEVE_BINARIES "/reprieve", "--server", address_};
-  command.insert(command.end(), arguments.begin(), arguments.end());
-  return run_program(command);
+std::vector<std::string> daemon_process::command(const std::vector<std::string>& arguments) const {
+  std::vector<std::string> whole{REPRIEVE_BINARIES "/reprieve", "--server", address_};
+  whole.insert(whole.end(), arguments.begin(), arguments.end());
+  return whole;
+}
+
+run_result daemon_process::cli(const std::vector<std::string>& arguments) const {
+  return run_program(command(arguments));
 }
 
 int daemon_process::pods(const std::string& workload, const std::string& phase) const {

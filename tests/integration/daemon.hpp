@@ -3,8 +3,10 @@
 #include "tests/support/child_process.hpp"
 #include "tests/support/temporary_directory.hpp"
 
+#include <chrono>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace reprieve {
@@ -24,8 +26,11 @@ public:
   /// Ends it as an operator would; its exit code.
   int stop();
 
+  /// The command line that talks to it.
+  std::vector<std::string> command(const std::vector<std::string>& arguments) const;
+
   /// Runs the command line against it.
-  run_result cli(std::vector<std::string> arguments) const;
+  run_result cli(const std::vector<std::string>& arguments) const;
 
   /// The lines of `get pods` that begin with this workload's name and have that phase.
   int pods(const std::string& workload, const std::string& phase) const;
@@ -46,6 +51,18 @@ private:
   std::string address_;
   std::unique_ptr<child_process> process_;
 };
+
+/// Whether it comes true in time.
+template <class F>
+bool within(std::chrono::seconds most, F condition) {
+  const auto end = std::chrono::steady_clock::now() + most;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end)
+      return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds{50});
+  }
+  return true;
+}
 
 /// A file of the demonstration.
 std::string demo_manifest(const std::string& name);

@@ -22,6 +22,17 @@ queue a_queue(const std::string& name) {
   return q;
 }
 
+node a_node(const std::string& name) {
+  node n;
+  n.name = name;
+  return n;
+}
+
+bool is_watched(api_client& server, const std::string& name) {
+  const auto found = server.get({object_kind::node, name, {}, {}});
+  return found.ok() && found->size() == 1 && found->front().node && found->front().node->watched;
+}
+
 /// Two daemons of their own; a client that is given both should not care which one answers.
 class failover : public testing::Test {
 protected:
@@ -45,6 +56,7 @@ TEST_F(failover, a_server_that_is_not_there_is_passed_over) {
   for (const auto& command :
        std::vector<std::vector<std::string>>{{"apply", "-f", demo_manifest("1-cluster.yaml")},
                                              {"get", "nodes"},
+                                             {"heartbeat", "a1"},
                                              {"events"},
                                              {"delete", "node", "a1"}}) {
     std::vector<std::string> whole{REPRIEVE_BINARIES "/reprieve", "--server", servers};
@@ -106,6 +118,38 @@ TEST_F(failover, a_read_without_an_answer_is_asked_elsewhere) {
   std::this_thread::sleep_for(milliseconds{500});
   one.kill();
   EXPECT_TRUE(read.get().ok());
+}
+
+TEST_F(failover, a_heartbeat_without_an_answer_goes_elsewhere) {
+  api_client at_other({{other.address()}});
+  ASSERT_TRUE(at_other.apply({{a_node("n1")}, false}).ok());
+  api_client client({{one.address(), other.address()}});
+  ASSERT_TRUE(client.apply({{a_node("n1")}, false}).ok());
+  ASSERT_TRUE(client.heartbeat({{"n1"}}).ok());
+  EXPECT_FALSE(is_watched(at_other, "n1"));
+  one.freeze();
+  const auto heard = client.heartbeat({{"n1"}});
+  EXPECT_TRUE(heard.ok()) << heard.status();
+  EXPECT_TRUE(is_watched(at_other, "n1"));
+}
+
+TEST_F(failover, a_stream_of_heartbeats_says_why_it_failed_and_the_next_begins_elsewhere) {
+  api_client at_other({{other.address()}});
+  ASSERT_TRUE(at_other.apply({{a_node("n1")}, false}).ok());
+  api_client client({{dead, one.address(), other.address()}});
+  std::promise<std::vector<std::string>> unknown;
+  auto first = client.heartbeats([&](auto names) { unknown.set_value(std::move(names)); });
+  ASSERT_TRUE(first->send({{"n1"}}));
+  EXPECT_EQ(unknown.get_future().get(), std::vector<std::string>{"n1"}) << "only the other has it";
+  one.kill();
+  const auto why = first->end();
+  EXPECT_TRUE(absl::IsUnavailable(why)) << why;
+
+  auto second = client.heartbeats([](const auto&) { ADD_FAILURE(); });
+  EXPECT_TRUE(second->send({{"n1"}}));
+  const auto taken_in = second->end();
+  EXPECT_TRUE(taken_in.ok()) << taken_in;
+  EXPECT_TRUE(is_watched(at_other, "n1"));
 }
 
 TEST_F(failover, what_a_server_certainly_did_not_change_is_asked_elsewhere) {

@@ -111,6 +111,16 @@ TEST_F(security, with_an_authority_every_client_shows_a_certificate_of_it) {
   expect(1, "tells no role", trusting(ours()) + showing(ours(), "peer") + words{"get", "nodes"});
 }
 
+TEST_F(security, heartbeats_go_the_same_way_as_every_other_call) {
+  start(our_tls() + trusting(ours()));
+  const auto as_admin = trusting(ours()) + showing(ours(), "admin");
+  expect(0, "created", as_admin + words{"apply", "-f", demo_manifest("1-cluster.yaml")});
+  expect(0, "node/a1 heard", as_admin + words{"heartbeat", "a1"});
+  expect(1, "viewer (viewer) may not call Heartbeat; that needs the role operator or admin",
+         trusting(ours()) + showing(ours(), "viewer") + words{"heartbeat", "a1"});
+  expect(1, "no server answers", trusting(ours()) + words{"heartbeat", "a1"});
+}
+
 TEST_F(security, certificates_are_followed_and_broken_ones_left_alone) {
   const auto certificate = (data.path() / "server.crt").string();
   const auto key = (data.path() / "server.key").string();
@@ -169,6 +179,7 @@ TEST_F(security, each_role_may_do_what_it_may_and_no_more) {
     {{"apply", "--dry-run", "-f", node}, {"root", "ops"}},
     {{"apply", "-f", in_models}, {"root", "ci"}},
     {{"apply", "-f", in_guests}, {"root"}},
+    {{"heartbeat", "a1"}, {"root", "ops"}},
   };
   for (const auto& [command, allowed] : table)
     for (const auto* who : {"root", "ops", "ci", "eve", "out"}) {
@@ -270,6 +281,7 @@ TEST_F(security, a_client_has_no_more_watches_than_it_may) {
     // It sees this, so it is open.
     EXPECT_TRUE(soon([&] { return !file_contents(watched).empty(); }));
     expect(1, "raise --streams-per-client", {"events"});
+    expect(1, "raise --streams-per-client", {"heartbeat", "a1"});
   }
   EXPECT_TRUE(soon([&] { return daemon->cli({"events"}).code == 0; }));
 }
@@ -312,6 +324,9 @@ TEST_F(security, every_changing_call_is_recorded_with_who_what_and_how_it_ended)
   expect(1, "may not", {"--token", "eve-has-this-token", "delete", "workload", "job"});
   expect(0, "deleted", root + words{"delete", "workload", "job"});
   expect(1, "there is no", root + words{"delete", "workload", "nobody"});
+  // Not recorded: these come all the time, and change nothing that anybody asked for.
+  expect(1, "there is no node", root + words{"heartbeat", "n1"});
+  expect(1, "may not call Heartbeat", {"--token", "eve-has-this-token", "heartbeat", "n1"});
 
   std::vector<std::string> told;
   std::istringstream lines(file_contents(audit));

@@ -35,6 +35,10 @@ bool actor_world::step() {
   return any;
 }
 
+std::size_t actor_world::timers() {
+  return scheduler().clock().schedule().size();
+}
+
 const std::deque<caf::resumable*>& actor_world::waiting() {
   return scheduler().jobs;
 }
@@ -136,6 +140,19 @@ absl::Status replica_world::remove(object_kind kind, const std::string& name) {
 explain_result replica_world::explain_workload(const std::string& name) {
   return world_.ask<explain_result>(gateway_, explain_request{{}, name, {}})
     .value_or(explain_result(absl::DeadlineExceededError("no answer")));
+}
+
+heartbeat_result replica_world::heartbeat(std::vector<std::string> nodes, bool last) {
+  return world_.ask<heartbeat_result>(gateway_, heartbeat_request{std::move(nodes), last})
+    .value_or(heartbeat_result(absl::DeadlineExceededError("no answer")));
+}
+
+std::vector<std::string> replica_world::told_of(const std::string& name) {
+  std::vector<std::string> types;
+  for (const auto& one :
+       world_.ask<event_list>(gateway_, read_events{0, name}).value_or(event_list{}))
+    types.push_back(one.type);
+  return types;
 }
 
 std::size_t replica_world::pods(const std::string& workload, pod_phase phase) {

@@ -41,6 +41,9 @@ public:
     return handled_;
   }
 
+  /// How many timers are set.
+  std::size_t timers();
+
   /// The actors that have messages here, in the order they came; those of another system are among
   /// them when they were sent something from this one.
   const std::deque<caf::resumable*>& waiting();
@@ -117,6 +120,9 @@ public:
   std::vector<shown_object> get(object_kind kind, const std::string& name = {});
   absl::Status remove(object_kind kind, const std::string& name);
   explain_result explain_workload(const std::string& name);
+  heartbeat_result heartbeat(std::vector<std::string> nodes, bool last = false);
+  /// What people were told of the object, in order: the events' types.
+  std::vector<std::string> told_of(const std::string& name);
 
   /// Pods of the workload in that phase.
   std::size_t pods(const std::string& workload, pod_phase phase);

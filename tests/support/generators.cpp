@@ -126,6 +126,11 @@ void draw(node& to) {
   draw_all(name, group, labels, taints, capacity, schedulable, ready);
 }
 
+void draw(node_status& to) {
+  auto& [watched, lost] = to;
+  draw_all(watched, lost);
+}
+
 void draw(preemption_policy& to) {
   draw_up_to(preemption_policy::never, to);
 }
@@ -165,8 +170,9 @@ void draw(required_node_settings& to) {
 }
 
 void draw(resource_group& to) {
-  auto& [name, policy, preemptible, order, minimised, required_node, force, gap, limits] = to;
-  draw_all(name, policy, order, minimised, required_node, force, gap, limits);
+  auto& [name, policy, preemptible, order, minimised, required_node, force, silence, gap, limits] =
+    to;
+  draw_all(name, policy, order, minimised, required_node, force, silence, gap, limits);
   draw_signed(preemptible);
 }
 
@@ -343,8 +349,8 @@ void draw(trace_context& to) {
 }
 
 void draw(decision& to) {
-  auto& [id, group, workloads, queue, priority, policy, phase, assignments, victims, why, scored, decided,
-         committed, ended, abort_reason, victims_told, trace] = to;
+  auto& [id, group, workloads, queue, priority, policy, phase, assignments, victims, why, scored,
+         decided, committed, ended, abort_reason, victims_told, trace] = to;
   draw_all(id, group, workloads, queue, policy, phase, assignments, victims, why, scored, decided,
            committed, ended, abort_reason, victims_told, trace);
   draw_signed(priority);

@@ -21,6 +21,7 @@ void draw(taint_effect& to);
 void draw(taint& to);
 void draw(toleration& to);
 void draw(node& to);
+void draw(node_status& to);
 
 void draw(preemption_policy& to);
 void draw(priority_class& to);

@@ -12,7 +12,8 @@ namespace {
 constexpr std::array roles{caller_role::none, caller_role::viewer, caller_role::submitter,
                            caller_role::cluster_operator, caller_role::admin};
 constexpr std::array calls{api_call::apply,  api_call::get,     api_call::describe,
-                           api_call::remove, api_call::explain, api_call::events};
+                           api_call::remove, api_call::explain, api_call::heartbeat,
+                           api_call::events};
 constexpr std::array kinds{object_kind::node,
                            object_kind::queue,
                            object_kind::priority_class,
@@ -31,6 +32,10 @@ caller somebody(caller_role role) {
 
 touched_object an_object(object_kind kind, std::string queue = "train") {
   return {kind, "x", kind == object_kind::workload ? std::move(queue) : std::string{}};
+}
+
+bool may_send_heartbeats(caller_role role) {
+  return role == caller_role::cluster_operator || role == caller_role::admin;
 }
 
 /// The rules once more, as a table: the kinds that each role may change.
@@ -55,8 +60,9 @@ TEST(access_rules, each_role_may_make_each_call_on_each_kind_as_the_table_says) 
     for (const auto call : calls)
       for (const auto kind : kinds) {
         const bool changes = call == api_call::apply || call == api_call::remove;
-        const bool expected =
-          changes ? changeable_by(role).contains(kind) : role != caller_role::none;
+        const bool expected = changes                       ? changeable_by(role).contains(kind)
+                              : call == api_call::heartbeat ? may_send_heartbeats(role)
+                                                            : role != caller_role::none;
         const std::array objects{an_object(kind)};
         const auto allowed = check_access(somebody(role), call, objects);
         EXPECT_EQ(allowed.ok(), expected)
@@ -95,6 +101,14 @@ TEST(access_rules, every_queue_is_a_star) {
 TEST(access_rules, a_viewer_may_not_even_change_nothing) {
   EXPECT_FALSE(check_access(somebody(caller_role::viewer), api_call::apply, {}).ok());
   EXPECT_TRUE(check_access(somebody(caller_role::submitter), api_call::apply, {}).ok());
+}
+
+TEST(access_rules, heartbeats_come_from_those_who_look_after_the_machines) {
+  for (const auto role : roles)
+    EXPECT_EQ(check_access(somebody(role), api_call::heartbeat, {}).ok(), may_send_heartbeats(role))
+      << to_string(role);
+  EXPECT_EQ(check_access(somebody(caller_role::viewer), api_call::heartbeat, {}).message(),
+            "sam (viewer) may not call Heartbeat; that needs the role operator or admin");
 }
 
 TEST(access_rules, a_refusal_names_the_caller_the_object_and_the_missing_right) {

@@ -195,6 +195,9 @@ INSTANTIATE_TEST_SUITE_P(
       "endless_delay", [](auto& g) { g.force_delete_after = hours{24 * 365 * 11}; },
       "spec.forceDeleteAfter", "at most"),
     bad_resource_group(
+      "negative_silence", [](auto& g) { g.heartbeat_timeout = seconds{-1}; },
+      "spec.heartbeatTimeout", "must not be negative"),
+    bad_resource_group(
       "no_strategy", [](auto& g) { g.required_node.strategies.clear(); },
       "spec.requiredNode.preemptionVictimPodsSelectionStrategy", "is empty"),
     bad_resource_group(

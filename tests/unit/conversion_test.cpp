@@ -74,12 +74,12 @@ template <class Model>
 class conversion : public ::testing::Test {};
 
 using structs =
-  ::testing::Types<taint, toleration, node, priority_class, guards, required_node_settings,
-                   resource_group, queue, queue_status, pod_template, pod_group, resume_settings,
-                   checkpoint_settings, workload, condition, resolved_priority, past_preemption,
-                   workload_status, portion_id, pod, placement, disruption_budget, assignment,
-                   victim_pod, victim, spared, score, domain_outcome, reasoning, trace_context,
-                   decision>;
+  ::testing::Types<taint, toleration, node, node_status, priority_class, guards,
+                   required_node_settings, resource_group, queue, queue_status, pod_template,
+                   pod_group, resume_settings, checkpoint_settings, workload, condition,
+                   resolved_priority, past_preemption, workload_status, portion_id, pod, placement,
+                   disruption_budget, assignment, victim_pod, victim, spared, score, domain_outcome,
+                   reasoning, trace_context, decision>;
 TYPED_TEST_SUITE(conversion, structs);
 
 TYPED_TEST(conversion, gives_back_what_went_in) {

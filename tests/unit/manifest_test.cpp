@@ -118,6 +118,7 @@ spec:
     deviationPercent: 20
     maxVictims: 3
   forceDeleteAfter: 2m
+  heartbeatTimeout: 15s
   preemptionPriorityGap: 50
   guards:
     minimumRuntime: 5m
@@ -137,6 +138,7 @@ spec:
                       .deviation_percent = 20,
                       .max_victims = 3},
     .force_delete_after = 2min,
+    .heartbeat_timeout = 15s,
     .preemption_priority_gap = 50,
     .limits = {.minimum_runtime = 5min,
                .opt_out_is_veto = true,

@@ -101,7 +101,10 @@ RC_GTEST_PROP(manifest_writer, writes_json_that_reads_back_to_the_same_object, (
 }
 
 RC_GTEST_PROP(manifest_writer, adds_a_status_that_does_not_disturb_reading,
-              (const workload_status& ws, const queue_status& qs)) {
+              (const workload_status& ws, const queue_status& qs, const node_status& ns)) {
+  const auto n = *rc::gen::map(rc::gen::arbitrary<node>(), named);
+  RC_ASSERT(read_manifests(write_yaml(std::get<node>(n), ns), "n.yaml").value()[0].value == n);
+  RC_ASSERT(read_manifests(write_json(std::get<node>(n), ns), "n.json").value()[0].value == n);
   const auto w = *rc::gen::map(rc::gen::arbitrary<workload>(), named);
   const auto q = *rc::gen::map(rc::gen::arbitrary<queue>(), named);
   RC_ASSERT(read_manifests(write_yaml(std::get<workload>(w), ws), "w.yaml").value()[0].value == w);
@@ -111,7 +114,11 @@ RC_GTEST_PROP(manifest_writer, adds_a_status_that_does_not_disturb_reading,
 }
 
 RC_GTEST_PROP(manifest_writer, writes_a_status_that_reads_back_in_a_snapshot,
-              (const workload_status& status)) {
+              (const workload_status& status, const node_status& of_node)) {
+  const auto n = std::get<node>(*rc::gen::map(rc::gen::arbitrary<node>(), named));
+  const auto node_back = read_manifests(write_json(n, of_node), "n.json", snapshot);
+  RC_ASSERT(node_back.ok());
+  RC_ASSERT(std::get<node_status>(node_back->front().status) == of_node);
   const auto w = std::get<workload>(*rc::gen::map(rc::gen::arbitrary<workload>(), named));
   const auto back = read_manifests(write_yaml(w, status), "w.yaml", snapshot);
   RC_ASSERT(back.ok());

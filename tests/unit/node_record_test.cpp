@@ -53,6 +53,23 @@ TEST(node_record, a_copy_shares_the_pods_that_do_not_change) {
   EXPECT_EQ(find_pod(record, "a-0")->evicted_by, "");
 }
 
+TEST(node_record, promises_nothing_new_where_the_user_or_its_silence_says_no) {
+  const auto wanted = part({pod_of("b", 0, 4)}, {});
+  auto closed = node_with(8);
+  closed.spec.schedulable = false;
+  auto broken = node_with(8);
+  broken.spec.ready = false;
+  auto lost = node_with(8);
+  lost.status = {.watched = true, .lost = true};
+  for (const auto& one : {closed, broken, lost}) {
+    EXPECT_FALSE(takes_pods(one));
+    EXPECT_TRUE(absl::IsFailedPrecondition(promise(one, wanted)));
+  }
+  EXPECT_FALSE(planned_on(lost).ready);
+  EXPECT_FALSE(planned_on(broken).ready);
+  EXPECT_TRUE(planned_on(closed).ready);
+}
+
 TEST(node_record, promises_what_fits) {
   auto record = node_with(8);
   put_pod(record, pod_of("a", 0, 4));

@@ -14,7 +14,7 @@ T drawn() {
 
 TEST(records, of_a_node_come_back_as_they_were) {
   EXPECT_TRUE(rc::check([] {
-    node_record record{drawn<node>(), {}};
+    node_record record{drawn<node>(), {}, drawn<node_status>()};
     for (int i = 0; i < 2; ++i)
       put_pod(record, drawn<pod>());
     const auto read = decode<node_record>(encode(record));

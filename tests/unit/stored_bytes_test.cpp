@@ -50,6 +50,17 @@ TEST(stored_bytes, of_a_node_stay_readable) {
   ASSERT_EQ(record.pods_size(), 1);
   EXPECT_EQ(*from_proto(record.node()), expected_node);
   EXPECT_EQ(*from_proto(record.pods(0)), expected_pod);
+  EXPECT_EQ(*from_proto(record.status()), node_status{}) << "older processes wrote none";
+}
+
+TEST(stored_bytes, of_a_watched_node_stay_readable) {
+  const auto record = parse<v1::NodeRecord>("\x0a\x04"   // node, 4 bytes
+                                            "\x0a\x02n1" // name
+                                            "\x1a\x04"   // status, 4 bytes
+                                            "\x08\x01"   // watched
+                                            "\x10\x01"sv // lost
+  );
+  EXPECT_EQ(*from_proto(record.status()), (node_status{.watched = true, .lost = true}));
 }
 
 TEST(stored_bytes, of_a_workload_stay_readable) {

@@ -2,41 +2,42 @@
 
 // For the server only: includes gRPC.
 
-#include "protocol/convert_requests.hpp"
-
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
-#include <reprieve/v1/api.grpc.pb.h>
 
 #include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <utility>
 
 namespace reprieve {
 
-/// Sends the events that a follower gets down a stream, one write at a time. Lives until gRPC is
-/// done with the call; the follower may outlast it.
-class event_stream final : public grpc::ServerWriteReactor<v1::Event> {
+/// A stream of gRPC's callback server that takes messages from any thread and writes one at a time.
+/// Lives until gRPC is done with the call; whoever pushes may outlast that.
+template <class Reactor, class Message>
+class write_queue : public Reactor {
 public:
-  void push(const event& seen) {
+  void push(Message next) {
     const std::lock_guard lock(mutex_);
+    if (finished_)
+      return;
     if (waiting_.size() >= most_waiting) {
-      finish({grpc::StatusCode::RESOURCE_EXHAUSTED,
-              fmt::format("the reader is {} events behind; watch again from the last one seen",
-                          waiting_.size())});
+      how_ = {grpc::StatusCode::RESOURCE_EXHAUSTED,
+              fmt::format("the reader is {} messages behind; begin again from the last one seen",
+                          waiting_.size())};
+      finish();
       return;
     }
-    waiting_.push_back(to_proto(seen));
+    waiting_.push_back(std::move(next));
     write_next();
   }
 
   /// Ends the stream when all is written.
   void end(grpc::Status how = grpc::Status::OK) {
     const std::lock_guard lock(mutex_);
-    end_when_written_ = std::move(how);
+    if (!std::exchange(ends_, true))
+      how_ = std::move(how);
     write_next();
   }
 
@@ -45,14 +46,14 @@ public:
     waiting_.pop_front();
     writing_ = false;
     if (!ok)
-      finish(grpc::Status::OK);
+      finish();
     else
       write_next();
   }
 
   void OnCancel() override {
     const std::lock_guard lock(mutex_);
-    finish(grpc::Status::OK);
+    finish();
   }
 
   void OnDone() override {
@@ -67,10 +68,19 @@ public:
   }
 
   /// Keeps the stream alive until gRPC is done; `gone` is called then.
-  void keep(std::shared_ptr<event_stream> self, std::function<void()> gone) {
+  void keep(std::shared_ptr<write_queue> self, std::function<void()> gone) {
     const std::lock_guard lock(mutex_);
     self_ = std::move(self);
     gone_ = std::move(gone);
+  }
+
+protected:
+  /// Calls `f` unless the call is over, for nothing may be begun on it then.
+  template <class F>
+  void while_open(F f) {
+    const std::lock_guard lock(mutex_);
+    if (!finished_)
+      f();
   }
 
 private:
@@ -79,27 +89,27 @@ private:
       return;
     if (!waiting_.empty()) {
       writing_ = true;
-      StartWrite(&waiting_.front());
-    } else if (end_when_written_) {
-      finish(*end_when_written_);
+      this->StartWrite(&waiting_.front());
+    } else if (ends_) {
+      finish();
     }
   }
 
-  void finish(const grpc::Status& how) {
-    if (std::exchange(finished_, true))
-      return;
-    Finish(how);
+  void finish() {
+    if (!std::exchange(finished_, true))
+      this->Finish(how_);
   }
 
   /// So that one who reads slowly, or not at all, does not fill the memory.
   static constexpr std::size_t most_waiting = 50'000;
 
   std::mutex mutex_;
-  std::deque<v1::Event> waiting_;
+  std::deque<Message> waiting_;
   bool writing_ = false;
   bool finished_ = false;
-  std::optional<grpc::Status> end_when_written_;
-  std::shared_ptr<event_stream> self_;
+  bool ends_ = false;
+  grpc::Status how_ = grpc::Status::OK;
+  std::shared_ptr<write_queue> self_;
   std::function<void()> gone_;
 };
 

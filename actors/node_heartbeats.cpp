@@ -1,0 +1,143 @@
+#include "actors/node_heartbeats.hpp"
+
+#include "state/quantity.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace reprieve {
+
+namespace {
+
+using self_pointer = node_shard_actor::stateful_pointer<node_shard_state>;
+
+/// What becomes of some nodes' records, and what people are told of it.
+struct status_changes {
+  std::map<std::string, std::shared_ptr<node_record>, std::less<>> records;
+  std::vector<event> told;
+
+  /// Gives the node this status; false where it has it, or is not there.
+  bool set(const node_shard_state& state, const std::string& name, node_status next) {
+    const auto record = state.records.newest(name);
+    if (!record || record->status == next)
+      return false;
+    auto changed = std::make_shared<node_record>(*record);
+    changed->status = next;
+    return records.insert_or_assign(name, std::move(changed)).second;
+  }
+
+  void tell(const std::string& node, time_point at, std::string type, std::string message) {
+    told.push_back(event{0, at, "Node", node, std::move(type), std::move(message), {}, {}});
+  }
+};
+
+/// Writes them down and then tells people; a store is not bothered for nothing.
+void carry_out(self_pointer self, status_changes changes, const record_writer& write,
+               std::function<void()> then) {
+  if (changes.records.empty()) {
+    then();
+    return;
+  }
+  write(self, std::move(changes.records),
+        [self, told = std::move(changes.told), then = std::move(then)] {
+          for (const auto& one : told)
+            self->send(self->state.events, one);
+          then();
+        });
+}
+
+/// One timer is enough: it is for whoever has been silent longest, and sets the next.
+void look_later(self_pointer self) {
+  auto& state = self->state;
+  if (state.heartbeat_timeout == duration{0} || state.heard.empty() || state.next_look != no_time)
+    return;
+  state.next_look = state.heard.longest_silent_since() + state.heartbeat_timeout;
+  self->delayed_send(self, std::max(state.next_look - state.clock.now(self), duration{0}),
+                     look_at_silence{state.next_look});
+}
+
+/// One heartbeat that is not like the one before.
+void take_in(self_pointer self, const std::string& name, bool last, time_point now,
+             status_changes& changes) {
+  auto& state = self->state;
+  if (last)
+    state.heard.forget(name);
+  else
+    state.heard.watch(name, now);
+  const bool was_lost = state.records.newest(name)->status.lost;
+  if (changes.set(state, name, node_status{.watched = !last, .lost = false}) && was_lost)
+    changes.tell(name, now, "NodeBack",
+                 last ? "its agent has ended; it is not watched any more" : "heard from again");
+}
+
+} // namespace
+
+caf::result<heartbeat_result> hear(self_pointer self, const heartbeat_request& alive,
+                                   const record_writer& write) {
+  auto& state = self->state;
+  const auto now = state.clock.now(self);
+  std::vector<std::string> unknown;
+  status_changes changes;
+  for (const auto& name : alive.nodes) {
+    if (!alive.last && state.heard.heard(name, now))
+      continue;
+    if (!state.records.newest(name))
+      unknown.push_back(name);
+    else if (alive.last || state.heartbeat_timeout > duration{0})
+      take_in(self, name, alive.last, now, changes);
+  }
+  look_later(self);
+  if (changes.records.empty())
+    return heartbeat_result(std::move(unknown));
+  auto answer = self->make_response_promise<heartbeat_result>();
+  carry_out(self, std::move(changes), write, [answer, unknown = std::move(unknown)]() mutable {
+    answer.deliver(heartbeat_result(std::move(unknown)));
+  });
+  return answer;
+}
+
+void find_silent(self_pointer self, const look_at_silence& due, const record_writer& write) {
+  auto& state = self->state;
+  if (due.at != state.next_look)
+    return; // the timeout is another by now
+  state.next_look = no_time;
+  const auto now = state.clock.now(self);
+  // Whoever looks much later than he meant to was away himself, and heard nobody meanwhile.
+  if (now - due.at > state.heartbeat_timeout / 10)
+    state.heard.count_from(now);
+  status_changes changes;
+  for (const auto& name : state.heard.take_silent_since(now - state.heartbeat_timeout)) {
+    if (changes.set(state, name, node_status{.watched = true, .lost = true}))
+      changes.tell(name, now, "NodeLost",
+                   fmt::format("not heard from for {}; no pods go there until it is heard again",
+                               format_duration(state.heartbeat_timeout)));
+  }
+  look_later(self);
+  carry_out(self, std::move(changes), write, [] {});
+}
+
+void use_heartbeat_timeout(self_pointer self, duration timeout, const record_writer& write) {
+  auto& state = self->state;
+  state.heartbeat_timeout = timeout;
+  state.next_look = no_time;
+  const auto now = state.clock.now(self);
+  status_changes changes;
+  if (timeout == duration{0})
+    state.heard.clear();
+  const bool begins = timeout > duration{0} && state.heard.empty();
+  for (const auto& [name, durable] : state.records.durable()) {
+    const auto record = state.records.newest(name);
+    if (begins && record && record->status.watched && !record->status.lost)
+      state.heard.watch(name, now);
+    if (timeout == duration{0} && record && record->status.lost
+        && changes.set(state, name, node_status{.watched = true, .lost = false}))
+      changes.tell(name, now, "NodeBack", "its resource group does not watch nodes any more");
+  }
+  look_later(self);
+  carry_out(self, std::move(changes), write, [] {});
+}
+
+} // namespace reprieve

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "state/pod_list.hpp"
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace reprieve {
+
+/// The pods of each workload, wherever they are: finds those of one without a look at every node.
+class pod_index {
+public:
+  /// A node's pods are others now. What has not changed costs a comparison.
+  void replace(const pod_list& before, const pod_list& after);
+
+  /// The workload's pods, in no order.
+  const std::vector<pod_list::pointer>& of(std::string_view workload) const;
+
+  /// The pods of this name, which begins with that of their workload and a hyphen.
+  std::vector<pod_list::pointer> named(std::string_view pod) const;
+
+private:
+  struct text_hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const {
+      return std::hash<std::string_view>{}(text);
+    }
+  };
+
+  void put(const pod_list::pointer& p);
+  void remove(const pod_list::pointer& p);
+
+  std::unordered_map<std::string, std::vector<pod_list::pointer>, text_hash, std::equal_to<>>
+    by_workload_;
+};
+
+} // namespace reprieve

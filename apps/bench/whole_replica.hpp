@@ -1,0 +1,51 @@
+#pragma once
+
+#include "actors/gateway.hpp"
+#include "actors/replica.hpp"
+#include "actors/simulated_cluster.hpp"
+#include "apps/bench/counting_store.hpp"
+#include "apps/bench/stored_cluster.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+
+namespace reprieve {
+
+/// What the cluster that runs the pods was told, counted on its actor's thread.
+struct order_counts {
+  std::atomic<std::size_t> started = 0;
+  std::atomic<std::size_t> running = 0;
+  std::atomic<std::size_t> stopping = 0;
+
+  void count(const simulated_journal::entry& life);
+};
+
+/// One replica with all that it needs, on any scheduler: its store is in memory and holds a cluster
+/// that is made up.
+struct whole_replica {
+  whole_replica(caf::actor_system& system, const stored_cluster& made_up, wall_clock time);
+
+  /// Waits until it serves; not for a scheduler that stands still by itself.
+  absl::Status start(caf::actor_system& system) const;
+
+  /// Waits until the count is reached, for a minute at most without any progress.
+  static bool reaches(const std::atomic<std::size_t>& count, std::size_t wanted);
+
+  /// Waits until nothing is written any more.
+  void wait_until_quiet() const;
+
+  void stop() const;
+
+  std::shared_ptr<counting_store> behind;
+  order_counts told;
+  cluster_actor cluster;
+  replica_actor member;
+  gateway_actor front;
+};
+
+/// So many threads; those that have nothing to do sleep until they have, while those that steal
+/// work would look for it.
+caf::actor_system_config& with_threads(caf::actor_system_config& config, std::size_t threads);
+
+} // namespace reprieve

@@ -1,0 +1,61 @@
+#include "protocol/heartbeat_stream.hpp"
+
+#include "protocol/convert_requests.hpp"
+#include "protocol/grpc_status.hpp"
+
+#include <utility>
+
+namespace reprieve {
+
+heartbeat_stream* heartbeat_stream::start(heartbeat_intake& intake,
+                                          const absl::StatusOr<stream_limit::ticket>& ticket) {
+  const std::shared_ptr<heartbeat_stream> made(new heartbeat_stream(intake));
+  made->keep(made, [held = ticket.value_or(nullptr)] {});
+  if (ticket.ok())
+    made->read_on();
+  else
+    made->end(to_grpc(ticket.status()));
+  return made.get();
+}
+
+void heartbeat_stream::OnReadDone(bool ok) {
+  if (!ok) {
+    one_less();
+    return;
+  }
+  auto alive = from_proto(next_);
+  if (!alive.ok()) {
+    end(to_grpc(alive.status()));
+    return;
+  }
+  ++open_;
+  intake_.add(*std::move(alive), [stream = shared_from_this()](const heartbeat_result& unknown) {
+    stream->taken_in(unknown);
+  });
+  may_read_ = true;
+  read_on();
+}
+
+void heartbeat_stream::taken_in(const heartbeat_result& unknown) {
+  if (!unknown.ok()) {
+    end(to_grpc(unknown.status()));
+  } else if (!unknown->empty()) {
+    v1::HeartbeatResponse answer;
+    answer.mutable_unknown()->Add(unknown->begin(), unknown->end());
+    push(std::move(answer));
+  }
+  one_less();
+  read_on();
+}
+
+void heartbeat_stream::one_less() {
+  if (--open_ == 0)
+    end();
+}
+
+void heartbeat_stream::read_on() {
+  if (open_ <= most_open && may_read_.exchange(false))
+    while_open([this] { StartRead(&next_); });
+}
+
+} // namespace reprieve

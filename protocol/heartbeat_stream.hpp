@@ -1,0 +1,46 @@
+#pragma once
+
+#include "protocol/heartbeat_intake.hpp"
+#include "protocol/stream_limit.hpp"
+#include "protocol/write_queue.hpp"
+
+#include <reprieve/v1/api.pb.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+namespace reprieve {
+
+/// One agent's call: takes its heartbeats in as they come, and answers those that name nodes which
+/// are not there. Once the agent has closed its side and all is taken in, it ends.
+class heartbeat_stream final
+    : public write_queue<grpc::ServerBidiReactor<v1::HeartbeatRequest, v1::HeartbeatResponse>,
+                         v1::HeartbeatResponse>,
+      public std::enable_shared_from_this<heartbeat_stream> {
+public:
+  /// Owned by the call. Without a ticket it ends at once with the reason.
+  static heartbeat_stream* start(heartbeat_intake& intake,
+                                 const absl::StatusOr<stream_limit::ticket>& ticket);
+
+  void OnReadDone(bool ok) override;
+
+private:
+  explicit heartbeat_stream(heartbeat_intake& intake) : intake_(intake) {}
+
+  void taken_in(const heartbeat_result& unknown);
+  /// One of those is over that keep the stream open: the agent's side, and heartbeats under way.
+  void one_less();
+  /// Takes the next one, unless too many are under way: then the end of one of those does.
+  void read_on();
+
+  /// So that an agent that is faster than the cluster does not fill the memory.
+  static constexpr std::uint32_t most_open = 1000;
+
+  heartbeat_intake& intake_;
+  v1::HeartbeatRequest next_;
+  std::atomic<std::uint32_t> open_ = 1;
+  std::atomic<bool> may_read_ = true; ///< no read is under way, and the agent's side is open
+};
+
+} // namespace reprieve

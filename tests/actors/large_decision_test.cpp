@@ -1,0 +1,77 @@
+#include "tests/actors/replica_test.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace reprieve {
+
+namespace {
+
+using std::chrono::seconds;
+
+constexpr int nodes = 1000;
+constexpr int gpus_per_node = 3;
+constexpr int victims = nodes * gpus_per_node;
+
+/// A gang of 1,000 that takes a whole cluster of 3,000 lone pods: more than one transaction takes,
+/// at every step.
+class large_decision : public replica_test {
+protected:
+  /// Every node is full of pods that are worth less.
+  static void fill(replica_world& replica) {
+    ASSERT_TRUE(replica.start().ok());
+    apply_request request;
+    for (int i = 0; i < nodes; ++i)
+      request.objects.emplace_back(machine(fmt::format("n{:04}", i), gpus_per_node));
+    auto cheap = played(work("cheap", 0, victims), "stop-takes", "2s");
+    cheap.resume.policy = resume_policy::never;
+    request.objects.emplace_back(cheap);
+    ASSERT_TRUE(replica.apply(request.objects).ok());
+    ASSERT_TRUE(comes_to(replica, "cheap", pod_phase::running, victims, seconds{60}));
+  }
+
+  static workload thousand() {
+    auto gang = work("thousand", 10, nodes);
+    gang.groups[0].min_count = nodes;
+    gang.groups[0].pods.requests = {{"gpu", gpus_per_node * 1000}};
+    return gang;
+  }
+
+  void expect_each_stopped_once() const {
+    const auto told = read_account(journal());
+    EXPECT_EQ(told.stopped.size(), static_cast<std::size_t>(victims));
+    EXPECT_TRUE(std::ranges::all_of(told.stopped, [](const auto& one) { return one.second == 1; }));
+    EXPECT_TRUE(std::ranges::all_of(told.started, [](const auto& one) { return one.second == 1; }));
+    EXPECT_EQ(told.started.size(), static_cast<std::size_t>(victims + nodes));
+  }
+};
+
+TEST_F(large_decision, is_carried_out_whole) {
+  replica_world replica(store_, journal());
+  fill(replica);
+
+  ASSERT_TRUE(replica.apply({thousand()}).ok());
+  ASSERT_TRUE(comes_to(replica, "thousand", pod_phase::running, nodes, seconds{60}));
+
+  EXPECT_EQ(replica.pods("cheap", pod_phase::running), 0U);
+  expect_each_stopped_once();
+}
+
+TEST_F(large_decision, goes_on_when_its_process_dies_while_victims_are_told) {
+  {
+    replica_world replica(store_, journal());
+    fill(replica);
+    ASSERT_TRUE(replica.apply({thousand()}).ok());
+    ASSERT_TRUE(replica.world().advance_until(
+      [&] { return replica.pods("cheap", pod_phase::terminating) > 0; }, seconds{60}));
+  }
+  replica_world another(store_, journal(), seconds{300});
+  ASSERT_TRUE(another.start().ok());
+  ASSERT_TRUE(comes_to(another, "thousand", pod_phase::running, nodes, seconds{120}));
+  expect_each_stopped_once();
+}
+
+} // namespace
+
+} // namespace reprieve
