@@ -2,6 +2,7 @@
 
 #include "actors/decision_actor.hpp"
 #include "actors/group_mirror.hpp"
+#include "actors/shard_inquiries.hpp"
 #include "preemption/plan.hpp"
 #include "preemption/preemptor.hpp"
 #include "state/catalog.hpp"
@@ -117,13 +118,7 @@ struct coordinator_state {
   bool cycle_due = false;
   bool looks_at_votes = false;                     ///< whether a reminder is under way
   std::shared_ptr<scheduling_cycle> running_cycle; ///< that waits for answers of shards
-
-  /// A question to all node shards: what they have for a kind of preemptor.
-  struct inquiry {
-    std::shared_ptr<const evaluation_request> asked;
-    std::optional<foresight> seen; ///< nothing where there was no answer
-  };
-  std::vector<inquiry> inquiries; ///< whose answers may still be of use
+  shard_inquiries inquiries;
 };
 
 coordinator_actor::behavior_type

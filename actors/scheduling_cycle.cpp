@@ -22,8 +22,6 @@ using pending_unit = group_mirror::pending_unit;
 /// Long enough for a burst to share a cycle, short enough that nobody waits for it.
 constexpr std::chrono::milliseconds gathering_time{2};
 constexpr std::size_t most_pods_in_a_batch = 512;
-/// To ask the shards for each of very many kinds costs more than it spares.
-constexpr std::size_t most_inquiries = 8;
 
 resources taken_by(const std::vector<assignment>& assignments) {
   resources sum;
@@ -75,22 +73,11 @@ public:
     state_.waiting_because.clear();
     units_ = state_.mirror.pending();
     count_pending();
-    forget_inquiries();
+    state_.inquiries.forget_outdated(settings_.group);
     go_on();
   }
 
 private:
-  using inquiry = coordinator_state::inquiry;
-
-  /// The answers as they come in.
-  struct answers {
-    std::size_t open = 0;
-    bool complete = true;
-    std::vector<shard_evaluation> given;
-    std::vector<node_row> ahead; ///< of the shards when they were asked
-    std::uint64_t as_of = 0;     ///< how often nodes of the view had been settled then
-  };
-
   void go_on() {
     for (; next_ < units_.size(); ++next_) {
       const auto& unit = units_[next_];
@@ -168,11 +155,13 @@ private:
     const auto& who = *unit.who;
     settings_.explained =
       depth_for(state_.mirror.view_of_nodes(), who, state_.settings.most_domains_told);
-    auto* known = inquiry_for(who);
+    auto* known = state_.inquiries.find(who);
     if (known == nullptr && may_ask_for(who)) {
       auto made = find_room(state_.mirror.view_of_nodes(), who, settings_);
       if (made.assignments.empty()) {
-        ask_shards(who);
+        launch_batch(); // nobody waits for the answers who does not need them
+        ask_shards(self_, request_for(who, settings_, nodes_to_ask_for(who)),
+                   [cycle = shared_from_this()] { cycle->go_on(); });
         return false;
       }
       carry_out(unit, std::move(made));
@@ -183,78 +172,20 @@ private:
     return true;
   }
 
-  inquiry* inquiry_for(const preemptor& who) {
-    const auto found = std::ranges::find_if(
-      state_.inquiries, [&](const inquiry& one) { return is_for(*one.asked, who); });
-    return found == state_.inquiries.end() ? nullptr : &*found;
-  }
-
-  /// What was told of gangs counts for the time that it was asked at; all of it, for the settings.
-  void forget_inquiries() {
-    std::erase_if(state_.inquiries, [&](const inquiry& one) {
-      return one.asked->who.gang || !one.seen || one.seen->is_spent()
-             || one.asked->settings.group != settings_.group;
-    });
-    if (state_.inquiries.size() >= most_inquiries) // room for the kinds that come now
-      state_.inquiries.clear();
-  }
-
   bool may_ask_for(const preemptor& who) const {
-    return state_.inquiries.size() < most_inquiries && shards_can_help(who, settings_);
-  }
-
-  /// Asks all shards what they have for a preemptor of this kind, and goes on when they have
-  /// answered (DESIGN 4.1).
-  void ask_shards(const preemptor& who) {
-    launch_batch(); // nobody waits for the answers who does not need them
-    const auto& shards = state_.settings.shards.nodes;
-    const auto count = static_cast<std::uint32_t>(shards.size());
-    for (auto& [number, news] : state_.mirror.news_for_shards(count))
-      self_->send(shards[number], std::move(news));
-    auto& one = state_.inquiries.emplace_back();
-    one.asked = std::make_shared<const evaluation_request>(
-      request_for(who, settings_, nodes_to_ask_for(who, count)));
-    auto all = std::make_shared<answers>();
-    all->open = shards.size();
-    all->ahead = state_.mirror.ahead_of_shards();
-    all->as_of = state_.mirror.view_of_nodes().settled();
-    for (const auto& shard : shards)
-      self_->request(shard, answer_time, evaluate_nodes{one.asked, {}})
-        .then(
-          [cycle = shared_from_this(), all](shard_evaluation& answer) {
-            all->given.push_back(std::move(answer));
-            cycle->answered(*all);
-          },
-          [cycle = shared_from_this(), all](caf::error&) {
-            all->complete = false;
-            cycle->answered(*all);
-          });
+    return !state_.inquiries.are_enough() && shards_can_help(who, settings_);
   }
 
   /// Enough for all of the kind that wait, if they are spread over the shards.
-  std::size_t nodes_to_ask_for(const preemptor& who, std::size_t shards) const {
+  std::size_t nodes_to_ask_for(const preemptor& who) const {
     constexpr std::ptrdiff_t least = 32;
     constexpr std::ptrdiff_t most = 2048;
     const evaluation_request kind = request_for(who, settings_);
     const auto waiting =
       std::count_if(units_.begin() + static_cast<std::ptrdiff_t>(next_), units_.end(),
                     [&](const pending_unit& unit) { return is_for(kind, *unit.who); });
-    return static_cast<std::size_t>(
-      std::clamp(2 * waiting / static_cast<std::ptrdiff_t>(shards), least, most));
-  }
-
-  void answered(answers& all) {
-    if (--all.open > 0)
-      return;
-    const auto& view = state_.mirror.view_of_nodes();
-    if (const auto changed = view.settled_since(all.as_of); all.complete && changed) {
-      auto touched = std::move(all.ahead);
-      const auto ahead = state_.mirror.ahead_of_shards();
-      touched.insert(touched.end(), ahead.begin(), ahead.end());
-      touched.insert(touched.end(), changed->begin(), changed->end());
-      state_.inquiries.back().seen.emplace(view, std::move(all.given), std::move(touched));
-    }
-    go_on();
+    const auto shards = std::ssize(state_.settings.shards.nodes);
+    return static_cast<std::size_t>(std::clamp(2 * waiting / shards, least, most));
   }
 
   void place(const pending_unit& unit, plan made) {

@@ -2,6 +2,8 @@
 
 #include "actors/coordinator.hpp"
 
+#include <functional>
+
 namespace reprieve {
 
 using coordinator_pointer = coordinator_actor::stateful_pointer<coordinator_state>;
@@ -23,6 +25,9 @@ std::string new_decision_id(coordinator_state& state);
 
 /// Hands a plan to a decision of its own; the mirror shows its effect from now on.
 void launch(coordinator_pointer self, decision_settings settings);
+
+/// Asks all node shards, and calls `then` when their answers are among the inquiries.
+void ask_shards(coordinator_pointer self, evaluation_request wanted, std::function<void()> then);
 
 /// Serves all that wait: whoever is first takes what is free, else preempts, else waits.
 void serve_all(coordinator_pointer self);

@@ -111,6 +111,16 @@ std::optional<plan> place_later(const problem& given, const explainer& explain) 
   return std::nullopt;
 }
 
+/// What there is to say without looking for victims: that it can never be placed, that it fits, or
+/// that it will.
+std::optional<plan> without_victims(const problem& given, const explainer& explain) {
+  if (auto refused = refuse(given, explain))
+    return refused;
+  if (auto placed = place_now(given, explain))
+    return placed;
+  return place_later(given, explain);
+}
+
 } // namespace
 
 plan place(const cluster_view& view, const preemptor& who, const plan_settings& settings) {
@@ -126,12 +136,8 @@ plan place(const cluster_view& view, const preemptor& who, const plan_settings& 
 plan find_room(const cluster_view& view, const preemptor& who, const plan_settings& settings) {
   const problem given{view, who, settings};
   const explainer explain{given};
-  if (auto refused = refuse(given, explain))
-    return *std::move(refused);
-  if (auto placed = place_now(given, explain))
-    return *std::move(placed);
-  if (auto waits = place_later(given, explain))
-    return *std::move(waits);
+  if (auto settled = without_victims(given, explain))
+    return *std::move(settled);
   return infeasible(explain, "does not fit in what is free or will be");
 }
 
@@ -154,12 +160,8 @@ plan decide(const cluster_view& view, const preemptor& who, const plan_settings&
             foresight& seen) {
   const problem given{view, who, settings};
   const explainer explain{given};
-  if (auto refused = refuse(given, explain))
-    return *std::move(refused);
-  if (auto placed = place_now(given, explain))
-    return *std::move(placed);
-  if (auto waits = place_later(given, explain))
-    return *std::move(waits);
+  if (auto settled = without_victims(given, explain))
+    return *std::move(settled);
   if (!who.may_preempt)
     return infeasible(explain,
                       "does not fit in what is free, and its priority class never preempts");
