@@ -23,8 +23,9 @@ void take_from(resources& from, const resources& amounts) {
 }
 
 /// Shows a pod that does not go although it was told: its room is taken, and it is nobody's victim.
+/// Budgets do not count on it, as their owner does not either, or it would vote against the plan.
 void make_immovable(pod& p) {
-  p.phase = pod_phase::bound;
+  p.phase = pod_phase::surplus;
   p.evicted_by.clear();
   p.daemon = true;
 }

@@ -62,17 +62,6 @@ void vary(pod& p) {
   }
 }
 
-/// Takes what a pod takes if it is there.
-bool take(resources& room, const resources& requests) {
-  const auto wanted = taken_by(requests);
-  for (const auto& [name, value] : wanted)
-    if (value > amount_of(room, name))
-      return false;
-  for (const auto& [name, value] : wanted)
-    room[name] -= value;
-  return true;
-}
-
 } // namespace
 
 cluster draw_cluster(const cluster_traits& with) {

@@ -19,4 +19,15 @@ inline resources taken_by(resources requests) {
   return requests;
 }
 
+/// Takes what a pod takes if it is there.
+inline bool take(resources& room, const resources& requests) {
+  const auto wanted = taken_by(requests);
+  for (const auto& [name, value] : wanted)
+    if (value > amount_of(room, name))
+      return false;
+  for (const auto& [name, value] : wanted)
+    room[name] -= value;
+  return true;
+}
+
 } // namespace reprieve
