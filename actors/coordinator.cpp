@@ -64,12 +64,12 @@ void end_late_votes(self_pointer self) {
   const auto now = state.settings.clock.now(self);
   auto next = time_point::max();
   for (const auto& [id, one] : state.decisions) {
-    if (one.phase != decision_phase::preparing)
+    if (one.phase != decision_phase::preparing || !one.after.empty())
       continue;
-    if (one.launched + answer_time <= now)
+    if (one.asked + answer_time <= now)
       self->send(one.actor, votes_due{});
     else
-      next = std::min(next, one.launched + answer_time);
+      next = std::min(next, one.asked + answer_time);
   }
   state.looks_at_votes = next != time_point::max();
   if (state.looks_at_votes)
@@ -110,12 +110,41 @@ void take_back(self_pointer self, reclaim& order) {
   wake(self);
 }
 
+/// The decision's victims can't come back: those that count on their room ask for it.
+void told(self_pointer self, const victims_told& done) {
+  auto& state = self->state;
+  const auto found = state.decisions.find(done.id);
+  if (found == state.decisions.end())
+    return;
+  found->second.told = true;
+  for (const auto& id : std::exchange(found->second.followed_by, {})) {
+    const auto next = state.decisions.find(id);
+    if (next == state.decisions.end() || next->second.after.erase(done.id) == 0
+        || !next->second.after.empty())
+      continue;
+    next->second.asked = state.settings.clock.now(self);
+    self->send(next->second.actor, begin_votes{});
+    look_at_votes_later(self);
+  }
+}
+
+/// Those that count on the room of a decision that is over without having told its victims are to
+/// be planned anew.
+void give_up_followers(self_pointer self, const coordinator_state::in_flight& over,
+                       const std::string& id) {
+  for (const auto& follower : over.followed_by)
+    if (const auto next = self->state.decisions.find(follower); next != self->state.decisions.end())
+      self->send(next->second.actor,
+                 cancel_decision{"decision " + id + ", which was to make room, was given up"});
+}
+
 void ended(self_pointer self, const decision_ended& over) {
   auto& state = self->state;
   const auto found = state.decisions.find(over.id);
   if (found == state.decisions.end())
     return;
   const bool changed_since = state.changes != found->second.planned_at;
+  give_up_followers(self, found->second, over.id);
   state.decisions.erase(found);
   state.running->erase(over.id);
   state.mirror.close(over.id);
@@ -195,6 +224,7 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
       if (moved.phase == decision_phase::aborted)
         self->state.mirror.spare_victims(moved.id);
     },
+    [self](const victims_told& done) { told(self, done); },
     [self](const decision_ended& over) { ended(self, over); },
     [self](quota_grants& told) {
       self->state.grants = std::move(told.queues);

@@ -55,6 +55,8 @@ using coordinator_actor = typed_actor<
   /// From a decision.
   handles<void(decision_moved)>,
   /// From a decision.
+  handles<void(victims_told)>,
+  /// From a decision.
   handles<void(decision_ended)>,
   /// From the queue shard: what may be spent.
   handles<void(quota_grants)>,
@@ -94,8 +96,12 @@ struct coordinator_state {
   struct in_flight {
     decision_actor actor;
     decision_phase phase = decision_phase::preparing;
-    std::uint64_t planned_at = 0; ///< the number of changes the plan had seen
-    time_point launched = no_time;
+    std::uint64_t planned_at = 0;         ///< the number of changes the plan had seen
+    time_point asked = no_time;           ///< for its votes, as soon as it waits for nobody
+    bool told = false;                    ///< whether its victims can't come back any more
+    std::set<std::string> after;          ///< decisions that have to be told first
+    std::vector<std::string> followed_by; ///< that wait for this one to be told
+    std::vector<std::string> budgets;     ///< that it takes from
   };
 
   coordinator_settings settings;

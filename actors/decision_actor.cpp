@@ -153,6 +153,8 @@ void apply_all(self_pointer self) {
       try_again(self, [self] { apply_all(self); });
       return;
     }
+    if (self->state.told)
+      self->send(self->state.settings.owner, victims_told{id(self)});
     tell_victims_apart(self);
     wait_for_room(self);
   });
@@ -273,7 +275,9 @@ decision_actor::behavior_type run_decision(decision_actor::stateful_pointer<deci
   state.whole.set("recovered", state.settings.recovered);
   decided.trace = state.whole.context();
   split_into_parts(self);
-  go_on(self);
+  state.waits = state.settings.waits_for_others;
+  if (!state.waits)
+    go_on(self);
   return {
     [self](const room_free& there) {
       auto& waiting = self->state.no_room_yet;
@@ -286,9 +290,15 @@ decision_actor::behavior_type run_decision(decision_actor::stateful_pointer<deci
         return;
       s.cancelled = true;
       s.cancel_reason = wanted.reason;
-      // Waiting is the one step that has nothing under way; the others look at the flag.
-      if (!s.no_room_yet.empty())
+      // Who waits has nothing under way; the other steps look at the flag.
+      if (s.waits)
+        give_up(self, absl::CancelledError(wanted.reason));
+      else if (!s.no_room_yet.empty())
         write_abort(self, absl::CancelledError(wanted.reason));
+    },
+    [self](begin_votes) {
+      if (std::exchange(self->state.waits, false))
+        go_on(self);
     },
     [self](votes_due) {
       if (self->state.voting)

@@ -30,6 +30,11 @@ struct decision_moved {
   decision_phase phase = decision_phase::preparing;
 };
 
+/// All victims of a decision are told, so that they can't come back.
+struct victims_told {
+  std::string id;
+};
+
 /// A decision is over: done, or aborted for the reason in `how`.
 struct decision_ended {
   std::string id;
@@ -41,6 +46,9 @@ struct cancel_decision {
   std::string reason;
 };
 
+/// Those whose victims' room the decision counts on are told: it may ask for its votes.
+struct begin_votes {};
+
 /// Whoever has not voted by now is not waited for.
 struct votes_due {};
 
@@ -50,15 +58,17 @@ struct retry_step {};
 } // namespace reprieve
 
 REPRIEVE_MESSAGE(reprieve::decision_moved)
+REPRIEVE_MESSAGE(reprieve::victims_told)
 REPRIEVE_MESSAGE(reprieve::decision_ended)
 REPRIEVE_MESSAGE(reprieve::cancel_decision)
+REPRIEVE_MESSAGE(reprieve::begin_votes)
 REPRIEVE_MESSAGE(reprieve::votes_due)
 REPRIEVE_MESSAGE(reprieve::retry_step)
 
 namespace reprieve {
 
-using decision_owner_actor =
-  typed_actor<handles<void(decision_moved)>, handles<void(decision_ended)>>;
+using decision_owner_actor = typed_actor<handles<void(decision_moved)>, handles<void(victims_told)>,
+                                         handles<void(decision_ended)>>;
 
 /// Lives as long as one decision and owns its trace: prepare, commit, apply and actuate, start, or
 /// abort (DESIGN 4).
@@ -67,6 +77,8 @@ using decision_actor = typed_actor<
   handles<void(room_free)>,
   /// From the coordinator: the preemptor is gone, or the placement can't be had any more.
   handles<void(cancel_decision)>,
+  /// From the coordinator, to a decision that waits for others.
+  handles<void(begin_votes)>,
   /// From the coordinator.
   handles<void(votes_due)>,
   /// From itself.
@@ -77,6 +89,7 @@ struct decision_settings {
   node_parts parts; ///< what it does by node
   /// Whether the store has it already: its owner was replaced, and it goes on from its phase.
   bool recovered = false;
+  bool waits_for_others = false;    ///< does nothing before `begin_votes`
   revision head_revision = 0;       ///< of its key, where it is recovered
   std::uint32_t chunks = 0;         ///< likewise
   std::vector<budget_part> budgets; ///< what it takes from them; not known of one recovered
@@ -102,6 +115,7 @@ struct decision_state {
   std::map<std::uint32_t, workload_parts> workloads; ///< likewise
   std::set<std::string> no_room_yet;                 ///< shards
   std::string unwritten_body; ///< where one chunk holds all, until the store has it
+  bool waits = false;         ///< for `begin_votes`
   bool voting = false;        ///< whether shards are asked for their votes
   bool told = false;          ///< whether victims may have been told
   bool cancelled = false;

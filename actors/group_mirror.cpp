@@ -30,6 +30,13 @@ void make_immovable(pod& p) {
   p.daemon = true;
 }
 
+/// Whether the pod's whole replica goes while its workload counts on it still: what the replica
+/// lacks will not be wanted any more, or not as it is now.
+bool goes_before_it_is_known(const pod& p, const workload_record* owner) {
+  return p.disruption == disruption_mode::pod_group && !p.evicted_by.empty() && owner != nullptr
+         && wants(*owner, p);
+}
+
 /// Whether decisions for a node stand on the same ground by either record.
 bool takes_pods_alike(const std::shared_ptr<const node_record>& a,
                       const std::shared_ptr<const node_record>& b) {
@@ -294,8 +301,10 @@ void group_mirror::expect_in_budgets(const standing& of, std::int64_t sign) {
       view_.expect(group.pods.front().labels, sign * std::ssize(group.pods));
 }
 
-/// What the workload lacks. `unsettled` are the replicas of groups with pods that come or go.
-void group_mirror::find_lacking(workload_entry& entry, const replicas& unsettled) {
+/// What the workload lacks. `unsettled` are the replicas of groups with pods that come or go,
+/// `doomed` those that go as a whole before the workload knows of it.
+void group_mirror::find_lacking(workload_entry& entry, const replicas& unsettled,
+                                const replicas& doomed) {
   const auto& record = *entry.record;
   const auto stands = [&](const std::string& uid) {
     return entry.pods.contains(uid) || going_.contains(uid);
@@ -312,6 +321,10 @@ void group_mirror::find_lacking(workload_entry& entry, const replicas& unsettled
   // may be given up, and nobody joins those who go.
   std::erase_if(lacking, [&](const preemptor& unit) {
     const auto& more = unit.groups.front().pods.front();
+    if (std::ranges::any_of(unit.groups, [&](const wanted_group& one) {
+          return doomed.contains({one.name, one.pods.front().replica});
+        }))
+      return true;
     return !unit.gang && unsettled.contains({more.group, more.replica})
            && record.spec.groups[*group_position(record.spec, more.group)].is_gang();
   });
@@ -330,11 +343,14 @@ void group_mirror::refresh_workload(named_workload& one) {
   const auto& record = entry.record;
   auto& now = entry.now;
   replicas unsettled;
+  replicas doomed;
   for (const auto& [uid, node] : entry.pods) {
     const pod& p = *node->second.shown.find(uid);
     const bool leaves = is_leaving(p.phase) || !p.evicted_by.empty();
     if (leaves || p.phase == pod_phase::nominated)
       unsettled.emplace(p.group, p.replica);
+    if (goes_before_it_is_known(p, record.get()))
+      doomed.emplace(p.group, p.replica);
     if (!takes_room(p.phase))
       continue;
     if (record)
@@ -351,7 +367,7 @@ void group_mirror::refresh_workload(named_workload& one) {
     return;
   }
   now.record = record;
-  find_lacking(entry, unsettled);
+  find_lacking(entry, unsettled, doomed);
   if (!now.lacking.empty())
     lacking_.insert(&now);
   now.ended = record->deleting && entry.pods.empty();

@@ -48,6 +48,12 @@ public:
   void starts(const std::string& id);
   /// The shards' records tell its effect from now on, or it has none.
   void close(const std::string& id);
+
+  /// The open decisions that have to be carried out as far as that their victims are told before a
+  /// decision that does `parts` can have its room: until then theirs may be given up, and their
+  /// victims stay.
+  std::set<std::string> counts_on(const std::string& id, std::span<const node_part> parts) const;
+
   // -- what a cycle asks --------------------------------------------------------------------------
 
   /// The group as the engine reads it, settled, with all open decisions in it.
@@ -192,7 +198,7 @@ private:
   void take_out(named_node& from, const pod& p);
   /// Replicas of groups.
   using replicas = std::set<std::pair<std::string_view, std::int32_t>>;
-  void find_lacking(workload_entry& entry, const replicas& unsettled);
+  void find_lacking(workload_entry& entry, const replicas& unsettled, const replicas& doomed);
   void forget_told(const std::string& uid);
   void note_for_shards(const pod& p);
   void compare_with_shard(named_node& one);

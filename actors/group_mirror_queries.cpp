@@ -11,6 +11,44 @@
 
 namespace reprieve {
 
+namespace {
+
+/// Whether the record shows the decision's part.
+bool shows(const node_record& record, const std::string& decision, const node_part& part) {
+  const auto goes = [&](const std::string& uid) {
+    const pod* p = find_pod(record, uid);
+    return p == nullptr || p->evicted_by == decision;
+  };
+  const auto came = [&](const pod& p) { return find_pod(record, p.uid) != nullptr; };
+  return std::ranges::all_of(part.victims, goes)
+         && std::all_of(part.placed.begin(), part.placed.end(), came);
+}
+
+} // namespace
+
+std::set<std::string> group_mirror::counts_on(const std::string& id,
+                                              std::span<const node_part> parts) const {
+  std::set<std::string> found;
+  for (const auto& part : parts) {
+    const auto on = nodes_.find(part.node);
+    if (part.placed.empty() || on == nodes_.end() || !on->second.record)
+      continue;
+    const auto& record = *on->second.record;
+    std::vector<const node_part*> others;
+    std::vector<std::string> untold;
+    for (const auto& [other, theirs] : on->second.promised) {
+      if (other == id || shows(record, other, theirs))
+        continue;
+      others.push_back(&theirs);
+      if (!theirs.victims.empty())
+        untold.push_back(other);
+    }
+    if (!untold.empty() && !can_promise(record, others, part).ok())
+      found.insert(untold.begin(), untold.end());
+  }
+  return found;
+}
+
 void group_mirror::starts(const std::string& id) {
   if (open_.contains(id))
     starting_.insert(id);

@@ -20,8 +20,12 @@ record_pointer sure_form(const node_shard_state& state, const std::string& name)
     if (!takes_room(p.phase) || is_leaving(p.phase))
       continue;
     const pod* now = find_pod(*newest, p.uid);
-    if (now == nullptr || is_leaving(now->phase))
-      put_pod(*sure, p);
+    if (now != nullptr && !is_leaving(now->phase))
+      continue;
+    auto stays = p;
+    if (now != nullptr)
+      stays.evicted_by = now->evicted_by; // whose decision has either it or what comes in its stead
+    put_pod(*sure, std::move(stays));
   }
   return sure;
 }

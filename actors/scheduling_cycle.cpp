@@ -336,10 +336,39 @@ void try_again_at(self_pointer self, time_point when) {
   cycle_after(self, std::max(when - now, duration{0}));
 }
 
+void look_at_votes_later(self_pointer self) {
+  if (!std::exchange(self->state.looks_at_votes, true))
+    self->delayed_send(self, answer_time, look_at_votes{});
+}
+
 std::string new_decision_id(coordinator_state& state) {
   return fmt::format("{:08x}.{:06x}.{}", state.settings.epoch, ++state.last_decision,
                      state.settings.resource_group);
 }
+
+namespace {
+
+/// Which of the open decisions have to be told before this one asks for its votes, which would be
+/// against it until then (DESIGN 4, progress): those whose victims' room it counts on, and those
+/// that leave nothing of a budget for it.
+std::set<std::string> to_be_told_before(const coordinator_state& state,
+                                        const decision_settings& settings) {
+  if (settings.recovered)
+    return {};
+  auto found = state.mirror.counts_on(settings.what.id, settings.parts);
+  for (const auto& part : settings.budgets)
+    if (part.over > 0)
+      for (const auto& [id, one] : state.decisions)
+        if (std::ranges::find(one.budgets, part.budget) != one.budgets.end())
+          found.insert(id);
+  std::erase_if(found, [&](const std::string& id) {
+    const auto open = state.decisions.find(id);
+    return open == state.decisions.end() || open->second.told;
+  });
+  return found;
+}
+
+} // namespace
 
 void launch(self_pointer self, decision_settings settings) {
   auto& state = self->state;
@@ -352,15 +381,23 @@ void launch(self_pointer self, decision_settings settings) {
   settings.events = ours.events;
   settings.clock = ours.clock;
   const auto id = settings.what.id;
-  const auto phase = settings.what.phase;
+  coordinator_state::in_flight begun;
+  begun.phase = settings.what.phase;
+  begun.planned_at = state.changes;
+  begun.asked = ours.clock.now(self);
+  for (const auto& part : settings.budgets)
+    begun.budgets.push_back(part.budget);
   settings.parts = parts_of(settings.what); // pods that the mirror and the shards share
+  begun.after = to_be_told_before(state, settings);
+  settings.waits_for_others = !begun.after.empty();
   state.mirror.open(std::make_shared<const decision>(without_reasons(settings.what)),
                     settings.parts);
-  const auto actor = self->spawn<caf::monitored>(run_decision, std::move(settings));
-  state.decisions[id] = {actor, phase, state.changes, ours.clock.now(self)};
-  if (!std::exchange(state.looks_at_votes, true))
-    self->delayed_send(self, answer_time, look_at_votes{});
-  state.running->emplace(id, actor);
+  begun.actor = self->spawn<caf::monitored>(run_decision, std::move(settings));
+  state.running->emplace(id, begun.actor);
+  for (const auto& other : begun.after)
+    state.decisions.find(other)->second.followed_by.push_back(id);
+  state.decisions[id] = std::move(begun);
+  look_at_votes_later(self);
 }
 
 void serve_all(self_pointer self) {

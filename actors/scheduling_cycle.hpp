@@ -21,6 +21,9 @@ void wake(coordinator_pointer self);
 /// next.
 void try_again_at(coordinator_pointer self, time_point when);
 
+/// Has the coordinator look for votes that do not come.
+void look_at_votes_later(coordinator_pointer self);
+
 std::string new_decision_id(coordinator_state& state);
 
 /// Hands a plan to a decision of its own; the mirror shows its effect from now on.

@@ -23,14 +23,15 @@ absl::Status vote_on_workload(const workload_shard_state& state, const workload_
   return absl::OkStatus();
 }
 
-/// How many pods of a budget other decisions take that its count does not show yet.
+/// How many pods other decisions take within a budget that its count does not show yet. What they
+/// take beyond it, knowingly, leaves the others what they were promised.
 std::int64_t taken_by_others(const workload_shard_state& state, const std::string& decision,
                              const std::string& budget) {
   std::int64_t taken = 0;
   for (const auto& [other, parts] : state.evicting)
     for (const auto& part : parts)
       if (other != decision && part.budget == budget)
-        taken += state.counted.staying(part.pods);
+        taken += std::max<std::int64_t>(state.counted.staying(part.pods) - part.over, 0);
   return taken;
 }
 

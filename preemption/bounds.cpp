@@ -184,11 +184,14 @@ std::optional<score> bound_on_block(const problem& given, const node_block& bloc
   const auto& request = given.asked.groups.front().request;
   const auto now = given.settings.now;
   const auto gpu = given.view.gpu_column();
+  const auto room = block.amounts_at(node_block::most_promised, width);
+  // None of its nodes takes pods any more, which other bounds may not show yet.
+  if (!room.empty() && room.front() == std::numeric_limits<std::int64_t>::min())
+    return std::nullopt;
   for (auto s = block.steps.size(); s-- > 0 && block.steps[s].lowest < given.who.priority;) {
     if (!covers(block.amounts_at(node_block::most_room(s), width), request))
       continue;
     const auto& step = block.steps[s];
-    const auto room = block.amounts_at(node_block::most_promised, width);
     const auto largest = block.amounts_at(node_block::largest_portion(s), width);
     const offered some{step.lowest, block.steps.back().lowest, step.least_pods, step.least_gpu,
                        step.latest_start};

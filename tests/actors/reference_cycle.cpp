@@ -69,6 +69,17 @@ std::vector<preemptor> reference_cycle::lacking(const workload_record& record) c
   auto units = lacking_units(
     record, [&](const pod& p) { return pods.contains(p.uid); },
     [&](const pod& p) { return pods.at(p.uid).on; });
+  // Nobody joins a replica that goes as a whole.
+  std::erase_if(units, [&](const preemptor& unit) {
+    return std::ranges::any_of(unit.groups, [&](const wanted_group& group) {
+      return std::ranges::any_of(pods, [&](const auto& one) {
+        const pod& p = one.second.shown;
+        return p.disruption == disruption_mode::pod_group && !p.evicted_by.empty()
+               && p.group == group.name && p.replica == group.pods.front().replica
+               && wants(record, p);
+      });
+    });
+  });
   std::erase_if(units, [&](const preemptor& unit) {
     const auto& more = unit.groups.front().pods.front();
     const auto& group = record.spec.groups[*group_position(record.spec, more.group)];

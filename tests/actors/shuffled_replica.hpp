@@ -49,8 +49,7 @@ public:
   const std::map<std::string, std::string>& waiting() const {
     return waiting_;
   }
-  /// What the coordinator decided, in order. Not all of it comes to be: a vote is against whatever
-  /// counts on the room of victims whose own decision has not been carried out by then.
+  /// What the coordinator decided, in order.
   const std::map<std::string, decision>& launched() const {
     return launched_;
   }

@@ -58,4 +58,19 @@ TEST(bounds, find_the_best_node_that_a_look_at_each_finds) {
   });
 }
 
+TEST(bounds, of_a_block_promise_nothing_when_none_of_its_nodes_takes_pods_any_more) {
+  auto view = cluster().node("n1", gpu(8)).running("a", prio(1), gpu(8)).view();
+  view.settle();
+  node closed;
+  closed.name = "n1";
+  gpu(8)(closed);
+  closed.schedulable = false;
+  view.put_node(closed);
+  view.settle_nodes(); // which leaves other bounds as they were
+
+  const auto made = decide(view, lone("b", prio(9), gpu(4)), open_settings());
+
+  EXPECT_EQ(made.result, plan::outcome::infeasible);
+}
+
 } // namespace reprieve::tests
