@@ -138,6 +138,13 @@ void give_up_followers(self_pointer self, const coordinator_state::in_flight& ov
                  cancel_decision{"decision " + id + ", which was to make room, was given up"});
 }
 
+/// Follows what the queue shard says.
+void meet(self_pointer self) {
+  const auto& ours = self->state.settings;
+  self->send(ours.shards.queues, follow_catalog{self});
+  self->send(ours.shards.queues, follow_quota{ours.resource_group, self});
+}
+
 void ended(self_pointer self, const decision_ended& over) {
   auto& state = self->state;
   const auto found = state.decisions.find(over.id);
@@ -161,6 +168,7 @@ void ended(self_pointer self, const decision_ended& over) {
 coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_settings settings) {
   auto& state = self->state;
   state.settings = std::move(settings);
+  state.epoch = state.settings.owner->epoch();
   self->set_down_handler([self](const caf::down_msg& down) {
     if (down.reason)
       self->quit(down.reason);
@@ -169,6 +177,17 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
     for (const auto& [id, actor] : *running)
       caf::anon_send_exit(actor, caf::exit_reason::kill);
   });
+  drop_votes earlier{state.epoch, {}};
+  for (const auto& open : state.settings.open)
+    earlier.open.insert(open.what.id);
+  for (const auto& shard : state.settings.shards.nodes) {
+    self->send(shard, earlier);
+    self->send(shard, follow_nodes{self});
+  }
+  for (const auto& shard : state.settings.shards.workloads) {
+    self->send(shard, earlier);
+    self->send(shard, follow_workloads{self});
+  }
   for (auto& open : std::exchange(state.settings.open, {})) {
     decision_settings recovered;
     recovered.what = std::move(open.what);
@@ -177,12 +196,7 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
     recovered.chunks = open.chunks;
     launch(self, std::move(recovered));
   }
-  for (const auto& shard : state.settings.shards.nodes)
-    self->send(shard, follow_nodes{self});
-  for (const auto& shard : state.settings.shards.workloads)
-    self->send(shard, follow_workloads{self});
-  self->send(state.settings.shards.queues, follow_catalog{self});
-  self->send(state.settings.shards.queues, follow_quota{state.settings.resource_group, self});
+  meet(self);
   return {
     [self](node_delta& delta) {
       auto& s = self->state;
@@ -237,6 +251,12 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
                         s.mirror.preempted_lately(s.settings.clock.now(self))};
     },
     [self](reclaim& order) { take_back(self, order); },
+    [self](meet_queues& met) {
+      self->state.settings.shards.queues = std::move(met.shard);
+      self->state.told = {};
+      meet(self);
+      wake(self);
+    },
     [self](run_cycle) {
       if (self->state.running_cycle) // it is followed by another
         return;

@@ -23,6 +23,11 @@ struct run_cycle {};
 /// The coordinator's reminder to itself that decisions may wait for votes for too long.
 struct look_at_votes {};
 
+/// The queue shard is another by now.
+struct meet_queues {
+  queue_shard_actor shard;
+};
+
 /// Asks why a workload waits.
 struct why_pending {
   std::string workload;
@@ -39,6 +44,7 @@ struct open_decision {
 
 REPRIEVE_MESSAGE(reprieve::run_cycle)
 REPRIEVE_MESSAGE(reprieve::look_at_votes)
+REPRIEVE_MESSAGE(reprieve::meet_queues)
 REPRIEVE_MESSAGE(reprieve::why_pending)
 
 namespace reprieve {
@@ -66,6 +72,8 @@ using coordinator_actor = typed_actor<
   handles<queue_pods(read_queue_pods)>,
   /// From the queue shard: takes pods back from a queue.
   handles<void(reclaim)>,
+  /// From the replica.
+  handles<void(meet_queues)>,
   /// From itself.
   handles<void(run_cycle)>,
   /// From itself.
@@ -77,8 +85,7 @@ struct coordinator_settings {
   std::string resource_group;
   group_shards shards;
   store_door_actor store;
-  std::string owner_key;
-  revision epoch = 0;
+  ownership_pointer owner;
   event_log_actor events;
   wall_clock clock;
   std::vector<open_decision> open; ///< found in the store; go on from where they stand
@@ -118,6 +125,7 @@ struct coordinator_state {
   quota_report told;                          ///< to the queue shard
   std::set<std::string> seen_shards;          ///< that have sent what they hold
   time_point next_retry = no_time;            ///< when a cycle is due for work that backs off
+  revision epoch = 0;        ///< in which it was started; its decisions are named by it
   std::string last_reviewed; ///< decision, whether it could have its room elsewhere
   std::uint64_t last_decision = 0;
   std::uint64_t changes = 0;

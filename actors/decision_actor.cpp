@@ -58,6 +58,10 @@ void split_into_parts(self_pointer self) {
     state.workloads[shard_number(part.budget, workload_shards)].budgets.push_back(part);
 }
 
+void remember_epoch(decision_state& state, const ownership& owner) {
+  state.epochs.emplace(owner.key(), owner.epoch());
+}
+
 void release_all(self_pointer self) {
   const auto& shards = self->state.settings.shards;
   for (const auto& [number, parts] : self->state.nodes)
@@ -119,6 +123,11 @@ void prepare_all(self_pointer self) {
   const auto& settings = state.settings;
   const auto& group = settings.what.resource_group;
   state.voting = true;
+  remember_epoch(state, *settings.ground);
+  for (const auto& [number, parts] : state.nodes)
+    remember_epoch(state, *settings.shards.node_owners[number]);
+  for (const auto& [number, parts] : state.workloads)
+    remember_epoch(state, *settings.shards.workload_owners[number]);
   auto all = of_shards([self](absl::Status votes) {
     self->state.voting = false;
     if (!votes.ok() && planted != planted_bug::partial_vote)

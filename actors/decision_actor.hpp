@@ -21,6 +21,8 @@ namespace reprieve {
 struct group_shards {
   std::vector<node_shard_actor> nodes;
   std::vector<workload_shard_actor> workloads;
+  std::vector<ownership_pointer> node_owners;     ///< who owns them, by number
+  std::vector<ownership_pointer> workload_owners; ///< likewise
   queue_shard_actor queues;
 };
 
@@ -97,8 +99,7 @@ struct decision_settings {
     generations; ///< of the workloads placed, as the plan saw them
   group_shards shards;
   store_door_actor store;
-  std::string owner_key;
-  revision epoch = 0;
+  ownership_pointer ground; ///< of the coordinator
   decision_owner_actor owner;
   event_log_actor events;
   wall_clock clock;
@@ -114,10 +115,13 @@ struct decision_state {
   std::map<std::uint32_t, node_parts> nodes;         ///< by shard number
   std::map<std::uint32_t, workload_parts> workloads; ///< likewise
   std::set<std::string> no_room_yet;                 ///< shards
-  std::string unwritten_body; ///< where one chunk holds all, until the store has it
-  bool waits = false;         ///< for `begin_votes`
-  bool voting = false;        ///< whether shards are asked for their votes
-  bool told = false;          ///< whether victims may have been told
+  /// The epochs of the owners of all shards that were asked for a vote, from before they were: a
+  /// vote does not outlast its shard's owner.
+  std::map<std::string, revision> epochs; ///< by owner key
+  std::string unwritten_body;             ///< where one chunk holds all, until the store has it
+  bool waits = false;                     ///< for `begin_votes`
+  bool voting = false;                    ///< whether shards are asked for their votes
+  bool told = false;                      ///< whether victims may have been told
   bool cancelled = false;
   std::string cancel_reason;
 };

@@ -16,7 +16,18 @@ void write_commit(self_pointer self);
 std::vector<comparison> owned(const decision_settings& settings) {
   if (planted == planted_bug::no_epoch)
     return {};
-  return {{settings.owner_key, compared::modified, settings.epoch}};
+  return {settings.ground->held()};
+}
+
+/// What the commit compares: the coordinator and all shards that voted have the owners that they
+/// had before the votes, and nobody has aborted it.
+std::vector<comparison> to_commit(self_pointer self) {
+  std::vector<comparison> all;
+  if (planted != planted_bug::no_epoch)
+    for (const auto& [key, epoch] : self->state.epochs)
+      all.push_back({key, compared::modified, epoch});
+  all.push_back({keys::open_decision(id(self)), compared::modified, 0});
+  return all;
 }
 
 /// Likewise, and that its key is as it was left.
@@ -58,7 +69,7 @@ void write_chunks(self_pointer self, std::shared_ptr<const std::vector<std::stri
         else if (answer->succeeded)
           write_chunks(self, chunks, last);
         else
-          self->quit(lost_ownership()); // with all that this replica has under way
+          resume_from_store(self); // the owner has another epoch, or has lost its place
       },
       [self](caf::error& error) { give_up(self, to_status(error)); });
 }
@@ -69,7 +80,7 @@ void write_commit(self_pointer self) {
   auto committed = head_of(settings.what, settings.chunks);
   committed.summary.phase = decision_phase::committed;
   committed.summary.committed = settings.clock.now(self);
-  transaction writes{owned_and(settings, 0),
+  transaction writes{to_commit(self),
                      with_content(self, put{keys::open_decision(id(self)), encode(committed), 0})};
   self->request(settings.store, caf::infinite, std::move(writes))
     .then(
@@ -86,7 +97,8 @@ void write_commit(self_pointer self) {
           give_up(self, answer.status());
         } else {
           // Not known, or somebody aborted it: writing the abort tells which (DESIGN 4.3).
-          write_abort(self, answer.ok() ? absl::AbortedError("a shard took its hold back")
+          write_abort(self, answer.ok() ? absl::AbortedError(
+                              "a shard took its hold back, or has another owner")
                                         : answer.status());
         }
       },
@@ -108,7 +120,7 @@ void read_phase(self_pointer self) {
         if (answer->values.empty()) {
           // Only the end takes the key away. One that never had a key was kept from writing it.
           if (what(self).phase == decision_phase::preparing)
-            give_up(self, absl::AbortedError("the replica has lost its place"));
+            give_up(self, absl::AbortedError("its owners changed before it was committed"));
           else
             end(self, what(self).phase == decision_phase::aborted
                         ? absl::AbortedError(what(self).abort_reason)
@@ -177,13 +189,18 @@ void write_starting(self_pointer self) {
 void resume_from_store(self_pointer self) {
   const auto again = [self] { try_again(self, [self] { resume_from_store(self); }); };
   const auto& settings = self->state.settings;
-  self->request(settings.store, caf::infinite, range_request{just(settings.owner_key), 0, 0, false})
+  self
+    ->request(settings.store, caf::infinite,
+              range_request{just(settings.ground->key()), 0, 0, false})
     .then(
       [self, again](range_answer& answer) {
-        if (!answer.ok())
+        const auto& ground = *self->state.settings.ground;
+        const auto found =
+          answer.ok() && !answer->values.empty() ? answer->values.front().modified : revision{0};
+        // What was read may be older than what is known by now, but not newer.
+        if (!answer.ok() || ground.is_changing() || (found != 0 && found < ground.epoch()))
           again();
-        else if (answer->values.empty()
-                 || answer->values.front().modified != self->state.settings.epoch)
+        else if (found != ground.epoch())
           self->quit(lost_ownership());
         else
           read_phase(self);

@@ -23,7 +23,10 @@ struct directory {
   std::map<std::string, group, std::less<>> groups;
 };
 
-/// A new directory, whenever a resource group comes or goes.
+/// Whether the same actors serve by either.
+bool serve_alike(const directory& a, const directory& b);
+
+/// A new directory, whenever somebody else serves something.
 struct directory_update {
   std::shared_ptr<const directory> serving;
 };

@@ -1,12 +1,12 @@
 #include "actors/event_log.hpp"
 
+#include "actors/followers.hpp"
+
 namespace reprieve {
 
 event_log_actor::behavior_type event_log(event_log_actor::stateful_pointer<event_log_state> self) {
-  self->set_down_handler([self](caf::down_msg& down) {
-    std::erase_if(self->state.followers,
-                  [&](const auto& follower) { return follower.address() == down.source; });
-  });
+  self->set_down_handler(
+    [self](caf::down_msg& down) { drop_follower(self->state.followers, down); });
   return {
     [self](event& seen) {
       auto& state = self->state;
@@ -28,8 +28,7 @@ event_log_actor::behavior_type event_log(event_log_actor::stateful_pointer<event
       for (const auto& one : self->state.events)
         if (one.sequence > wanted.after)
           self->send(wanted.follower, one);
-      self->monitor(wanted.follower);
-      self->state.followers.push_back(std::move(wanted.follower));
+      add_follower(self, self->state.followers, std::move(wanted.follower));
     },
   };
 }

@@ -307,6 +307,11 @@ void answer_with_reason(self_pointer self, const std::string& workload,
     answer.deliver(explain_result(std::move(result)));
     return;
   }
+  if (!group->coordinator) {
+    result.pending_reason = "its resource group's coordinator is starting";
+    answer.deliver(explain_result(std::move(result)));
+    return;
+  }
   self->request(group->coordinator, answer_time, why_pending{workload})
     .then(
       [answer, result](std::string& reason) mutable {
@@ -354,18 +359,24 @@ caf::result<explain_result> explain(self_pointer self, const explain_request& wa
   return answer;
 }
 
-/// Follows the shards of groups that are new in the directory.
+/// Follows the shards that are new in the directory.
 void follow_new(self_pointer self, const std::shared_ptr<const directory>& next) {
   auto& state = self->state;
-  if (!state.serving)
+  if (!state.serving || state.serving->queues != next->queues)
     self->send(next->queues, follow_catalog{self});
-  for (const auto& [name, group] : next->groups)
-    if (group_named(state, name) == nullptr) {
-      for (const auto& shard : group.shards.nodes)
+  const auto is_new = [](const auto& known, const auto& shard) {
+    return std::ranges::find(known, shard) == known.end();
+  };
+  for (const auto& [name, group] : next->groups) {
+    const auto* before = group_named(state, name);
+    const auto known = before == nullptr ? group_shards{} : before->shards;
+    for (const auto& shard : group.shards.nodes)
+      if (is_new(known.nodes, shard))
         self->send(shard, follow_nodes{self});
-      for (const auto& shard : group.shards.workloads)
+    for (const auto& shard : group.shards.workloads)
+      if (is_new(known.workloads, shard))
         self->send(shard, follow_workloads{self});
-    }
+  }
   state.serving = next;
 }
 
@@ -394,18 +405,7 @@ gateway_actor::behavior_type gateway(self_pointer self) {
         self->send(self->state.serving->events, std::move(wanted));
     },
     [self](const directory_update& update) { follow_new(self, update.serving); },
-    [self](node_delta& delta) {
-      for (auto& record : delta.changed) {
-        auto& known = self->state.nodes[record->spec.name];
-        self->state.pods.replace(known ? known->pods : pod_list{}, record->pods);
-        known = std::move(record);
-      }
-      for (const auto& name : delta.removed)
-        if (const auto found = self->state.nodes.find(name); found != self->state.nodes.end()) {
-          self->state.pods.replace(found->second->pods, {});
-          self->state.nodes.erase(found);
-        }
-    },
+    [self](node_delta& delta) { take_in(self->state, delta); },
     [self](workload_delta& delta) { take_in(self->state, delta); },
     [self](catalog_update& update) { self->state.known = std::move(update.known); },
     [](const go_on& later) { later.with(); },

@@ -1,8 +1,11 @@
 #include "actors/gateway_facts.hpp"
 
+#include "state/keys.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 namespace reprieve {
 
@@ -106,7 +109,69 @@ void put_workload(gateway_state& state, std::shared_ptr<const workload_record> r
 
 } // namespace
 
+namespace {
+
+/// Whether the object belongs to the shard, by its resource group and name.
+bool is_in(std::string_view shard, std::string_view group, std::string_view name,
+           std::uint32_t shards) {
+  return shard == shard_name(group, shard_number(name, shards));
+}
+
+void drop_node(gateway_state& state, const std::string& name) {
+  if (const auto found = state.nodes.find(name); found != state.nodes.end()) {
+    state.pods.replace(found->second->pods, {});
+    state.nodes.erase(found);
+  }
+}
+
+} // namespace
+
+void take_in(gateway_state& state, node_delta& delta) {
+  if (delta.everything) {
+    // What the shard does not have any more was removed while nobody told.
+    std::set<std::string_view> there;
+    for (const auto& record : delta.changed)
+      there.insert(record->spec.name);
+    const auto shards = state.serving->schema.node_shards;
+    for (const auto& [name, record] : state.nodes)
+      if (!there.contains(name) && is_in(delta.shard, record->spec.resource_group, name, shards))
+        delta.removed.push_back(name);
+  }
+  for (auto& record : delta.changed) {
+    auto& known = state.nodes[record->spec.name];
+    state.pods.replace(known ? known->pods : pod_list{}, record->pods);
+    known = std::move(record);
+  }
+  for (const auto& name : delta.removed)
+    drop_node(state, name);
+}
+
 void take_in(gateway_state& state, workload_delta& delta) {
+  if (delta.everything) {
+    const auto shards = state.serving->schema.workload_shards;
+    const auto find_removed = [&](const auto& known, const auto& changed, const auto& group_of,
+                                  const auto& name_of, std::vector<std::string>& removed) {
+      std::set<std::string_view> there;
+      for (const auto& one : changed)
+        there.insert(name_of(one));
+      for (const auto& [name, one] : known)
+        if (!there.contains(name) && is_in(delta.shard, group_of(one), name, shards))
+          removed.push_back(name);
+    };
+    const auto name_of = [](const auto& one) -> std::string_view { return one.name; };
+    find_removed(
+      state.workloads, delta.changed,
+      [](const auto& one) -> std::string_view { return one->spec.resource_group; },
+      [](const auto& one) -> std::string_view { return one->spec.name; }, delta.removed);
+    find_removed(
+      state.budgets, delta.budgets,
+      [](const auto& one) -> std::string_view { return one.resource_group; }, name_of,
+      delta.removed_budgets);
+    find_removed(
+      state.placements, delta.placements,
+      [](const auto& one) -> std::string_view { return one.cluster; }, name_of,
+      delta.removed_placements);
+  }
   for (auto& record : delta.changed)
     put_workload(state, std::move(record));
   for (const auto& name : delta.removed)

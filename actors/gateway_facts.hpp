@@ -23,6 +23,8 @@ private:
   const gateway_state& state_;
 };
 
+/// What a node shard has told.
+void take_in(gateway_state& state, node_delta& delta);
 /// What a workload shard has told.
 void take_in(gateway_state& state, workload_delta& delta);
 

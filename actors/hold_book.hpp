@@ -10,9 +10,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace reprieve {
@@ -22,6 +25,13 @@ struct look_at_holds {};
 
 /// How many holds there are.
 struct count_holds {};
+
+/// From a coordinator that begins anew: decisions of an earlier epoch than its own can't commit any
+/// more, as their owner's record is another by now. Those that had are `open`.
+struct drop_votes {
+  revision before = 0;
+  std::set<std::string> open;
+};
 
 /// What a shard has said yes to and holds until the decision comes back. Parts are what was asked
 /// for: `node_parts` or `workload_parts`.
@@ -35,8 +45,7 @@ struct hold_book {
 
   std::string shard;
   store_door_actor store;
-  std::string owner_key;
-  revision epoch = 0;
+  ownership_pointer owner;
   duration time{0}; ///< how long a decision may take from the vote to the commit
   wall_clock clock;
 
@@ -67,8 +76,7 @@ hold_book<Parts> holds_of(std::string shard, const ledger_settings& ledger, dura
   hold_book<Parts> holds;
   holds.shard = std::move(shard);
   holds.store = ledger.store;
-  holds.owner_key = ledger.owner_key;
-  holds.epoch = ledger.epoch;
+  holds.owner = ledger.owner;
   holds.time = time;
   holds.clock = clock;
   return holds;
@@ -114,9 +122,7 @@ void forget_abort(Self self, const std::string& decision, revision at) {
   const auto key = keys::open_decision(decision);
   self
     ->request(holds.store, caf::infinite,
-              transaction{
-                {{holds.owner_key, compared::modified, holds.epoch}, {key, compared::modified, at}},
-                {erase{just(key)}}})
+              transaction{{holds.owner->held(), {key, compared::modified, at}}, {erase{just(key)}}})
     .then([](transaction_answer&) {}, [](caf::error&) {});
 }
 
@@ -129,6 +135,24 @@ void keep_hold(Self self, const prepare<Parts>& asked) {
   holds.held[asked.decision] = {asked.resource_group, asked.parts,
                                 holds.clock.now(self) + holds.time};
   detail::look_later(self);
+}
+
+/// In which epoch of its coordinator a decision was made: its name begins with that.
+inline revision epoch_of_decision(std::string_view id) {
+  revision epoch = 0;
+  std::from_chars(id.data(), id.data() + id.size(), epoch, 16);
+  return epoch;
+}
+
+template <class Self>
+void drop_earlier_votes(Self self, const drop_votes& order) {
+  auto& holds = self->state.holds;
+  std::vector<std::string> dropped;
+  for (const auto& [decision, hold] : holds.held)
+    if (epoch_of_decision(decision) < order.before && !order.open.contains(decision))
+      dropped.push_back(decision);
+  for (const auto& decision : dropped)
+    holds.erase(decision);
 }
 
 /// The decision has given up before its commit.
@@ -159,9 +183,8 @@ void take_back(Self self, const std::string& decision, const std::string& why) {
   aborted.phase = decision_phase::aborted;
   aborted.abort_reason = why;
   const auto key = keys::open_decision(decision);
-  transaction writes{
-    {{holds.owner_key, compared::modified, holds.epoch}, {key, compared::modified, 0}},
-    {put{key, encode(head_of(aborted, 0)), 0}}};
+  transaction writes{{holds.owner->held(), {key, compared::modified, 0}},
+                     {put{key, encode(head_of(aborted, 0)), 0}}};
   self->request(holds.store, caf::infinite, std::move(writes))
     .then(
       [self, decision](transaction_answer& answer) {
@@ -197,3 +220,4 @@ void take_back_due_holds(Self self) {
 
 REPRIEVE_MESSAGE(reprieve::look_at_holds)
 REPRIEVE_MESSAGE(reprieve::count_holds)
+REPRIEVE_MESSAGE(reprieve::drop_votes)

@@ -73,7 +73,8 @@ private:
 } // namespace
 
 ledger::ledger(ledger_settings with)
-    : settings(std::move(with)), writer(fmt::format("{}@{}", settings.owner_key, settings.epoch)) {}
+    : settings(std::move(with)),
+      writer(fmt::format("{}@{}", settings.owner->key(), settings.owner->epoch())) {}
 
 void fill_batch(ledger& of) {
   batch filled;
@@ -95,7 +96,14 @@ void fill_batch(ledger& of) {
     put{key, encode(sequence_record{settings.sequence + 1, of.writer}), 0});
   of.in_flight.comparisons = {{key, compared::modified, settings.sequence_revision}};
   if (planted != planted_bug::no_epoch)
-    of.in_flight.comparisons.push_back({settings.owner_key, compared::modified, settings.epoch});
+    of.in_flight.comparisons.push_back(settings.owner->held());
+}
+
+bool take_new_epoch(ledger& of) {
+  if (planted == planted_bug::no_epoch)
+    return false;
+  auto& compared = of.in_flight.comparisons.back().to;
+  return std::exchange(compared, of.settings.owner->epoch()) != compared;
 }
 
 bool is_written_by(const ledger& of, const range_result& found) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "actors/ownership.hpp"
 #include "actors/planted_bug.hpp"
 #include "actors/store_door.hpp"
 #include "protocol/records.hpp"
@@ -34,8 +35,7 @@ struct ledger_entry {
 /// Whose writes the ledger makes, and on what ground they are allowed.
 struct ledger_settings {
   std::string shard;
-  std::string owner_key; ///< the record of the replica that owns the shard
-  revision epoch = 0;    ///< its modification revision; every write compares it
+  ownership_pointer owner; ///< the replica that owns the shard; every write compares its epoch
   std::int64_t sequence = 0;
   revision sequence_revision = 0; ///< of the shard's sequence key, 0 where it is absent
   store_door_actor store;
@@ -83,6 +83,9 @@ struct ledger {
 /// Moves as much as one transaction takes from the waiting requests into `in_flight`.
 void fill_batch(ledger& of);
 
+/// Has the batch in flight compare the owner's epoch of now; false where it did so already.
+bool take_new_epoch(ledger& of);
+
 /// Whether the shard's sequence key, as found, was written by the batch in flight.
 bool is_written_by(const ledger& of, const range_result& found);
 
@@ -96,6 +99,8 @@ namespace detail {
 
 template <class Self>
 void send_batch(Self self);
+template <class Self>
+void write_batch(Self self);
 
 inline constexpr std::chrono::milliseconds ledger_retry_delay{100};
 
@@ -121,7 +126,8 @@ void lose_ledger(Self self) {
   answer_all(of, absl::AbortedError("shard " + of.settings.shard + " has another owner now"));
 }
 
-/// A comparison failed: either this very batch arrived before, or the shard is not ours any more.
+/// A comparison failed: either this very batch arrived before, or the owner has another epoch, or
+/// the shard is not ours any more.
 template <class Self>
 void resolve_batch(Self self) {
   const auto& settings = self->state.ledger.settings;
@@ -134,6 +140,10 @@ void resolve_batch(Self self) {
           try_ledger_again(self);
         else if (is_written_by(self->state.ledger, *answer))
           batch_is_durable(self, answer->values.front().modified);
+        else if (take_new_epoch(self->state.ledger))
+          write_batch(self);
+        else if (self->state.ledger.settings.owner->is_changing())
+          try_ledger_again(self);
         else
           lose_ledger(self);
       },
@@ -172,12 +182,14 @@ void send_batch(Self self) {
 template <class Self>
 void confirm_ledger(Self self) {
   const auto& settings = self->state.ledger.settings;
+  const auto epoch = settings.owner->epoch();
   self
     ->request(settings.store, caf::infinite,
-              transaction{{{settings.owner_key, compared::modified, settings.epoch}}, {}})
+              transaction{{{settings.owner->key(), compared::modified, epoch}}, {}})
     .then(
-      [self](transaction_answer& answer) {
-        if (!answer.ok()) {
+      [self, epoch](transaction_answer& answer) {
+        const auto& owner = *self->state.ledger.settings.owner;
+        if (!answer.ok() || (!answer->succeeded && owner.may_try_again(epoch))) {
           try_ledger_again(self, {ledger_retry::confirmation});
           return;
         }

@@ -135,7 +135,7 @@ caf::result<absl::Status> commit_and_answer(self_pointer self, record_changes ch
 }
 
 void order_start(self_pointer self, const pod& p) {
-  self->send(self->state.cluster, start_order{p, self->state.epoch, self});
+  self->send(self->state.cluster, start_order{p, epoch_of(self->state), self});
 }
 
 /// The rest of a change that orders something for each of these pods once it is durable.
@@ -308,7 +308,6 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
   state.records = record_table<node_record>{std::move(settings.records)};
   for (const auto& [name, record] : state.records.durable())
     state.view.put(record);
-  state.epoch = settings.ledger.epoch;
   state.holds =
     holds_of<node_parts>(state.shard, settings.ledger, settings.hold_time, settings.clock);
   state.holds.gone = [self](const std::string& decision, const node_parts& parts) {
@@ -316,12 +315,12 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
   };
   state.ledger = ledger{std::move(settings.ledger)};
   state.cluster = std::move(settings.cluster);
-  state.workloads = std::move(settings.workloads);
   state.force_delete_after = settings.force_delete_after;
   state.clock = settings.clock;
   state.events = std::move(settings.events);
   index_decisions(state);
-  repeat_orders(self);
+  self->set_down_handler(
+    [self](const caf::down_msg& down) { drop_follower(self->state.followers, down); });
   use_heartbeat_timeout(self, settings.heartbeat_timeout, write_records);
   return {
     [self](put_nodes& wanted) -> caf::result<absl::Status> {
@@ -340,13 +339,20 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
       return remove(self, wanted);
     },
     [self](const stop_pods& wanted) -> caf::result<absl::Status> { return stop(self, wanted); },
+    [self](meet_workloads& met) {
+      const bool first = self->state.workloads.empty();
+      self->state.workloads = std::move(met.shards);
+      // Not before it can pass on what comes of them.
+      if (first)
+        repeat_orders(self);
+    },
     [self](follow_nodes& wanted) {
       auto& s = self->state;
       node_delta everything{s.shard, ++s.deltas, {}, {}, true};
       for (const auto& [name, record] : s.records.durable())
         everything.changed.push_back(record);
       self->send(wanted.follower, std::move(everything));
-      s.followers.push_back(std::move(wanted.follower));
+      add_follower(self, s.followers, std::move(wanted.follower));
     },
     [self](const portion_facts& facts) { self->state.view.know(facts); },
     [self](const evaluate_nodes& wanted) {
@@ -448,6 +454,7 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
     [self](const heartbeat_request& alive) { return hear(self, alive, write_records); },
     [self](look_at_silence due) { find_silent(self, due, write_records); },
     [self](look_at_holds) { take_back_due_holds(self); },
+    [self](const drop_votes& order) { drop_earlier_votes(self, order); },
     [self](count_holds) { return self->state.holds.held.size(); },
     [self](ledger_flush) { flush_ledger(self); },
     [self](ledger_retry due) { retry_ledger(self, due); },

@@ -3,6 +3,7 @@
 #include "actors/cluster.hpp"
 #include "actors/decision_protocol.hpp"
 #include "actors/event_log.hpp"
+#include "actors/followers.hpp"
 #include "actors/hold_book.hpp"
 #include "actors/ledger.hpp"
 #include "actors/node_delta.hpp"
@@ -45,6 +46,11 @@ struct use_group_limits {
   duration heartbeat_timeout{0};
 };
 
+/// The workload shards of the same resource group, by shard number.
+struct meet_workloads {
+  std::vector<workload_shard_actor> shards;
+};
+
 /// Stop pods without a decision, because their workload was deleted.
 struct stop_pods {
   std::vector<victim_pod> pods;
@@ -56,6 +62,7 @@ struct stop_pods {
 REPRIEVE_MESSAGE(reprieve::put_nodes)
 REPRIEVE_MESSAGE(reprieve::remove_nodes)
 REPRIEVE_MESSAGE(reprieve::stop_pods)
+REPRIEVE_MESSAGE(reprieve::meet_workloads)
 REPRIEVE_MESSAGE(reprieve::look_at_stops)
 REPRIEVE_MESSAGE(reprieve::look_at_silence)
 REPRIEVE_MESSAGE(reprieve::use_group_limits)
@@ -72,6 +79,8 @@ using node_shard_actor = typed_actor<
   handles<absl::Status(remove_nodes)>,
   /// Orders pods to stop; answers when it is durable that they will.
   handles<absl::Status(stop_pods)>,
+  /// Where to tell how pods ended.
+  handles<void(meet_workloads)>,
   /// Sends the follower all records, then every change.
   handles<void(follow_nodes)>,
   /// From the coordinator: what its own records do not tell.
@@ -102,6 +111,8 @@ using node_shard_actor = typed_actor<
   handles<void(look_at_silence)>,
   /// From itself: takes back holds that nobody has come back for, once their abort is durable.
   handles<void(look_at_holds)>,
+  /// From a coordinator that begins anew.
+  handles<void(drop_votes)>,
   /// For an audit.
   handles<std::size_t(count_holds)>,
   /// From itself.
@@ -114,7 +125,6 @@ struct node_shard_settings {
   record_table<node_record>::map_type records; ///< as the store has them
   ledger_settings ledger;
   cluster_actor cluster;
-  std::vector<workload_shard_actor> workloads; ///< of the same resource group, by shard number
   duration force_delete_after{0};
   duration hold_time{0}; ///< how long a decision may take from the vote to the commit
   wall_clock clock;
@@ -129,9 +139,8 @@ struct node_shard_state {
   record_table<node_record> records;
   shard_view view; ///< of the durable records
   reprieve::ledger ledger;
-  revision epoch = 0;
   cluster_actor cluster;
-  std::vector<workload_shard_actor> workloads;
+  std::vector<workload_shard_actor> workloads; ///< of the same resource group, once it knows them
   duration force_delete_after{0};
   wall_clock clock;
 
@@ -161,6 +170,11 @@ struct node_shard_state {
   std::vector<node_follower_actor> followers;
   std::uint64_t deltas = 0;
 };
+
+/// What its orders carry, so that those of an earlier owner are refused.
+inline revision epoch_of(const node_shard_state& state) {
+  return state.ledger.settings.owner->epoch();
+}
 
 node_shard_actor::behavior_type
 node_shard(node_shard_actor::stateful_pointer<node_shard_state> self, node_shard_settings settings);

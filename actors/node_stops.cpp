@@ -25,7 +25,7 @@ void order_stop(self_pointer self, const pod& p) {
   auto& state = self->state;
   self->send(state.cluster,
              stop_order{p.uid, p.node, p.evicted_by, p.checkpoint_time, p.grace_period,
-                        state.force_delete_after, state.epoch, self});
+                        state.force_delete_after, epoch_of(state), self});
   if (p.phase != pod_phase::terminating)
     return;
   state.stopping[p.uid] = {p.node, p.stop_told + p.checkpoint_time + p.grace_period};

@@ -54,6 +54,8 @@ queue_shard_actor::behavior_type queue_shard(self_pointer self, queue_shard_sett
   state.newest_quota = state.quota;
   state.ledger = ledger{std::move(settings.ledger)};
   state.clock = settings.clock;
+  self->set_down_handler(
+    [self](const caf::down_msg& down) { drop_follower(self->state.followers, down); });
   return {
     [self](const put_catalog& wanted) -> caf::result<absl::Status> {
       std::vector<ledger_entry> writes;
@@ -73,7 +75,7 @@ queue_shard_actor::behavior_type queue_shard(self_pointer self, queue_shard_sett
     },
     [self](follow_catalog& wanted) {
       self->send(wanted.follower, catalog_update{self->state.known});
-      self->state.followers.push_back(std::move(wanted.follower));
+      add_follower(self, self->state.followers, std::move(wanted.follower));
     },
     [self](follow_quota& wanted) {
       auto& group = self->state.groups[wanted.resource_group];

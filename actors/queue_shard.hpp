@@ -1,5 +1,6 @@
 #pragma once
 
+#include "actors/followers.hpp"
 #include "actors/ledger.hpp"
 #include "actors/queue_quota.hpp"
 #include "state/catalog.hpp"

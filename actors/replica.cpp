@@ -1,5 +1,7 @@
 #include "actors/replica.hpp"
 
+#include "actors/replica_parts.hpp"
+#include "actors/store_reading.hpp"
 #include "state/keys.hpp"
 
 #include <fmt/format.h>
@@ -10,405 +12,85 @@ namespace reprieve {
 
 namespace {
 
-using self_pointer = replica_actor::stateful_pointer<replica_state>;
-using key_values = std::vector<key_value>;
+using self_pointer = replica_pointer;
 
-constexpr std::string_view tree = "main";
 constexpr std::chrono::minutes prune_interval{10};
-
-std::string owner_key(const replica_state& state) {
-  return keys::owner(state.settings.name);
-}
+constexpr std::chrono::milliseconds load_retry_delay{200};
 
 void fail(self_pointer self, const absl::Status& why) {
   if (!self->state.started && self->state.ready.pending())
     self->state.ready.deliver(why);
+  else if (self->state.settings.lost)
+    self->state.settings.lost(std::string(why.message()));
   self->quit(caf::exit_reason::user_shutdown);
 }
 
-/// Reads everything below the prefixes, page by page; calls `done` with it.
-template <class F>
-void read_all(self_pointer self, std::vector<std::string> prefixes, F done,
-              std::shared_ptr<key_values> found = std::make_shared<key_values>(),
-              std::string from = {}) {
-  constexpr std::int64_t page = 2'000;
-  if (prefixes.empty()) {
-    done(std::move(*found));
-    return;
-  }
-  auto range = with_prefix(prefixes.front());
-  if (!from.empty())
-    range.begin = from;
-  self->request(self->state.store, caf::infinite, range_request{range, page, 0, false})
-    .then([self, prefixes = std::move(prefixes), done, found](range_answer& answer) mutable {
-      if (!answer.ok()) {
-        fail(self, answer.status());
-        return;
-      }
-      std::move(answer->values.begin(), answer->values.end(), std::back_inserter(*found));
-      std::string next;
-      if (answer->more)
-        next = found->back().key + '\0';
-      else
-        prefixes.erase(prefixes.begin());
-      read_all(self, std::move(prefixes), std::move(done), found, std::move(next));
-    });
+void join(self_pointer self) {
+  self->send(self->state.members, join_members{});
+  self->send(self, prune_decisions{});
 }
 
-/// Writes what must be there before anything else goes on; calls `done` with the revision, or
-/// `otherwise` when a comparison did not hold.
-template <class F, class G>
-void write_first(self_pointer self, transaction writes, F done, G otherwise) {
-  self->request(self->state.store, answer_time, std::move(writes))
-    .then(
-      [self, done, otherwise](transaction_answer& answer) {
-        if (!answer.ok())
-          fail(self, answer.status());
-        else if (answer->succeeded)
-          done(answer->current);
-        else
-          otherwise();
-      },
-      [self](caf::error& error) { fail(self, to_status(error)); });
-}
-
-ledger_settings ledger_for(const replica_state& state, std::string shard) {
-  ledger_settings settings;
-  settings.owner_key = owner_key(state);
-  settings.epoch = state.epoch;
-  settings.store = state.store;
-  if (const auto found = state.sequences.find(keys::sequence(shard));
-      found != state.sequences.end()) {
-    settings.sequence_revision = found->second.modified;
-    if (const auto record = decode<sequence_record>(found->second.value); record.ok())
-      settings.sequence = record->number;
-  }
-  settings.shard = std::move(shard);
-  return settings;
-}
-
-/// The shard number in a key such as `n/default.3/name`.
-std::size_t shard_in(std::string_view key) {
-  const auto end = key.rfind('/');
-  const auto begin = key.rfind('.', end) + 1;
-  std::size_t number = 0;
-  for (const char digit : key.substr(begin, end - begin))
-    number = number * 10 + static_cast<std::size_t>(digit - '0');
-  return number;
-}
-
-/// Puts a record into its shard's table, or says which record can't be read.
-template <class Record>
-absl::Status take_record(const key_value& from,
-                         std::vector<typename record_table<Record>::map_type>& tables) {
-  auto record = decode<Record>(from.value);
-  const auto shard = shard_in(from.key);
-  if (!record.ok() || shard >= tables.size())
-    return absl::DataLossError(
-      fmt::format("the record at {} can't be read: {}", from.key,
-                  record.ok() ? "no such shard" : std::string(record.status().message())));
-  tables[shard].emplace(keys::last_part(from.key),
-                        std::make_shared<const Record>(*std::move(record)));
-  return absl::OkStatus();
-}
-
-absl::StatusOr<group_contents> contents_of(const schema_record& schema, const key_values& found) {
-  group_contents contents;
-  contents.nodes.resize(schema.node_shards);
-  contents.workloads.resize(schema.workload_shards);
-  contents.budgets.resize(schema.workload_shards);
-  contents.placements.resize(schema.workload_shards);
-  for (const auto& one : found) {
-    absl::Status taken;
-    switch (one.key.front()) {
-    case 'n':
-      taken = take_record<node_record>(one, contents.nodes);
-      break;
-    case 'w':
-      taken = take_record<workload_record>(one, contents.workloads);
-      break;
-    case 'b':
-      taken = take_record<disruption_budget>(one, contents.budgets);
-      break;
-    default:
-      taken = take_record<placement>(one, contents.placements);
-      break;
-    }
-    if (!taken.ok())
-      return taken;
-  }
-  return contents;
-}
-
-void publish(self_pointer self) {
-  for (const auto& follower : self->state.followers)
-    self->send(follower, directory_update{self->state.serving});
-}
-
-directory::group start_group(self_pointer self, const resource_group& settings,
-                             group_contents contents) {
-  auto& state = self->state;
-  const auto& ours = state.settings;
-  directory::group group;
-  group.shards.queues = state.serving->queues;
-  for (std::uint32_t k = 0; k < contents.workloads.size(); ++k) {
-    const auto shard = shard_name(settings.name, k);
-    group.shards.workloads.push_back(self->spawn<caf::linked>(
-      workload_shard,
-      workload_shard_settings{shard, std::move(contents.workloads[k]),
-                              std::move(contents.budgets[k]), std::move(contents.placements[k]),
-                              ledger_for(state, "w/" + shard), ours.hold_time, ours.clock}));
-  }
-  for (std::uint32_t k = 0; k < contents.nodes.size(); ++k) {
-    const auto shard = shard_name(settings.name, k);
-    group.shards.nodes.push_back(self->spawn<caf::linked>(
-      node_shard,
-      node_shard_settings{shard, std::move(contents.nodes[k]), ledger_for(state, "n/" + shard),
-                          ours.cluster, group.shards.workloads, settings.force_delete_after,
-                          ours.hold_time, ours.clock, settings.heartbeat_timeout,
-                          state.serving->events}));
-  }
-  const std::vector<node_feed_actor> feeds{group.shards.nodes.begin(), group.shards.nodes.end()};
-  for (const auto& shard : group.shards.workloads)
-    self->send(shard, meet_nodes{feeds});
-  group.coordinator = self->spawn<caf::linked>(
-    coordinator, coordinator_settings{settings.name, group.shards, state.store, owner_key(state),
-                                      state.epoch, state.serving->events, ours.clock,
-                                      std::move(contents.open), ours.most_domains_told});
-  return group;
-}
-
-void ready_when_loaded(self_pointer self) {
-  auto& state = self->state;
-  if (state.started || !state.loading.empty())
-    return;
-  state.started = true;
-  state.ready.deliver(absl::OkStatus());
-}
-
-/// Starts the group's actors from what the store holds of it.
-void load_group(self_pointer self, const resource_group& settings) {
-  auto& state = self->state;
-  if (!state.loading.insert(settings.name).second)
-    return;
-  std::vector<std::string> prefixes;
-  for (const auto kind : {'n', 'w', 'b', 'p'})
-    prefixes.push_back(fmt::format("{}/{}.", kind, settings.name));
-  read_all(self, std::move(prefixes), [self, settings](key_values found) {
-    auto& s = self->state;
-    auto contents = contents_of(s.serving->schema, found);
-    if (!contents.ok()) {
-      fail(self, contents.status());
+/// A store that is in use and has no schema, or one that is too new, is nobody's to work on.
+void check_schema(self_pointer self) {
+  const std::string key(keys::schema);
+  read_all(self, self->state.store, {key}, [self, key](absl::StatusOr<key_values> found) {
+    auto& state = self->state;
+    if (!found.ok()) {
+      fail(self, found.status());
       return;
     }
-    contents->open = std::move(s.open[settings.name]);
-    s.open.erase(settings.name);
-    auto next = std::make_shared<directory>(*s.serving);
-    next->groups[settings.name] = start_group(self, settings, *std::move(contents));
-    s.serving = std::move(next);
-    s.loading.erase(settings.name);
-    publish(self);
-    ready_when_loaded(self);
-  });
-}
-
-/// A queue tree as the store has it.
-struct tree_contents {
-  catalog known = initial_catalog();
-  by_name<quota_record> quota;
-};
-
-absl::StatusOr<tree_contents> tree_of(const key_values& found) {
-  tree_contents tree;
-  for (const auto& one : found) {
-    const auto take = [&]<class T>(absl::StatusOr<T> record) {
-      if (record.ok())
-        put_in(tree.known, object{*std::move(record)});
-      return record.status();
-    };
-    absl::Status taken;
-    if (one.key.find("/class/") != std::string::npos) {
-      taken = take(decode<priority_class>(one.value));
-    } else if (one.key.find("/group/") != std::string::npos) {
-      taken = take(decode<resource_group>(one.value));
-    } else if (one.key.find("/quota/") != std::string::npos) {
-      auto record = decode<quota_record>(one.value);
-      taken = record.status();
-      if (record.ok())
-        tree.quota[std::string(keys::last_part(one.key))] = *std::move(record);
-    } else {
-      taken = take(decode<queue>(one.value));
-    }
-    if (!taken.ok())
-      return absl::DataLossError(
-        fmt::format("the record at {} can't be read: {}", one.key, std::string(taken.message())));
-  }
-  return tree;
-}
-
-/// Puts the decisions together again from their keys and chunks.
-absl::Status gather_open_decisions(replica_state& state, const key_values& heads,
-                                   const key_values& bodies) {
-  std::map<std::string, open_decision> open;
-  for (const auto& one : heads) {
-    auto head = decode<decision_head>(one.value);
-    if (!head.ok())
-      return absl::DataLossError(fmt::format("the record at {} can't be read: {}", one.key,
-                                             std::string(head.status().message())));
-    open[std::string(keys::last_part(one.key))] = {std::move(head->summary), one.modified,
-                                                   head->chunks};
-  }
-  for (const auto& one : bodies) {
-    const auto id = keys::decision_of_body(one.key);
-    if (const auto found = open.find(std::string(id)); found != open.end())
-      if (auto added = add_body(found->second.what, one.value); !added.ok())
-        return absl::DataLossError(
-          fmt::format("the record at {} can't be read: {}", one.key, std::string(added.message())));
-  }
-  for (auto& [id, found] : open)
-    state.open[found.what.resource_group].push_back(std::move(found));
-  return absl::OkStatus();
-}
-
-/// Starts the queue shard; the groups follow from its catalog.
-void load_catalog(self_pointer self, const schema_record& schema) {
-  read_all(self, {"seq/"}, [self, schema](key_values sequences) {
-    for (auto& one : sequences)
-      self->state.sequences[one.key] = std::move(one);
-    read_all(self, {fmt::format("q/{}/", tree)}, [self, schema](key_values found) {
-      auto& state = self->state;
-      auto contents = tree_of(found);
-      if (!contents.ok()) {
-        fail(self, contents.status());
-        return;
-      }
-      auto serving = std::make_shared<directory>();
-      serving->schema = schema;
-      serving->store = state.store;
-      serving->events = self->spawn<caf::linked>(event_log);
-      serving->queues = self->spawn<caf::linked>(
-        queue_shard, queue_shard_settings{
-                       std::string(tree), std::move(contents->known), std::move(contents->quota),
-                       ledger_for(state, fmt::format("q/{}", tree)), state.settings.clock});
-      state.serving = std::move(serving);
-      self->send(state.serving->queues, follow_catalog{self});
-      self->send(self, prune_decisions{});
-    });
-  });
-}
-
-/// Erases the chunks of decisions that were never committed, some at a time, then goes on.
-template <class F>
-void erase_orphans(self_pointer self, std::vector<std::string> orphans, F done) {
-  if (orphans.empty()) {
-    done();
-    return;
-  }
-  constexpr std::size_t at_once = 100;
-  transaction erased{{{owner_key(self->state), compared::modified, self->state.epoch}}, {}};
-  for (std::size_t i = 0; i < at_once && !orphans.empty(); ++i) {
-    erased.operations.emplace_back(erase{with_prefix(keys::bodies_of(orphans.back()))});
-    orphans.pop_back();
-  }
-  write_first(
-    self, std::move(erased),
-    [self, orphans = std::move(orphans), done](revision) { erase_orphans(self, orphans, done); },
-    [self] { fail(self, absl::AbortedError("another replica has taken this one's place")); });
-}
-
-/// Finds the decisions that nobody can finish: they have chunks, but no key, open or done.
-template <class F>
-void drop_uncommitted(self_pointer self, F done) {
-  const key_range all{std::string(keys::decision_bodies),
-                      with_prefix(std::string(keys::open_decisions)).end};
-  self->request(self->state.store, caf::infinite, range_request{all, 0, 0, true})
-    .then([self, done](range_answer& answer) {
-      if (!answer.ok()) {
-        fail(self, answer.status());
-        return;
-      }
-      std::set<std::string, std::less<>> known;
-      std::set<std::string, std::less<>> written;
-      for (const auto& one : answer->values) {
-        if (one.key.starts_with(keys::decision_bodies))
-          written.emplace(keys::decision_of_body(one.key));
-        else
-          known.emplace(keys::last_part(one.key));
-      }
-      std::vector<std::string> orphans;
-      std::set_difference(written.begin(), written.end(), known.begin(), known.end(),
-                          std::back_inserter(orphans));
-      erase_orphans(self, std::move(orphans), done);
-    });
-}
-
-void load_open_decisions(self_pointer self, const schema_record& schema) {
-  read_all(self, {std::string(keys::open_decisions)}, [self, schema](key_values heads) {
-    std::vector<std::string> bodies;
-    for (const auto& one : heads)
-      bodies.push_back(keys::bodies_of(keys::last_part(one.key)));
-    read_all(self, std::move(bodies), [self, schema, heads](key_values chunks) {
-      if (auto gathered = gather_open_decisions(self->state, heads, chunks); !gathered.ok())
-        fail(self, gathered);
-      else
-        drop_uncommitted(self, [self, schema] { load_catalog(self, schema); });
-    });
-  });
-}
-
-/// Writes the owner record; its revision is the epoch of all that this replica does.
-void take_ownership(self_pointer self, const schema_record& schema) {
-  auto& state = self->state;
-  const owner_record record{
-    state.settings.name, state.settings.address, state.settings.clock.now(self), {}};
-  write_first(
-    self, transaction{{}, {put{owner_key(state), encode(record), 0}}},
-    [self, schema](revision at) {
-      self->state.epoch = at;
-      load_open_decisions(self, schema);
-    },
-    [] {});
-}
-
-void check_schema(self_pointer self) {
-  read_all(self, {std::string(keys::schema)}, [self](key_values found) {
-    auto& settings = self->state.settings;
-    if (!found.empty()) {
-      const auto schema = decode<schema_record>(found.front().value);
-      if (!schema.ok())
+    if (!found->empty()) {
+      const auto schema = decode<schema_record>(found->front().value);
+      if (!schema.ok()) {
         fail(self, schema.status());
-      else if (schema->version > schema_version)
+      } else if (schema->version > schema_version) {
         fail(self, absl::FailedPreconditionError(fmt::format(
                      "the store has schema version {}, this program knows versions up to {}; "
                      "run a newer reprieved",
                      schema->version, schema_version)));
-      else
-        take_ownership(self, *schema);
+      } else {
+        state.schema = *schema;
+        join(self);
+      }
       return;
     }
     schema_record fresh;
-    fresh.created = settings.clock.now(self);
+    fresh.created = state.settings.clock.now(self);
     fresh.cluster = fmt::format("{:x}", fresh.created.time_since_epoch().count());
-    fresh.node_shards = settings.node_shards;
-    fresh.workload_shards = settings.workload_shards;
-    const std::string key(keys::schema);
-    write_first(
-      self, transaction{{{key, compared::modified, 0}}, {put{key, encode(fresh), 0}}},
-      [self, fresh](revision) { take_ownership(self, fresh); }, [self] { check_schema(self); });
+    fresh.node_shards = state.settings.node_shards;
+    fresh.workload_shards = state.settings.workload_shards;
+    self
+      ->request(state.store, caf::infinite,
+                transaction{{{key, compared::modified, 0}}, {put{key, encode(fresh), 0}}})
+      .then(
+        [self, fresh](transaction_answer& answer) {
+          if (answer.ok() && answer->succeeded) {
+            self->state.schema = fresh;
+            join(self);
+          } else if (answer.ok() || absl::IsUnknown(answer.status())) {
+            check_schema(self); // somebody else was first, or a look tells
+          } else {
+            fail(self, answer.status());
+          }
+        },
+        [self](caf::error& error) { fail(self, to_status(error)); });
   });
 }
 
-/// Deletes finished decisions, and their chunks, that ended before the time to keep them.
+/// Deletes finished decisions, and their chunks, that ended before the time to keep them. Who owns
+/// the queue tree does so for all.
 void prune(self_pointer self) {
   auto& state = self->state;
+  if (!state.ground || !state.queues)
+    return;
   const auto oldest = state.settings.clock.now(self) - state.settings.keep_decisions;
   key_range old{std::string(keys::done_decisions), keys::done_decision(oldest, "")};
   self->request(state.store, answer_time, range_request{old, 60, 0, true})
     .then(
       [self](range_answer& answer) {
-        if (!answer.ok() || answer->values.empty())
+        if (!answer.ok() || answer->values.empty() || !self->state.ground)
           return;
-        transaction erased{{{owner_key(self->state), compared::modified, self->state.epoch}}, {}};
+        transaction erased{{self->state.ground->held()}, {}};
         for (const auto& one : answer->values) {
           erased.operations.emplace_back(erase{just(one.key)});
           erased.operations.emplace_back(
@@ -425,18 +107,102 @@ void prune(self_pointer self) {
       [](caf::error&) {});
 }
 
+/// Everything that this replica should own by now runs.
+void ready_when_serving(self_pointer self) {
+  auto& state = self->state;
+  if (state.started || !state.known || !state.ground || !state.loading.empty()
+      || !state.loaded.empty())
+    return;
+  const auto& owned = state.known->members.at(state.settings.name).owned;
+  const auto wanted = std::ranges::count_if(
+    state.known->wanted, [&](const auto& one) { return one.second == state.settings.name; });
+  const auto tree = owned.contains(std::string(queue_tree_shard)) ? 1 : 0;
+  if (std::ssize(owned) < wanted + tree || state.running.size() < owned.size())
+    return;
+  // Who owns the queue tree has to place the groups first.
+  if (tree == 1 && (!state.catalog_known || state.known->wanted.empty()))
+    return;
+  state.started = true;
+  state.ready.deliver(absl::OkStatus());
+}
+
+/// Who owns the queue tree says which groups there are to be placed.
+void tell_group_sizes(self_pointer self) {
+  auto& state = self->state;
+  if (!state.queues || !state.catalog_known)
+    return;
+  group_sizes sizes;
+  for (const auto& [name, group] : state.catalog_known->groups)
+    sizes.groups.push_back({name, state.schema->node_shards, state.schema->workload_shards, 0});
+  self->send(state.members, std::move(sizes));
+}
+
+void go_on(self_pointer self) {
+  start_waiting(self);
+  publish_directory(self);
+  ready_when_serving(self);
+}
+
+/// One of those that run here has ended: asked to, or because it can't write any more.
+void has_ended(self_pointer self, const caf::down_msg& down) {
+  auto& state = self->state;
+  const auto found = state.running.find(down.source);
+  if (found == state.running.end())
+    return;
+  const auto shard = found->second;
+  forget(state, down.source);
+  if (state.ground && state.outdated.erase(shard) > 0) {
+    state.to_renew[shard] = state.ground->epoch();
+    self->send(state.members, renew_epoch{});
+  } else if (state.ground) {
+    // Given up or not, its record says so next; what should run here is taken again then.
+    self->send(state.members, shards_stopped{{shard}});
+  }
+  end_outdated_coordinators(self);
+  publish_directory(self);
+}
+
+void take_in(self_pointer self, const ownership_update& update) {
+  auto& state = self->state;
+  state.known = update.known;
+  state.ground = update.ground;
+  for (const auto& shard : update.taken)
+    load(self, shard);
+  for (auto one = state.to_renew.begin(); one != state.to_renew.end();)
+    if (const auto& [shard, ended] = *one; state.ground->epoch() > ended) {
+      load(self, shard);
+      one = state.to_renew.erase(one);
+    } else {
+      ++one;
+    }
+  std::set<std::string> gone;
+  for (const auto& shard : update.to_stop)
+    if (!stop(self, shard))
+      gone.insert(shard);
+  if (!gone.empty())
+    self->send(state.members, shards_stopped{std::move(gone)});
+  end_outdated_coordinators(self);
+  go_on(self);
+}
+
 } // namespace
 
 replica_actor::behavior_type replica(self_pointer self, replica_settings settings) {
   auto& state = self->state;
   state.settings = std::move(settings);
-  state.store = self->spawn<caf::linked>(store_door, state.settings.behind);
-  // Serving without one of its actors would be pretending.
-  self->set_exit_handler([self](const caf::exit_msg& ended) {
-    if (ended.reason == lost_ownership() && self->state.settings.lost)
-      self->state.settings.lost(
-        "its shards are another replica's, or the store refuses its writes");
-    self->quit(caf::exit_reason::user_shutdown);
+  const auto& ours = state.settings;
+  state.store = self->spawn<caf::linked>(store_door, ours.behind);
+  state.events = self->spawn<caf::linked>(event_log);
+  state.members = self->spawn<caf::linked>(
+    keep_membership,
+    membership_settings{ours.name, ours.address, ours.api, ours.lease_time, ours.nodes_per_replica,
+                        ours.behind, state.store, self, ours.clock});
+  self->set_exit_handler(
+    [self](const caf::exit_msg&) { self->quit(caf::exit_reason::user_shutdown); });
+  self->set_down_handler([self](const caf::down_msg& down) { has_ended(self, down); });
+  self->attach_functor([running = state.to_end](const caf::error&) {
+    for (const auto& one : *running)
+      caf::anon_send_exit(one, caf::exit_reason::kill);
   });
   return {
     [self](start_serving) -> caf::result<absl::Status> {
@@ -444,15 +210,50 @@ replica_actor::behavior_type replica(self_pointer self, replica_settings setting
       check_schema(self);
       return self->state.ready;
     },
-    [self](const catalog_update& update) {
-      for (const auto& [name, group] : update.known->groups)
-        if (!self->state.serving->groups.contains(name))
-          load_group(self, group);
+    [self](stop_serving) -> caf::result<absl::Status> {
+      return self->delegate(self->state.members, leave_members{});
+    },
+    [self](const ownership_update& update) { take_in(self, update); },
+    [self](const ownership_lost& lost) {
+      auto& s = self->state;
+      s.ground = nullptr;
+      s.known = nullptr;
+      end_all(self);
+      publish_directory(self);
+      if (lost.replaced)
+        fail(self, absl::AbortedError(lost.why));
+    },
+    [self](shard_loaded& done) {
+      auto& s = self->state;
+      if (done.owner != s.ground || !s.loading.contains(done.shard))
+        return;
+      if (absl::IsUnavailable(done.contents.status())) {
+        self->delayed_send(self, load_retry_delay, load_again{done.shard, done.owner});
+        return;
+      }
+      if (!done.contents.ok()) {
+        fail(self, done.contents.status());
+        return;
+      }
+      s.loading.erase(done.shard);
+      if (is_owned(s, done.shard))
+        start(self, done.shard, *std::move(done.contents));
+      tell_group_sizes(self);
+      go_on(self);
+    },
+    [self](catalog_update& update) {
+      self->state.catalog_known = std::move(update.known);
+      tell_group_sizes(self);
+      go_on(self);
     },
     [self](follow_directory& wanted) {
       if (self->state.serving)
         self->send(wanted.follower, directory_update{self->state.serving});
       self->state.followers.push_back(std::move(wanted.follower));
+    },
+    [self](const load_again& due) {
+      if (due.owner == self->state.ground && self->state.loading.erase(due.shard) > 0)
+        load(self, due.shard);
     },
     [self](prune_decisions) {
       prune(self);

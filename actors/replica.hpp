@@ -1,27 +1,24 @@
 #pragma once
 
 #include "actors/directory.hpp"
+#include "actors/membership.hpp"
+#include "actors/shard_loader.hpp"
 
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 namespace reprieve {
 
-/// Take ownership, load, recover, and answer when everything serves.
+/// Take a place among the replicas, load, recover, and answer when all that is owned serves.
 struct start_serving {};
 
-/// A resource group's records as the store has them.
-struct group_contents {
-  std::vector<record_table<node_record>::map_type> nodes;         ///< by shard number
-  std::vector<record_table<workload_record>::map_type> workloads; ///< likewise
-  std::vector<record_table<disruption_budget>::map_type> budgets;
-  std::vector<record_table<placement>::map_type> placements;
-  std::vector<open_decision> open;
-};
+/// Give everything up, so that others take it over at once; answer when that is done.
+struct stop_serving {};
 
 struct follow_directory {
   directory_follower_actor follower;
@@ -30,31 +27,51 @@ struct follow_directory {
 /// Forget finished decisions that are too old.
 struct prune_decisions {};
 
+/// The store did not answer when a shard was to be read.
+struct load_again {
+  std::string shard;
+  ownership_pointer owner;
+};
+
 } // namespace reprieve
 
 REPRIEVE_MESSAGE(reprieve::start_serving)
+REPRIEVE_MESSAGE(reprieve::stop_serving)
 REPRIEVE_MESSAGE(reprieve::follow_directory)
 REPRIEVE_MESSAGE(reprieve::prune_decisions)
+REPRIEVE_MESSAGE(reprieve::load_again)
 
 namespace reprieve {
 
-/// One process's part in the cluster: owns shards, starts their actors from the store, and lets no
-/// one serve before what was open is in hands again (DESIGN 4, ownership).
+/// One process's part in the cluster: starts the actors of what it owns from the store, ends those
+/// of what it gives up, and lets no one serve before what was open is in hands again (DESIGN 4,
+/// ownership).
 using replica_actor = typed_actor<
   /// Answers when this replica serves, or why it can't.
-  handles<absl::Status(start_serving)>,
+  handles<absl::Status(start_serving)>, handles<absl::Status(stop_serving)>,
+  /// From the membership: what is owned now.
+  handles<void(ownership_update)>,
+  /// From the membership.
+  handles<void(ownership_lost)>,
+  /// From those that read what a shard starts from.
+  handles<void(shard_loaded)>,
   /// From the queue shard: resource groups may have come or gone.
   handles<void(catalog_update)>,
   /// Sends the follower who serves what, now and after every change.
   handles<void(follow_directory)>,
   /// From itself.
+  handles<void(load_again)>,
+  /// From itself.
   handles<void(prune_decisions)>>;
 
 struct replica_settings {
   std::string name;
-  std::string address;
+  std::string address;               ///< for the other replicas
+  std::string api;                   ///< for everybody
   std::uint32_t node_shards = 4;     ///< of each group; counts when the cluster is created
   std::uint32_t workload_shards = 2; ///< likewise
+  duration lease_time{std::chrono::seconds{5}}; ///< after which a silent replica counts as lost
+  std::int64_t nodes_per_replica = 50'000;      ///< of one group; what is more of it goes to others
   duration keep_decisions{std::chrono::hours{24}};
   duration hold_time{std::chrono::minutes{1}}; ///< a decision may take from its votes to its commit
   std::size_t most_domains_told = 64;          ///< with a decision
@@ -68,12 +85,31 @@ struct replica_state {
   static inline const char* name = "replica";
 
   replica_settings settings;
-  revision epoch = 0;
   store_door_actor store;
+  event_log_actor events;
+  membership_actor members;
+  std::optional<schema_record> schema;
+  std::shared_ptr<const membership> known;
+  std::shared_ptr<ownership> ground; ///< null while nothing can be owned
+
+  /// What runs here, by what it is in the owner record.
+  std::map<std::string, node_shard_actor> nodes;
+  std::map<std::string, workload_shard_actor> workloads;
+  std::map<std::string, coordinator_actor> coordinators;
+  queue_shard_actor queues;
+  std::map<caf::actor_addr, std::string> running; ///< the same, to know who has ended
+  /// The same, to be ended with this one.
+  std::shared_ptr<std::set<caf::strong_actor_ptr>> to_end =
+    std::make_shared<std::set<caf::strong_actor_ptr>>();
+  std::set<std::string> loading;
+  std::map<std::string, std::shared_ptr<shard_contents>> loaded; ///< that wait for others
+  std::map<std::string, group_shards> built_with;                ///< of the coordinators that run
+  std::set<std::string> outdated; ///< coordinators that are told to end
+  /// Coordinators that begin anew in a later epoch than that in which they ended.
+  std::map<std::string, revision> to_renew;
+
+  std::shared_ptr<const catalog> catalog_known;
   std::shared_ptr<const directory> serving;
-  std::map<std::string, key_value> sequences;             ///< of the ledgers, by key
-  std::map<std::string, std::vector<open_decision>> open; ///< by resource group, until it serves
-  std::set<std::string> loading;                          ///< groups under way
   promise<absl::Status> ready;
   bool started = false;
   std::vector<directory_follower_actor> followers;

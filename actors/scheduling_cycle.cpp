@@ -342,7 +342,7 @@ void look_at_votes_later(self_pointer self) {
 }
 
 std::string new_decision_id(coordinator_state& state) {
-  return fmt::format("{:08x}.{:06x}.{}", state.settings.epoch, ++state.last_decision,
+  return fmt::format("{:08x}.{:06x}.{}", state.epoch, ++state.last_decision,
                      state.settings.resource_group);
 }
 
@@ -375,8 +375,7 @@ void launch(self_pointer self, decision_settings settings) {
   const auto& ours = state.settings;
   settings.shards = ours.shards;
   settings.store = ours.store;
-  settings.owner_key = ours.owner_key;
-  settings.epoch = ours.epoch;
+  settings.ground = ours.owner;
   settings.owner = self;
   settings.events = ours.events;
   settings.clock = ours.clock;

@@ -102,16 +102,17 @@ void enter(self_pointer self, simulated_pod& p, stage next) {
 }
 
 /// Orders of an older epoch come from somebody who lost its place.
-bool is_stale(simulated_cluster_state& state, revision epoch) {
-  if (epoch < state.newest_epoch)
+bool is_stale(simulated_cluster_state& state, const std::string& node, revision epoch) {
+  auto& newest = state.newest_epoch[node];
+  if (epoch < newest)
     return true;
-  state.newest_epoch = epoch;
+  newest = epoch;
   return false;
 }
 
 void take_order(self_pointer self, start_order& order) {
   auto& state = self->state;
-  if (is_stale(state, order.epoch))
+  if (is_stale(state, order.what.node, order.epoch))
     return;
   auto [found, fresh] = state.pods.try_emplace(order.what.uid);
   auto& p = found->second;
@@ -131,7 +132,7 @@ void take_order(self_pointer self, start_order& order) {
 
 void take_order(self_pointer self, stop_order& order) {
   auto& state = self->state;
-  if (is_stale(state, order.epoch))
+  if (is_stale(state, order.node, order.epoch))
     return;
   auto [found, fresh] = state.pods.try_emplace(order.uid);
   auto& p = found->second;
@@ -181,7 +182,8 @@ simulated_cluster_actor::behavior_type simulated_cluster(self_pointer self,
   auto& state = self->state;
   state.settings = std::move(settings);
   for (auto& [uid, life] : simulated_journal::read(state.settings.journal)) {
-    state.newest_epoch = std::max(state.newest_epoch, life.epoch);
+    auto& newest = state.newest_epoch[life.node];
+    newest = std::max(newest, life.epoch);
     auto& p = state.pods[uid];
     p.life = std::move(life);
     plan_step(self, p);

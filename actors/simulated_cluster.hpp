@@ -2,6 +2,7 @@
 
 #include "actors/cluster.hpp"
 #include "actors/simulated_journal.hpp"
+#include "state/text_map.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -53,7 +54,7 @@ struct simulated_cluster_state {
   std::set<std::pair<time_point, std::string>> due;       ///< uids of pods
   time_point next_step = no_time;                         ///< for which a reminder is under way
   std::map<pod_observer_actor, pod_reports> reports; ///< to be sent when all is done that is due
-  revision newest_epoch = 0;
+  text_map<revision> newest_epoch;                   ///< by node: its agent has seen orders of that
 };
 
 simulated_cluster_actor::behavior_type

@@ -216,7 +216,7 @@ workload_shard_actor::behavior_type workload_shard(self_pointer self,
   state.workloads = record_table<workload_record>{std::move(settings.workloads)};
   state.budgets = record_table<disruption_budget>{std::move(settings.budgets)};
   state.placements = record_table<placement>{std::move(settings.placements)};
-  state.epoch = settings.ledger.epoch;
+  state.epoch = settings.ledger.owner->epoch();
   state.holds =
     holds_of<workload_parts>(state.shard, settings.ledger, settings.hold_time, settings.clock);
   state.holds.gone = [self](const auto&, const auto&) { go_on_with_changes(self); };
@@ -224,6 +224,8 @@ workload_shard_actor::behavior_type workload_shard(self_pointer self,
   state.clock = settings.clock;
   for (const auto& [name, budget] : state.budgets.durable())
     state.counted.put(*budget);
+  self->set_down_handler(
+    [self](const caf::down_msg& down) { drop_follower(self->state.followers, down); });
   return {
     [self](put_workloads& wanted) -> caf::result<absl::Status> {
       auto answer = self->make_response_promise<absl::Status>();
@@ -266,6 +268,7 @@ workload_shard_actor::behavior_type workload_shard(self_pointer self,
       workload_delta everything;
       everything.shard = s.shard;
       everything.number = ++s.deltas;
+      everything.everything = true;
       for (const auto& [name, record] : s.workloads.durable())
         everything.changed.push_back(record);
       for (const auto& [name, record] : s.budgets.durable())
@@ -273,7 +276,7 @@ workload_shard_actor::behavior_type workload_shard(self_pointer self,
       for (const auto& [name, record] : s.placements.durable())
         everything.placements.push_back(*record);
       self->send(wanted.follower, std::move(everything));
-      s.followers.push_back(std::move(wanted.follower));
+      add_follower(self, s.followers, std::move(wanted.follower));
     },
     [self](const prepare<workload_parts>& asked) -> caf::result<absl::Status> {
       auto traced = start_span("workload_shard.prepare", asked.trace);
@@ -329,11 +332,19 @@ workload_shard_actor::behavior_type workload_shard(self_pointer self,
       return answer;
     },
     [self](meet_nodes& there) {
-      self->state.nodes = std::move(there.shards);
+      auto& s = self->state;
+      if (s.nodes == there.shards)
+        return;
+      // Who was followed before sends everything again, as others may have begun anew.
+      s.nodes = std::move(there.shards);
+      s.counted.forget_nodes();
+      s.counted_nodes.clear();
+      s.follows_nodes = false;
       count_for_budgets(self);
     },
     [self](node_delta& delta) { count(self, delta); },
     [self](look_at_holds) { take_back_due_holds(self); },
+    [self](const drop_votes& order) { drop_earlier_votes(self, order); },
     [self](count_holds) { return self->state.holds.held.size(); },
     [self](ledger_flush) { flush_ledger(self); },
     [self](ledger_retry due) { retry_ledger(self, due); },

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "actors/decision_protocol.hpp"
+#include "actors/followers.hpp"
 #include "actors/hold_book.hpp"
 #include "actors/ledger.hpp"
 #include "actors/node_delta.hpp"
@@ -24,13 +25,14 @@ namespace reprieve {
 /// Changes of a shard's durable workloads, budgets and placements, numbered without gaps.
 struct workload_delta {
   std::string shard;
-  std::uint64_t number = 0; ///< 1 brings everything there is
+  std::uint64_t number = 0;
   std::vector<std::shared_ptr<const workload_record>> changed;
   std::vector<std::string> removed;
   std::vector<disruption_budget> budgets;
   std::vector<std::string> removed_budgets;
   std::vector<placement> placements;
   std::vector<std::string> removed_placements;
+  bool everything = false; ///< what a follower gets first
 };
 
 /// Admitted workloads, budgets and placements.
@@ -115,6 +117,8 @@ using workload_shard_actor = typed_actor<
   handles<void(node_delta)>,
   /// From itself: takes back holds that nobody has come back for.
   handles<void(look_at_holds)>,
+  /// From a coordinator that begins anew.
+  handles<void(drop_votes)>,
   /// For an audit.
   handles<std::size_t(count_holds)>,
   /// From itself.
@@ -146,7 +150,7 @@ struct workload_shard_state {
   record_table<disruption_budget> budgets;
   record_table<placement> placements;
   reprieve::ledger ledger;
-  revision epoch = 0;
+  revision epoch = 0; ///< in which it was started
   wall_clock clock;
 
   hold_book<workload_parts> holds;

@@ -135,7 +135,7 @@ int serve(const daemon_options& options, ending& end) {
 
   replica_settings settings;
   settings.name = options.replica;
-  settings.address = options.listen;
+  settings.api = options.listen;
   settings.node_shards = options.node_shards;
   settings.workload_shards = options.workload_shards;
   settings.behind = behind;

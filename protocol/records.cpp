@@ -132,9 +132,10 @@ std::string encode(const owner_record& r) {
   v1::OwnerRecord to;
   to.set_replica(r.replica);
   to.set_address(r.address);
+  to.set_api(r.api);
   to.set_started(to_nanoseconds(r.started));
-  for (const auto& group : r.groups)
-    to.add_groups(group);
+  for (const auto& one : r.owned)
+    to.add_owned(one);
   return to.SerializeAsString();
 }
 
@@ -145,8 +146,24 @@ absl::StatusOr<owner_record> decode(std::string_view bytes) {
     return from.status();
   return owner_record{from->replica(),
                       from->address(),
+                      from->api(),
                       time_point{duration{from->started()}},
-                      {from->groups().begin(), from->groups().end()}};
+                      {from->owned().begin(), from->owned().end()}};
+}
+
+std::string encode(const owners_record& r) {
+  v1::OwnersRecord to;
+  for (const auto& [what, replica] : r.owners)
+    (*to.mutable_owners())[what] = replica;
+  return to.SerializeAsString();
+}
+
+template <>
+absl::StatusOr<owners_record> decode(std::string_view bytes) {
+  const auto from = parse<v1::OwnersRecord>(bytes);
+  if (!from.ok())
+    return from.status();
+  return owners_record{{from->owners().begin(), from->owners().end()}};
 }
 
 std::string encode(const sequence_record& r) {

@@ -8,11 +8,13 @@
 #include "state/queue.hpp"
 #include "state/quota_record.hpp"
 #include "state/resource_group.hpp"
+#include "state/shard_placement.hpp"
 #include "state/workload_record.hpp"
 
 #include <absl/status/statusor.h>
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,9 +36,15 @@ struct schema_record {
 /// One replica, and what it owns; its modification revision is the epoch of all of that.
 struct owner_record {
   std::string replica;
-  std::string address;
+  std::string address; ///< for the other replicas
+  std::string api;     ///< for everybody
   time_point started = no_time;
-  std::vector<std::string> groups;
+  std::set<std::string> owned; ///< shards and coordinators, such as `n/default.3` and `c/default`
+};
+
+/// What `place_shards` came to.
+struct owners_record {
+  shard_owners owners;
 };
 
 /// The newest batch that a shard's ledger wrote.
@@ -59,6 +67,7 @@ decision_head head_of(const decision& d, std::uint32_t chunks);
 // can't read with a sentence.
 std::string encode(const schema_record& r);
 std::string encode(const owner_record& r);
+std::string encode(const owners_record& r);
 std::string encode(const sequence_record& r);
 std::string encode(const node_record& r);
 std::string encode(const workload_record& r);

@@ -45,6 +45,11 @@ void budget_count::remove_node(const std::string& name) {
   nodes_.erase(found);
 }
 
+void budget_count::forget_nodes() {
+  while (!nodes_.empty())
+    remove_node(std::string(nodes_.begin()->first));
+}
+
 void budget_count::expect(const string_map& labels, std::int64_t pods) {
   table_.expect(labels, pods);
 }

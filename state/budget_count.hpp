@@ -31,6 +31,7 @@ public:
   void remove(const std::string& name);
   void put(std::shared_ptr<const node_record> record);
   void remove_node(const std::string& name);
+  void forget_nodes();
   /// So many more pods with these labels are wanted and have no node; below zero, so many fewer.
   void expect(const string_map& labels, std::int64_t pods);
 

@@ -13,6 +13,13 @@ namespace keys {
 
 inline constexpr std::string_view schema = "meta/schema";
 
+/// Which replica should own what.
+inline constexpr std::string_view shard_owners = "meta/owners";
+/// Written whenever a replica comes to own something or gives it up, so that no two do so without
+/// knowing of each other.
+inline constexpr std::string_view ownership = "meta/ownership";
+
+inline constexpr std::string_view owners = "own/";
 std::string owner(std::string_view replica);
 std::string sequence(std::string_view shard);
 

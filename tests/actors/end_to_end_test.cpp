@@ -192,7 +192,7 @@ TEST_F(end_to_end, a_replica_that_lost_its_place_stops_and_says_so) {
   ASSERT_TRUE(replica.start().ok());
   store_->commit({{}, {put{keys::owner("replica-0"), "another", 0}}}, [](auto) {});
   (void)replica.apply(demo("1-cluster.yaml"));
-  EXPECT_NE(replica.lost().find("another replica"), std::string::npos) << replica.lost();
+  EXPECT_NE(replica.lost().find("another process"), std::string::npos) << replica.lost();
 }
 
 /// Runs the demo with a crash after `steps` messages and a restart on the same store.

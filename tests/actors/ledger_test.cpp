@@ -65,8 +65,7 @@ protected:
   ledger_host_actor open() {
     ledger_settings settings;
     settings.shard = "n/default.0";
-    settings.owner_key = "own/r";
-    settings.epoch = epoch_;
+    settings.owner = std::make_shared<ownership>("own/r", epoch_);
     settings.store = world_.system().spawn(store_door, store_);
     return world_.system().spawn(ledger_host, settings);
   }

@@ -190,7 +190,7 @@ void simulation::step() {
       one->crash();
       people_.lost(one->generation());
     }
-  if (luck_.one_in(250)) {
+  if (luck_.one_in(400)) {
     harm();
     return;
   }

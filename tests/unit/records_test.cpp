@@ -67,9 +67,12 @@ TEST(records, of_a_slot_with_a_negative_number_are_refused) {
 
 TEST(records, of_owner_sequence_and_schema_come_back_as_they_were) {
   const auto owner = decode<owner_record>(
-    encode(owner_record{"r", "h:1", time_point{std::chrono::hours{1}}, {"a", "b"}}));
+    encode(owner_record{"r", "h:1", "h:2", time_point{std::chrono::hours{1}}, {"a", "b"}}));
   ASSERT_TRUE(owner.ok());
-  EXPECT_EQ(owner->groups.size(), 2U);
+  EXPECT_EQ(owner->owned.size(), 2U);
+  EXPECT_EQ(owner->api, "h:2");
+  const shard_owners owners{{"c/g", "r"}, {"n/g.0", "s"}};
+  EXPECT_EQ(decode<owners_record>(encode(owners_record{owners}))->owners, owners);
   EXPECT_EQ(decode<sequence_record>(encode(sequence_record{7, "w"}))->number, 7);
   const auto schema = decode<schema_record>(encode(schema_record{1, "c", no_time, 3, 2}));
   ASSERT_TRUE(schema.ok());

@@ -1,0 +1,234 @@
+#include "actors/shard_loader.hpp"
+
+#include "actors/store_reading.hpp"
+#include "protocol/records.hpp"
+#include "state/keys.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace reprieve {
+
+namespace {
+
+using contents_pointer = std::shared_ptr<shard_contents>;
+
+absl::Status unreadable(const std::string& key, const absl::Status& why) {
+  return absl::DataLossError(
+    fmt::format("the record at {} can't be read: {}", key, std::string(why.message())));
+}
+
+template <class Record>
+absl::Status take_record(const key_value& from, typename record_table<Record>::map_type& table) {
+  auto record = decode<Record>(from.value);
+  if (!record.ok())
+    return unreadable(from.key, record.status());
+  table.emplace(keys::last_part(from.key), std::make_shared<const Record>(*std::move(record)));
+  return absl::OkStatus();
+}
+
+absl::Status take_from_tree(const key_value& one, shard_contents& contents) {
+  const auto take = [&]<class T>(absl::StatusOr<T> record) {
+    if (record.ok())
+      put_in(contents.known, object{*std::move(record)});
+    return record.status();
+  };
+  absl::Status taken;
+  if (one.key.find("/class/") != std::string::npos) {
+    taken = take(decode<priority_class>(one.value));
+  } else if (one.key.find("/group/") != std::string::npos) {
+    taken = take(decode<resource_group>(one.value));
+  } else if (one.key.find("/quota/") != std::string::npos) {
+    auto record = decode<quota_record>(one.value);
+    taken = record.status();
+    if (record.ok())
+      contents.quota[std::string(keys::last_part(one.key))] = *std::move(record);
+  } else {
+    taken = take(decode<queue>(one.value));
+  }
+  return taken.ok() ? taken : unreadable(one.key, taken);
+}
+
+absl::Status take(const key_value& one, shard_contents& contents) {
+  switch (one.key.front()) {
+  case 'n':
+    return take_record<node_record>(one, contents.nodes);
+  case 'w':
+    return take_record<workload_record>(one, contents.workloads);
+  case 'b':
+    return take_record<disruption_budget>(one, contents.budgets);
+  case 'p':
+    return take_record<placement>(one, contents.placements);
+  case 'q':
+    return take_from_tree(one, contents);
+  default:
+    contents.sequence = one;
+    return absl::OkStatus();
+  }
+}
+
+/// Whether the decision is one of the resource group: its name ends with the group's.
+bool is_of(std::string_view decision, std::string_view group) {
+  const auto second = decision.find('.', decision.find('.') + 1);
+  return second != std::string_view::npos && decision.substr(second + 1) == group;
+}
+
+/// One loading, under way.
+class loading : public std::enable_shared_from_this<loading> {
+public:
+  loading(caf::event_based_actor* self, shard_loader_settings settings)
+      : self_(self), settings_(std::move(settings)) {}
+
+  void run() {
+    if (settings_.shard.starts_with("c/"))
+      read_decisions();
+    else
+      read_records();
+  }
+
+private:
+  void tell(absl::StatusOr<contents_pointer> contents) {
+    self_->send(settings_.listener,
+                shard_loaded{settings_.shard, settings_.owner, std::move(contents)});
+    self_->quit();
+  }
+
+  /// Reads, and goes on with `then` unless it can't be read.
+  template <class F>
+  void read(std::vector<std::string> prefixes, F then) {
+    read_all(self_, settings_.store, std::move(prefixes),
+             [me = shared_from_this(), then](absl::StatusOr<key_values> found) {
+               if (found.ok())
+                 then(*std::move(found));
+               else
+                 me->tell(found.status());
+             });
+  }
+
+  void read_records() {
+    const auto& shard = settings_.shard;
+    std::vector<std::string> prefixes{keys::sequence(shard), shard + "/"};
+    if (shard.starts_with("w/"))
+      for (const auto* kind : {"b", "p"})
+        prefixes.push_back(kind + shard.substr(1) + "/");
+    read(std::move(prefixes), [me = shared_from_this()](key_values found) {
+      // A prefix finds `seq/n/group.10` beside `seq/n/group.1`.
+      std::erase_if(found, [&](const key_value& one) {
+        return one.key.starts_with("seq/") && one.key != keys::sequence(me->settings_.shard);
+      });
+      auto contents = std::make_shared<shard_contents>();
+      for (const auto& one : found)
+        if (auto taken = take(one, *contents); !taken.ok()) {
+          me->tell(taken);
+          return;
+        }
+      me->tell(std::move(contents));
+    });
+  }
+
+  std::string group() const {
+    return settings_.shard.substr(2);
+  }
+
+  void read_decisions() {
+    read({std::string(keys::open_decisions)}, [me = shared_from_this()](key_values heads) {
+      std::erase_if(
+        heads, [&](const key_value& one) { return !is_of(keys::last_part(one.key), me->group()); });
+      std::vector<std::string> bodies;
+      for (const auto& one : heads)
+        bodies.push_back(keys::bodies_of(keys::last_part(one.key)));
+      me->read(std::move(bodies), [me, heads = std::move(heads)](key_values chunks) {
+        auto open = me->put_together(heads, chunks);
+        if (open.ok())
+          me->find_orphans(*std::move(open));
+        else
+          me->tell(open.status());
+      });
+    });
+  }
+
+  /// Puts the decisions together again from their keys and chunks.
+  absl::StatusOr<contents_pointer> put_together(const key_values& heads, const key_values& bodies) {
+    std::map<std::string, open_decision, std::less<>> open;
+    for (const auto& one : heads) {
+      auto head = decode<decision_head>(one.value);
+      if (!head.ok())
+        return unreadable(one.key, head.status());
+      open[std::string(keys::last_part(one.key))] = {std::move(head->summary), one.modified,
+                                                     head->chunks};
+    }
+    for (const auto& one : bodies)
+      if (const auto found = open.find(keys::decision_of_body(one.key)); found != open.end())
+        if (auto added = add_body(found->second.what, one.value); !added.ok())
+          return unreadable(one.key, added);
+    auto contents = std::make_shared<shard_contents>();
+    for (auto& [id, found] : open)
+      contents->open.push_back(std::move(found));
+    return contents;
+  }
+
+  /// Finds the decisions that nobody can finish: they have chunks, but no key, open or done.
+  void find_orphans(contents_pointer contents) {
+    const key_range all{std::string(keys::decision_bodies),
+                        with_prefix(std::string(keys::open_decisions)).end};
+    self_->request(settings_.store, caf::infinite, range_request{all, 0, 0, true})
+      .then(
+        [me = shared_from_this(), contents](range_answer& answer) {
+          if (!answer.ok()) {
+            me->tell(answer.status());
+            return;
+          }
+          std::set<std::string, std::less<>> known;
+          std::set<std::string, std::less<>> written;
+          for (const auto& one : answer->values) {
+            if (!one.key.starts_with(keys::decision_bodies))
+              known.emplace(keys::last_part(one.key));
+            else if (const auto id = keys::decision_of_body(one.key); is_of(id, me->group()))
+              written.emplace(id);
+          }
+          std::vector<std::string> orphans;
+          std::set_difference(written.begin(), written.end(), known.begin(), known.end(),
+                              std::back_inserter(orphans));
+          me->erase_orphans(std::move(orphans), contents);
+        },
+        [me = shared_from_this()](caf::error& error) { me->tell(to_status(error)); });
+  }
+
+  /// Erases the chunks of decisions that were never committed, some at a time.
+  void erase_orphans(std::vector<std::string> orphans, contents_pointer contents) {
+    if (orphans.empty()) {
+      tell(std::move(contents));
+      return;
+    }
+    constexpr std::size_t at_once = 100;
+    transaction erased{{settings_.owner->held()}, {}};
+    for (std::size_t i = 0; i < at_once && !orphans.empty(); ++i) {
+      erased.operations.emplace_back(erase{with_prefix(keys::bodies_of(orphans.back()))});
+      orphans.pop_back();
+    }
+    self_->request(settings_.store, caf::infinite, std::move(erased))
+      .then(
+        [me = shared_from_this(), orphans, contents](transaction_answer& answer) {
+          if (answer.ok() && answer->succeeded)
+            me->erase_orphans(orphans, contents);
+          else // they are in nobody's way, and whoever comes next finds them again
+            me->tell(contents);
+        },
+        [me = shared_from_this()](caf::error& error) { me->tell(to_status(error)); });
+  }
+
+  caf::event_based_actor* self_;
+  shard_loader_settings settings_;
+};
+
+} // namespace
+
+caf::behavior load_shard(caf::event_based_actor* self, shard_loader_settings settings) {
+  std::make_shared<loading>(self, std::move(settings))->run();
+  return {};
+}
+
+} // namespace reprieve

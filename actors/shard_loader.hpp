@@ -1,0 +1,60 @@
+#pragma once
+
+#include "actors/coordinator.hpp"
+#include "actors/record_table.hpp"
+#include "actors/store_door.hpp"
+#include "state/catalog.hpp"
+#include "state/disruption_budget.hpp"
+#include "state/node_record.hpp"
+#include "state/placement.hpp"
+#include "state/quota_record.hpp"
+#include "state/workload_record.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace reprieve {
+
+/// What the store has for one that is to be started: a node shard, a workload shard, the queue tree
+/// or a coordinator. Of each, the fields of the others stay empty.
+struct shard_contents {
+  record_table<node_record>::map_type nodes;
+  record_table<workload_record>::map_type workloads;
+  record_table<disruption_budget>::map_type budgets;
+  record_table<placement>::map_type placements;
+  catalog known = initial_catalog();
+  by_name<quota_record> quota;
+  std::vector<open_decision> open;
+  std::optional<key_value> sequence; ///< where its ledger stands
+};
+
+/// What was to be read, and what came of it.
+struct shard_loaded {
+  std::string shard;
+  ownership_pointer owner; ///< on whose ground it was asked for
+  absl::StatusOr<std::shared_ptr<shard_contents>> contents;
+};
+
+} // namespace reprieve
+
+REPRIEVE_MESSAGE(reprieve::shard_loaded)
+
+namespace reprieve {
+
+using load_listener_actor = typed_actor<handles<void(shard_loaded)>>;
+
+struct shard_loader_settings {
+  std::string shard;
+  store_door_actor store;
+  ownership_pointer owner;
+  load_listener_actor listener;
+};
+
+/// Reads what one shard or coordinator starts from, tells, and ends. Shards are read side by side.
+/// For a coordinator it also clears away what decisions of its group wrote that were never
+/// committed.
+caf::behavior load_shard(caf::event_based_actor* self, shard_loader_settings settings);
+
+} // namespace reprieve
