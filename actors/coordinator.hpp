@@ -31,6 +31,8 @@ struct meet_queues {
 /// Asks why a workload waits.
 struct why_pending {
   std::string workload;
+
+  bool operator==(const why_pending&) const = default;
 };
 
 /// A decision that was open when its owner was lost.

@@ -21,6 +21,8 @@ struct workload_part {
   std::int64_t generation = 0; ///< that the plan saw; 0 for one that only loses portions
   std::vector<std::pair<pod_slot, std::uint32_t>> placed; ///< with their incarnations
   std::vector<portion_id> evicted;
+
+  bool operator==(const workload_part&) const = default;
 };
 
 /// What one decision does to the nodes of one shard.
@@ -30,6 +32,8 @@ using node_parts = std::vector<node_part>;
 struct workload_parts {
   std::vector<workload_part> workloads;
   std::vector<budget_part> budgets;
+
+  bool operator==(const workload_parts&) const = default;
 };
 
 // The messages of the two-phase commit (DESIGN 4) between a decision and the shards it touches.
@@ -42,11 +46,15 @@ struct prepare {
   std::string resource_group;
   Parts parts;
   trace_context trace;
+
+  bool operator==(const prepare&) const = default;
 };
 
 /// Lets a hold go before the commit.
 struct release_hold {
   std::string decision;
+
+  bool operator==(const release_hold&) const = default;
 };
 
 /// The decision is committed: put your part into your records. A node shard tells the victims when
@@ -56,12 +64,16 @@ struct apply_parts {
   std::string decision;
   Parts parts;
   trace_context trace;
+
+  bool operator==(const apply_parts&) const = default;
 };
 
 /// The decision is starting: bind what it nominated.
 struct start_pods {
   std::string decision;
   trace_context trace;
+
+  bool operator==(const start_pods&) const = default;
 };
 
 /// Take the decision's nominations and untold victims back; `told` are the portions that go anyway.
@@ -70,12 +82,16 @@ struct withdraw {
   std::vector<portion_id> told;
   std::vector<portion_id> reprieved; ///< the victims that stay after all
   trace_context trace;
+
+  bool operator==(const withdraw&) const = default;
 };
 
 /// Sent when everything a decision nominated on the shard's nodes can be bound.
 struct room_free {
   std::string decision;
   std::string shard;
+
+  bool operator==(const room_free&) const = default;
 };
 
 using room_listener_actor = typed_actor<handles<void(room_free)>>;

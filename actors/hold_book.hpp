@@ -31,6 +31,8 @@ struct count_holds {};
 struct drop_votes {
   revision before = 0;
   std::set<std::string> open;
+
+  bool operator==(const drop_votes&) const = default;
 };
 
 /// What a shard has said yes to and holds until the decision comes back. Parts are what was asked

@@ -20,6 +20,8 @@ struct pod_cost {
   std::int32_t priority = 0;
   time_point checkpointed = no_time;
   duration minimum_runtime{0};
+
+  bool operator==(const pod_cost&) const = default;
 };
 
 /// What a node shard can't know by itself of the portions on its nodes, so that it can judge them
@@ -34,6 +36,7 @@ struct portion_facts {
   bool empty() const {
     return elsewhere.empty() && costs.empty();
   }
+  bool operator==(const portion_facts&) const = default;
 };
 
 /// Asks for what a shard's nodes have for a preemptor.

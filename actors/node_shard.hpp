@@ -26,10 +26,14 @@ namespace reprieve {
 
 struct put_nodes {
   std::vector<node> nodes;
+
+  bool operator==(const put_nodes&) const = default;
 };
 
 struct remove_nodes {
   std::vector<std::string> names;
+
+  bool operator==(const remove_nodes&) const = default;
 };
 
 /// The shard's reminder to itself that a grace period may be over.
@@ -44,6 +48,8 @@ struct look_at_silence {
 struct use_group_limits {
   duration force_delete_after{0}; ///< that pods have past their grace period
   duration heartbeat_timeout{0};
+
+  bool operator==(const use_group_limits&) const = default;
 };
 
 /// The workload shards of the same resource group, by shard number.
@@ -55,6 +61,8 @@ struct meet_workloads {
 struct stop_pods {
   std::vector<victim_pod> pods;
   std::string reason;
+
+  bool operator==(const stop_pods&) const = default;
 };
 
 } // namespace reprieve

@@ -24,21 +24,29 @@ struct quota_report {
 /// What the group may use in each queue, from now on and without asking; durable.
 struct quota_grants {
   by_name<resources> queues;
+
+  bool operator==(const quota_grants&) const = default;
 };
 
 /// Asks a group to do with less.
 struct lower_grants {
   by_name<resources> queues;
+
+  bool operator==(const lower_grants&) const = default;
 };
 
 /// The pods of some queues, to choose from.
 struct read_queue_pods {
   std::vector<std::string> queues;
+
+  bool operator==(const read_queue_pods&) const = default;
 };
 
 struct queue_pods {
   std::vector<queue_pod> pods;
   by_name<std::int32_t> preempted_lately; ///< by workload
+
+  bool operator==(const queue_pods&) const = default;
 };
 
 /// A queue gives back what pods of the group use (DESIGN 3.4).
@@ -46,6 +54,8 @@ struct reclaim {
   std::string queue;
   std::vector<victim> victims;
   reasoning why;
+
+  bool operator==(const reclaim&) const = default;
 };
 
 } // namespace reprieve

@@ -22,11 +22,15 @@ struct catalog_update {
 /// Admitted queues, priority classes and resource groups.
 struct put_catalog {
   std::vector<object> objects;
+
+  bool operator==(const put_catalog&) const = default;
 };
 
 struct remove_catalog {
   object_kind kind = object_kind::queue;
   std::vector<std::string> names;
+
+  bool operator==(const remove_catalog&) const = default;
 };
 
 /// Asks how the queues stand.

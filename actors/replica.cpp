@@ -146,6 +146,12 @@ void go_on(self_pointer self) {
 /// One of those that run here has ended: asked to, or because it can't write any more.
 void has_ended(self_pointer self, const caf::down_msg& down) {
   auto& state = self->state;
+  if (forget_proxy(self, down.source)) {
+    meet_peers_later(self);
+    end_outdated_coordinators(self);
+    publish_directory(self);
+    return;
+  }
   const auto found = state.running.find(down.source);
   if (found == state.running.end())
     return;
@@ -181,6 +187,7 @@ void take_in(self_pointer self, const ownership_update& update) {
       gone.insert(shard);
   if (!gone.empty())
     self->send(state.members, shards_stopped{std::move(gone)});
+  meet_peers(self);
   end_outdated_coordinators(self);
   go_on(self);
 }
@@ -219,6 +226,7 @@ replica_actor::behavior_type replica(self_pointer self, replica_settings setting
       s.ground = nullptr;
       s.known = nullptr;
       end_all(self);
+      forget_peers(self);
       publish_directory(self);
       if (lost.replaced)
         fail(self, absl::AbortedError(lost.why));
@@ -250,6 +258,22 @@ replica_actor::behavior_type replica(self_pointer self, replica_settings setting
       if (self->state.serving)
         self->send(wanted.follower, directory_update{self->state.serving});
       self->state.followers.push_back(std::move(wanted.follower));
+    },
+    [self](const peer_connected& there) {
+      self->state.connected.insert(there.replica);
+      meet_peers(self);
+      end_outdated_coordinators(self);
+      go_on(self);
+    },
+    [self](const peer_lost& there) {
+      self->state.connected.erase(there.replica);
+      meet_peers_later(self);
+    },
+    [self](look_for_peers) {
+      self->state.looks_for_peers = false;
+      meet_peers(self);
+      end_outdated_coordinators(self);
+      go_on(self);
     },
     [self](const load_again& due) {
       if (due.owner == self->state.ground && self->state.loading.erase(due.shard) > 0)

@@ -2,6 +2,7 @@
 
 #include "actors/directory.hpp"
 #include "actors/membership.hpp"
+#include "actors/peers.hpp"
 #include "actors/shard_loader.hpp"
 
 #include <functional>
@@ -27,6 +28,9 @@ struct follow_directory {
 /// Forget finished decisions that are too old.
 struct prune_decisions {};
 
+/// Whoever spoke for a shard of another replica may have ended.
+struct look_for_peers {};
+
 /// The store did not answer when a shard was to be read.
 struct load_again {
   std::string shard;
@@ -40,6 +44,7 @@ REPRIEVE_MESSAGE(reprieve::stop_serving)
 REPRIEVE_MESSAGE(reprieve::follow_directory)
 REPRIEVE_MESSAGE(reprieve::prune_decisions)
 REPRIEVE_MESSAGE(reprieve::load_again)
+REPRIEVE_MESSAGE(reprieve::look_for_peers)
 
 namespace reprieve {
 
@@ -59,6 +64,12 @@ using replica_actor = typed_actor<
   handles<void(catalog_update)>,
   /// Sends the follower who serves what, now and after every change.
   handles<void(follow_directory)>,
+  /// From a connection to another replica.
+  handles<void(peer_connected)>,
+  /// Likewise.
+  handles<void(peer_lost)>,
+  /// From itself.
+  handles<void(look_for_peers)>,
   /// From itself.
   handles<void(load_again)>,
   /// From itself.
@@ -76,6 +87,7 @@ struct replica_settings {
   duration hold_time{std::chrono::minutes{1}}; ///< a decision may take from its votes to its commit
   std::size_t most_domains_told = 64;          ///< with a decision
   std::shared_ptr<store> behind;
+  std::shared_ptr<peers> others; ///< the way to them; null for a replica that is alone
   cluster_actor cluster;
   wall_clock clock;
   std::function<void(std::string)> lost; ///< called when it can't go on
@@ -107,6 +119,23 @@ struct replica_state {
   std::set<std::string> outdated; ///< coordinators that are told to end
   /// Coordinators that begin anew in a later epoch than that in which they ended.
   std::map<std::string, revision> to_renew;
+
+  /// One that speaks for what another replica owns.
+  template <class Handle>
+  struct proxy {
+    Handle handle;
+    std::string replica;
+  };
+  std::map<std::string, proxy<node_shard_actor>> other_nodes;
+  std::map<std::string, proxy<workload_shard_actor>> other_workloads;
+  std::map<std::string, proxy<coordinator_actor>> other_coordinators;
+  std::optional<proxy<queue_shard_actor>> other_queues;
+  std::map<std::string, event_follower_actor> other_logs;    ///< by replica
+  std::map<caf::actor_addr, std::string> speaking;           ///< all of these, by what they are for
+  std::set<std::string> connected;                           ///< replicas
+  std::map<std::string, std::shared_ptr<ownership>> grounds; ///< of other replicas
+  std::map<std::string, group_shards> introduced;            ///< groups with shards here
+  bool looks_for_peers = false;                              ///< whether a reminder is under way
 
   std::shared_ptr<const catalog> catalog_known;
   std::shared_ptr<const directory> serving;

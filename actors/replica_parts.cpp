@@ -44,25 +44,37 @@ const resource_group* settings_of(const replica_state& state, const std::string&
   return state.catalog_known ? find(state.catalog_known->groups, group) : nullptr;
 }
 
+/// Adds the shard's handle and whose it is, wherever it runs; false where nobody has it.
+template <class Handle, class Here, class There>
+bool add_shard(const replica_state& state, const std::string& shard, const Here& here,
+               const There& there, std::vector<Handle>& handles,
+               std::vector<ownership_pointer>& owners) {
+  if (const auto found = here.find(shard); found != here.end()) {
+    handles.push_back(found->second);
+    owners.push_back(state.ground);
+    return true;
+  }
+  const auto found = there.find(shard);
+  if (found == there.end())
+    return false;
+  handles.push_back(found->second.handle);
+  owners.push_back(state.grounds.at(found->second.replica));
+  return true;
+}
+
 /// All shards of a group, as far as they are there; true where all are.
 bool find_shards(const replica_state& state, const std::string& group, group_shards& found) {
   if (!state.schema || !state.ground)
     return false;
-  found.queues = state.queues;
-  for (std::uint32_t k = 0; k < state.schema->workload_shards; ++k) {
-    const auto shard = state.workloads.find("w/" + shard_name(group, k));
-    if (shard == state.workloads.end())
+  found.queues = queues_of(state);
+  for (std::uint32_t k = 0; k < state.schema->workload_shards; ++k)
+    if (!add_shard(state, "w/" + shard_name(group, k), state.workloads, state.other_workloads,
+                   found.workloads, found.workload_owners))
       return false;
-    found.workloads.push_back(shard->second);
-    found.workload_owners.push_back(state.ground);
-  }
-  for (std::uint32_t k = 0; k < state.schema->node_shards; ++k) {
-    const auto shard = state.nodes.find("n/" + shard_name(group, k));
-    if (shard == state.nodes.end())
+  for (std::uint32_t k = 0; k < state.schema->node_shards; ++k)
+    if (!add_shard(state, "n/" + shard_name(group, k), state.nodes, state.other_nodes, found.nodes,
+                   found.node_owners))
       return false;
-    found.nodes.push_back(shard->second);
-    found.node_owners.push_back(state.ground);
-  }
   return true;
 }
 
@@ -70,20 +82,10 @@ bool same_shards(const group_shards& a, const group_shards& b) {
   return a.nodes == b.nodes && a.workloads == b.workloads;
 }
 
-/// Shards of a group meet whenever one of them is another.
-void introduce(self_pointer self, const group_shards& shards) {
-  const std::vector<node_feed_actor> feeds{shards.nodes.begin(), shards.nodes.end()};
-  for (const auto& shard : shards.workloads)
-    self->send(shard, meet_nodes{feeds});
-  for (const auto& shard : shards.nodes)
-    self->send(shard, meet_workloads{shards.workloads});
-}
-
 void start_coordinator(self_pointer self, const std::string& shard, const group_shards& shards,
                        shard_contents& from) {
   auto& state = self->state;
   const auto& ours = state.settings;
-  introduce(self, shards);
   state.coordinators[shard] = keep(
     self, shard,
     self->spawn(coordinator, coordinator_settings{group_of(shard), shards, state.store,
@@ -147,9 +149,7 @@ void start(self_pointer self, const std::string& shard, std::shared_ptr<shard_co
       self->spawn(queue_shard, queue_shard_settings{std::string(queue_tree), std::move(from->known),
                                                     std::move(from->quota),
                                                     ledger_for(state, shard, *from), ours.clock}));
-    self->send(state.queues, follow_catalog{self});
-    for (const auto& [name, one] : state.coordinators)
-      self->send(one, meet_queues{state.queues});
+    meet_queue_shard(self, state.queues);
     break;
   default:
     state.loaded[shard] = std::move(from);
@@ -159,22 +159,34 @@ void start(self_pointer self, const std::string& shard, std::shared_ptr<shard_co
 
 void start_waiting(self_pointer self) {
   auto& state = self->state;
-  // Node shards come last by name, and coordinators need them.
-  for (auto one = state.loaded.rbegin(); one != state.loaded.rend();) {
-    const auto& [shard, from] = *one;
-    const bool is_node_shard = shard.front() == 'n';
-    group_shards shards;
-    if (settings_of(state, group_of(shard)) == nullptr
-        || (!is_node_shard && (!state.queues || !find_shards(state, group_of(shard), shards)))) {
-      ++one;
-      continue;
+  const auto start_those = [&](const char* kind, auto ready, auto start_one) {
+    for (auto one = state.loaded.lower_bound(kind);
+         one != state.loaded.end() && one->first.starts_with(kind);) {
+      const auto& [shard, from] = *one;
+      group_shards shards;
+      if (settings_of(state, group_of(shard)) == nullptr || !ready(shard, shards)) {
+        ++one;
+        continue;
+      }
+      start_one(shard, shards, *from);
+      one = state.loaded.erase(one);
     }
-    if (is_node_shard)
-      start_node_shard(self, shard, *from);
-    else
-      start_coordinator(self, shard, shards, *from);
-    one = std::make_reverse_iterator(state.loaded.erase(std::next(one).base()));
-  }
+  };
+  start_those(
+    "n/", [](const auto&, const auto&) { return true; },
+    [&](const std::string& shard, const auto&, shard_contents& from) {
+      start_node_shard(self, shard, from);
+    });
+  // Before anybody has them do something.
+  introduce_all(self);
+  start_those(
+    "c/",
+    [&](const std::string& shard, group_shards& shards) {
+      return queues_of(state) && find_shards(state, group_of(shard), shards);
+    },
+    [&](const std::string& shard, const group_shards& shards, shard_contents& from) {
+      start_coordinator(self, shard, shards, from);
+    });
 }
 
 bool stop(self_pointer self, const std::string& shard) {
@@ -202,6 +214,7 @@ void end_all(self_pointer self) {
   state.coordinators.clear();
   state.built_with.clear();
   state.queues = nullptr;
+  state.introduced.clear();
   state.loading.clear();
   state.loaded.clear();
   state.outdated.clear();
@@ -232,22 +245,71 @@ void forget(replica_state& state, const caf::actor_addr& who) {
     state.queues = nullptr;
 }
 
+void introduce_all(self_pointer self) {
+  auto& state = self->state;
+  std::set<std::string> groups;
+  for (const auto& [shard, handle] : state.nodes)
+    groups.insert(group_of(shard));
+  for (const auto& [shard, handle] : state.workloads)
+    groups.insert(group_of(shard));
+  for (const auto& group : groups) {
+    group_shards shards;
+    if (!find_shards(state, group, shards))
+      continue;
+    auto& before = state.introduced[group];
+    if (same_shards(before, shards))
+      continue;
+    before = shards;
+    const std::vector<node_feed_actor> feeds{shards.nodes.begin(), shards.nodes.end()};
+    for (const auto& shard : shards.workloads)
+      self->send(shard, meet_nodes{feeds});
+    for (const auto& shard : shards.nodes)
+      self->send(shard, meet_workloads{shards.workloads});
+  }
+}
+
+namespace {
+
+/// What others can reach here.
+void serve_peers(self_pointer self) {
+  auto& state = self->state;
+  if (!state.settings.others)
+    return;
+  auto here = std::make_shared<local_shards>();
+  here->nodes.insert(state.nodes.begin(), state.nodes.end());
+  here->workloads.insert(state.workloads.begin(), state.workloads.end());
+  here->coordinators.insert(state.coordinators.begin(), state.coordinators.end());
+  here->queues = state.queues;
+  here->events = state.events;
+  state.settings.others->serve(std::move(here));
+}
+
+coordinator_actor coordinator_for(const replica_state& state, const std::string& group) {
+  const auto shard = coordinator_of(group);
+  if (const auto here = state.coordinators.find(shard); here != state.coordinators.end())
+    return here->second;
+  const auto there = state.other_coordinators.find(shard);
+  return there == state.other_coordinators.end() ? coordinator_actor{} : there->second.handle;
+}
+
+} // namespace
+
 void publish_directory(self_pointer self) {
   auto& state = self->state;
-  if (!state.schema || !state.queues || !state.catalog_known)
+  serve_peers(self);
+  const auto queues = queues_of(state);
+  if (!state.schema || !queues || !state.catalog_known)
     return;
   auto next = std::make_shared<directory>();
   next->schema = *state.schema;
-  next->queues = state.queues;
+  next->queues = queues;
   next->events = state.events;
   next->store = state.store;
   for (const auto& [name, settings] : state.catalog_known->groups) {
     directory::group group;
     if (!find_shards(state, name, group.shards))
       continue;
-    if (const auto found = state.coordinators.find(coordinator_of(name));
-        found != state.coordinators.end())
-      group.coordinator = found->second;
+    group.coordinator = coordinator_for(state, name);
     next->groups.emplace(name, std::move(group));
   }
   if (state.serving && serve_alike(*state.serving, *next))

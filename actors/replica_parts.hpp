@@ -29,6 +29,23 @@ void end_outdated_coordinators(replica_pointer self);
 /// It has ended.
 void forget(replica_state& state, const caf::actor_addr& who);
 
+// -- what others own ------------------------------------------------------------------------------
+
+/// The queue shard, here or elsewhere; null where nobody is known to have it.
+queue_shard_actor queues_of(const replica_state& state);
+
+/// The queue shard is another one by now.
+void meet_queue_shard(replica_pointer self, const queue_shard_actor& queues);
+
+/// Finds somebody to speak for whatever others own, and ends who speaks for what they don't.
+void meet_peers(replica_pointer self);
+void meet_peers_later(replica_pointer self);
+void forget_peers(replica_pointer self);
+/// Whether the one that ended spoke for somebody.
+bool forget_proxy(replica_pointer self, const caf::actor_addr& who);
+/// Shards of a group that run here meet its others, whenever one of them is another.
+void introduce_all(replica_pointer self);
+
 /// Tells the followers who serves what, if that has changed.
 void publish_directory(replica_pointer self);
 

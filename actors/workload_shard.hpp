@@ -38,17 +38,23 @@ struct workload_delta {
 /// Admitted workloads, budgets and placements.
 struct put_workloads {
   std::vector<admitted> objects;
+
+  bool operator==(const put_workloads&) const = default;
 };
 
 /// Workloads are marked as deleting and go when their pods have gone; the rest goes at once.
 struct remove_workloads {
   object_kind kind = object_kind::workload;
   std::vector<std::string> names;
+
+  bool operator==(const remove_workloads&) const = default;
 };
 
 /// The workload was being deleted and none of its pods is left.
 struct forget_workload {
   std::string name;
+
+  bool operator==(const forget_workload&) const = default;
 };
 
 /// A pod ended by itself.
@@ -57,6 +63,8 @@ struct slot_ended {
   pod_slot slot;
   std::uint32_t incarnation = 0;
   slot_state how = slot_state::succeeded;
+
+  bool operator==(const slot_ended&) const = default;
 };
 
 /// The node shards of the same resource group, whose pods budgets count.

@@ -22,6 +22,8 @@ struct evaluation_request {
   preemptor who;
   plan_settings settings;
   std::size_t most = 32; ///< nodes that a shard lists
+
+  bool operator==(const evaluation_request&) const = default;
 };
 
 evaluation_request request_for(const preemptor& who, const plan_settings& settings,

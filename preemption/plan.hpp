@@ -84,6 +84,7 @@ struct plan_settings {
     const auto lately = preempted_lately.find(workload);
     return lately == preempted_lately.end() ? 0 : lately->second;
   }
+  bool operator==(const plan_settings&) const = default;
 };
 
 } // namespace reprieve

@@ -18,6 +18,8 @@ struct wanted_group {
   std::vector<toleration> tolerations;
   std::vector<std::string> topology_keys; ///< outermost first
   std::string required_node;
+
+  bool operator==(const wanted_group&) const = default;
 };
 
 /// What is placed as one: a lone pod, or replica k of every gang group of a workload, so that
@@ -33,6 +35,8 @@ struct preemptor {
   /// where there can't be any, nobody has to look for them.
   bool may_have_weaker_kin = true;
   std::vector<wanted_group> groups;
+
+  bool operator==(const preemptor&) const = default;
 };
 
 /// The uid of the pod of `w` at a slot.

@@ -64,6 +64,15 @@ inline std::int64_t to_nanoseconds(time_point t) {
   return t.time_since_epoch().count();
 }
 
+/// The message in the bytes, or that they are none.
+template <class Message>
+absl::StatusOr<Message> parse_message(std::string_view bytes) {
+  Message message;
+  if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+    return absl::DataLossError(message.GetTypeName() + " expected, other bytes found");
+  return message;
+}
+
 /// Fills a map field of a message.
 template <class Value>
 void write_map(const std::map<std::string, Value, std::less<>>& from,
@@ -72,8 +81,19 @@ void write_map(const std::map<std::string, Value, std::less<>>& from,
     to[key] = value;
 }
 
-inline void read_map(const google::protobuf::Map<std::string, std::string>& from, string_map& to) {
+/// Takes a map field as it is.
+template <class Value>
+void read_map(const google::protobuf::Map<std::string, Value>& from,
+              std::map<std::string, Value, std::less<>>& to) {
   to.insert(from.begin(), from.end());
+}
+
+/// Fills a map field of a message with the messages of a model's elements.
+template <class Model, class Message>
+void write_each(const std::map<std::string, Model, std::less<>>& from,
+                google::protobuf::Map<std::string, Message>& to) {
+  for (const auto& [key, element] : from)
+    to[key] = to_proto(element);
 }
 
 /// Fills a repeated field of a message with the messages of a model's elements.
@@ -110,6 +130,17 @@ public:
         to.push_back(*std::move(read));
       else
         pass_on(fmt::format("{}[{}]", field, i), ".", read.status());
+    }
+  }
+
+  template <class Message, class Model>
+  void each(std::string_view field, const google::protobuf::Map<std::string, Message>& from,
+            std::map<std::string, Model, std::less<>>& to, conversion<Message, Model> convert) {
+    for (const auto& [key, message] : from) {
+      if (auto read = convert(message); read.ok())
+        to.emplace(key, *std::move(read));
+      else
+        pass_on(fmt::format("{}[{}]", field, key), ".", read.status());
     }
   }
 

@@ -118,4 +118,8 @@ absl::StatusOr<pod> from_proto(const v1::Pod& from) {
   return read.result(std::move(to));
 }
 
+const std::string& bytes_of(const shared_pod& p) {
+  return p.bytes([](const pod& what) { return to_proto(what).SerializeAsString(); });
+}
+
 } // namespace reprieve

@@ -1,9 +1,12 @@
 #pragma once
 
 #include "state/pod.hpp"
+#include "state/pod_list.hpp"
 
 #include <absl/status/statusor.h>
 #include <reprieve/v1/model.pb.h>
+
+#include <string>
 
 namespace reprieve {
 
@@ -15,5 +18,8 @@ absl::StatusOr<portion_id> from_proto(const v1::PortionId& from);
 
 v1::Pod to_proto(const pod& from);
 absl::StatusOr<pod> from_proto(const v1::Pod& from);
+
+/// The bytes of the pod's message, which it remembers.
+const std::string& bytes_of(const shared_pod& p);
 
 } // namespace reprieve

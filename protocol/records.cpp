@@ -10,6 +10,7 @@
 #include "protocol/convert_queue.hpp"
 #include "protocol/convert_reasoning.hpp"
 #include "protocol/convert_resource_group.hpp"
+#include "protocol/convert_slot.hpp"
 #include "protocol/convert_workload.hpp"
 #include "protocol/convert_workload_status.hpp"
 
@@ -20,15 +21,6 @@
 namespace reprieve {
 
 namespace {
-
-/// The message in the bytes, or that they are none.
-template <class Message>
-absl::StatusOr<Message> parse(std::string_view bytes) {
-  Message message;
-  if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
-    return absl::DataLossError(message.GetTypeName() + " expected, other bytes found");
-  return message;
-}
 
 /// Appends a field that holds a message, given as its bytes.
 void append_message(std::uint32_t field, std::string_view message, std::string& to) {
@@ -43,41 +35,12 @@ void append_message(std::uint32_t field, std::string_view message, std::string& 
   to.append(message);
 }
 
-constexpr enum_table<slot_state, v1::SlotState, 4> slot_states{{
-  {slot_state::wanted, v1::SLOT_STATE_WANTED},
-  {slot_state::stopped, v1::SLOT_STATE_STOPPED},
-  {slot_state::succeeded, v1::SLOT_STATE_SUCCEEDED},
-  {slot_state::failed, v1::SLOT_STATE_FAILED},
-}};
-
 } // namespace
-
-static v1::SlotRecord to_proto(const slot_record& from) {
-  v1::SlotRecord to;
-  to.set_group(from.slot.group);
-  to.set_replica(from.slot.replica);
-  to.set_index(from.slot.index);
-  to.set_incarnation(from.incarnation);
-  to.set_state(slot_states.to_message(from.state));
-  to.set_decision(from.decision);
-  return to;
-}
-
-static absl::StatusOr<slot_record> from_proto(const v1::SlotRecord& from) {
-  const auto state = slot_states.from_message(from.state());
-  if (!state.ok())
-    return state.status();
-  slot_record to{{from.group(), 0, 0}, from.incarnation(), *state, from.decision()};
-  field_reader read;
-  read.count("replica", from.replica(), to.slot.replica);
-  read.count("index", from.index(), to.slot.index);
-  return read.result(std::move(to));
-}
 
 /// A record that is one message of the model by itself.
 template <class Message, class Record>
 static absl::StatusOr<Record> decode_message(std::string_view bytes) {
-  const auto message = parse<Message>(bytes);
+  const auto message = parse_message<Message>(bytes);
   if (!message.ok())
     return message.status();
   return from_proto(*message);
@@ -120,7 +83,7 @@ std::string encode(const schema_record& r) {
 
 template <>
 absl::StatusOr<schema_record> decode(std::string_view bytes) {
-  const auto from = parse<v1::SchemaRecord>(bytes);
+  const auto from = parse_message<v1::SchemaRecord>(bytes);
   if (!from.ok())
     return from.status();
   return schema_record{from->version(), from->cluster_id(), time_point{duration{from->created()}},
@@ -141,7 +104,7 @@ std::string encode(const owner_record& r) {
 
 template <>
 absl::StatusOr<owner_record> decode(std::string_view bytes) {
-  const auto from = parse<v1::OwnerRecord>(bytes);
+  const auto from = parse_message<v1::OwnerRecord>(bytes);
   if (!from.ok())
     return from.status();
   return owner_record{from->replica(),
@@ -160,7 +123,7 @@ std::string encode(const owners_record& r) {
 
 template <>
 absl::StatusOr<owners_record> decode(std::string_view bytes) {
-  const auto from = parse<v1::OwnersRecord>(bytes);
+  const auto from = parse_message<v1::OwnersRecord>(bytes);
   if (!from.ok())
     return from.status();
   return owners_record{{from->owners().begin(), from->owners().end()}};
@@ -175,7 +138,7 @@ std::string encode(const sequence_record& r) {
 
 template <>
 absl::StatusOr<sequence_record> decode(std::string_view bytes) {
-  const auto from = parse<v1::SequenceRecord>(bytes);
+  const auto from = parse_message<v1::SequenceRecord>(bytes);
   if (!from.ok())
     return from.status();
   return sequence_record{from->number(), from->writer()};
@@ -188,22 +151,19 @@ std::string encode(const node_record& r) {
   if (r.status != node_status{})
     *to.mutable_status() = to_proto(r.status);
   auto bytes = to.SerializeAsString();
-  const auto bytes_of = [](const pod_list::pointer& p) -> const std::string& {
-    return p->bytes([](const pod& what) { return to_proto(what).SerializeAsString(); });
-  };
   constexpr std::size_t tag_and_length = 6;
   auto size = bytes.size();
   for (const auto& p : r.pods.shared())
-    size += bytes_of(p).size() + tag_and_length;
+    size += bytes_of(*p).size() + tag_and_length;
   bytes.reserve(size);
   for (const auto& p : r.pods.shared())
-    append_message(v1::NodeRecord::kPodsFieldNumber, bytes_of(p), bytes);
+    append_message(v1::NodeRecord::kPodsFieldNumber, bytes_of(*p), bytes);
   return bytes;
 }
 
 template <>
 absl::StatusOr<node_record> decode(std::string_view bytes) {
-  const auto from = parse<v1::NodeRecord>(bytes);
+  const auto from = parse_message<v1::NodeRecord>(bytes);
   if (!from.ok())
     return from.status();
   field_reader read;
@@ -228,7 +188,7 @@ std::string encode(const workload_record& r) {
 
 template <>
 absl::StatusOr<workload_record> decode(std::string_view bytes) {
-  const auto from = parse<v1::WorkloadRecord>(bytes);
+  const auto from = parse_message<v1::WorkloadRecord>(bytes);
   if (!from.ok())
     return from.status();
   field_reader read;
@@ -248,7 +208,7 @@ std::string encode(const disruption_budget& r) {
 
 template <>
 absl::StatusOr<disruption_budget> decode(std::string_view bytes) {
-  const auto from = parse<v1::BudgetRecord>(bytes);
+  const auto from = parse_message<v1::BudgetRecord>(bytes);
   if (!from.ok())
     return from.status();
   return from_proto(from->budget());
@@ -262,7 +222,7 @@ std::string encode(const queue& r) {
 
 template <>
 absl::StatusOr<queue> decode(std::string_view bytes) {
-  const auto from = parse<v1::QueueRecord>(bytes);
+  const auto from = parse_message<v1::QueueRecord>(bytes);
   if (!from.ok())
     return from.status();
   return from_proto(from->queue());
@@ -279,7 +239,7 @@ std::string encode(const quota_record& r) {
 
 template <>
 absl::StatusOr<quota_record> decode(std::string_view bytes) {
-  const auto from = parse<v1::QuotaRecord>(bytes);
+  const auto from = parse_message<v1::QuotaRecord>(bytes);
   if (!from.ok())
     return from.status();
   quota_record to;
@@ -328,7 +288,7 @@ std::string encode(const decision_head& r) {
 
 template <>
 absl::StatusOr<decision_head> decode(std::string_view bytes) {
-  const auto from = parse<v1::DecisionHead>(bytes);
+  const auto from = parse_message<v1::DecisionHead>(bytes);
   if (!from.ok())
     return from.status();
   auto summary = from_proto(*from);
@@ -365,7 +325,7 @@ std::vector<std::string> encode_bodies(const decision& d, std::size_t chunk_byte
 }
 
 absl::Status add_body(decision& d, std::string_view bytes) {
-  const auto from = parse<v1::DecisionBody>(bytes);
+  const auto from = parse_message<v1::DecisionBody>(bytes);
   return from.ok() ? add_body(*from, d) : from.status();
 }
 

@@ -17,7 +17,20 @@ reprieve_library(reprieve_access
 # What serves the actors to other processes. Its sources stand in protocol/, but it comes after
 # actors/, which uses the records and messages that protocol/ has, too.
 reprieve_library(reprieve_protocol
-  SOURCES protocol/api_server.cpp protocol/heartbeat_intake.cpp protocol/heartbeat_stream.cpp
-          protocol/server_certificates.cpp
+  SOURCES
+    protocol/api_server.cpp
+    protocol/heartbeat_intake.cpp
+    protocol/heartbeat_stream.cpp
+    protocol/peer_link.cpp
+    protocol/peer_messages.cpp
+    protocol/peer_messages_evaluation.cpp
+    protocol/peer_messages_nodes.cpp
+    protocol/peer_messages_queues.cpp
+    protocol/peer_messages_workloads.cpp
+    protocol/peer_network.cpp
+    protocol/peer_proxies.cpp
+    protocol/peer_session.cpp
+    protocol/peer_stream.cpp
+    protocol/server_certificates.cpp
   LINK reprieve_actors reprieve_access
   PRIVATE_LINK reprieve_service_messages)

@@ -21,6 +21,10 @@ namespace reprieve {
 class shared_pod {
 public:
   explicit shared_pod(pod what) : what_(std::move(what)) {}
+  /// Of a pod whose bytes are known, since it was read from them.
+  shared_pod(pod what, std::string bytes) : what_(std::move(what)) {
+    std::call_once(encoded_, [&] { bytes_ = std::move(bytes); });
+  }
 
   const pod& what() const {
     return what_;

@@ -51,6 +51,8 @@ struct event {
   std::string message;
   std::string decision;
   std::string trace_id;
+
+  bool operator==(const event&) const = default;
 };
 
 struct describe_request {
@@ -77,6 +79,8 @@ struct delete_request {
 struct heartbeat_request {
   std::vector<std::string> nodes;
   bool last = false; ///< the agent ends: its silence means nothing from now on
+
+  bool operator==(const heartbeat_request&) const = default;
 };
 using heartbeat_result = absl::StatusOr<std::vector<std::string>>; ///< those that are not known
 

@@ -1,8 +1,7 @@
 #include "tests/support/generators.hpp"
 
-#include <cstdint>
-#include <optional>
-#include <string>
+#include "tests/support/drawing.hpp"
+
 #include <variant>
 #include <vector>
 
@@ -10,102 +9,6 @@
 // not compile here until it is drawn too.
 
 namespace reprieve {
-namespace {
-
-/// Names, and what breaks careless code: quotes, line ends, letters of more than one byte.
-const rc::Gen<std::string>& any_text() {
-  static const auto text = rc::gen::resize(
-    10, rc::gen::map(rc::gen::container<std::vector<std::string>>(rc::gen::elementOf(
-                       std::vector<std::string>{"a", "b", "z", "0", "9", "-", ".", "/", " ", "\"",
-                                                "\n", "\u00e9", "\u7bc0", "\U0001f642"})),
-                     [](const std::vector<std::string>& pieces) {
-                       std::string joined;
-                       for (const auto& piece : pieces)
-                         joined += piece;
-                       return joined;
-                     }));
-  return text;
-}
-
-/// Few are enough: a fault that needs more than three elements is not one of a conversion.
-std::size_t any_length() {
-  return *rc::gen::inRange<std::size_t>(0, 4);
-}
-
-void draw(std::string& to) {
-  to = *any_text();
-}
-
-void draw(bool& to) {
-  to = *rc::gen::arbitrary<bool>();
-}
-
-void draw(std::int32_t& to) {
-  to = *rc::gen::nonNegative<std::int32_t>();
-}
-
-void draw(std::uint32_t& to) {
-  to = *rc::gen::arbitrary<std::uint32_t>();
-}
-
-void draw(std::int64_t& to) {
-  to = *rc::gen::nonNegative<std::int64_t>();
-}
-
-void draw(duration& to) {
-  to = duration{*rc::gen::nonNegative<std::int64_t>()};
-}
-
-void draw(time_point& to) {
-  to = time_point{duration{*rc::gen::nonNegative<std::int64_t>()}};
-}
-
-void draw(resources& to) {
-  static const std::vector<std::string> names{"cpu", "memory", "gpu", "pods", "example.com/nic"};
-  for (auto left = any_length(); left > 0; --left)
-    draw(to[*rc::gen::elementOf(names)]);
-}
-
-void draw(string_map& to) {
-  for (auto left = any_length(); left > 0; --left)
-    draw(to[*any_text()]);
-}
-
-template <class Model>
-void draw(std::optional<Model>& to) {
-  if (*rc::gen::arbitrary<bool>())
-    draw(to.emplace());
-}
-
-template <class Model>
-void draw(std::vector<Model>& to) {
-  to.resize(any_length());
-  for (auto& element : to)
-    draw(element);
-}
-
-template <class... Fields>
-void draw_all(Fields&... fields) {
-  (draw(fields), ...);
-}
-
-template <class Enum>
-void draw_up_to(Enum last, Enum& to) {
-  to = static_cast<Enum>(*rc::gen::inRange(0, static_cast<int>(last) + 1));
-}
-
-/// Priorities and the parts of a score, which may be negative.
-template <class... Numbers>
-void draw_signed(Numbers&... to) {
-  ((to = *rc::gen::arbitrary<Numbers>()), ...);
-}
-
-void draw_signed(std::optional<std::int32_t>& to) {
-  if (*rc::gen::arbitrary<bool>())
-    draw_signed(to.emplace());
-}
-
-} // namespace
 
 void draw(taint_effect& to) {
   draw_up_to(taint_effect::no_execute, to);

@@ -1,0 +1,254 @@
+#include "protocol/convert_decision.hpp"
+#include "protocol/convert_object.hpp"
+#include "protocol/convert_pod.hpp"
+#include "protocol/convert_priority_class.hpp"
+#include "protocol/convert_queue.hpp"
+#include "protocol/convert_reasoning.hpp"
+#include "protocol/convert_resource_group.hpp"
+#include "protocol/peer_form.hpp"
+#include "protocol/peer_messages.hpp"
+
+#include <reprieve/v1/peer.pb.h>
+
+#include <memory>
+
+// What the queue shard is told and tells.
+
+namespace reprieve {
+
+// -- the catalog ----------------------------------------------------------------------------------
+
+static v1::PutCatalog to_proto(const put_catalog& from) {
+  v1::PutCatalog to;
+  write_all(from.objects, *to.mutable_objects());
+  return to;
+}
+
+static absl::StatusOr<put_catalog> from_proto(const v1::PutCatalog& from) {
+  put_catalog to;
+  field_reader read;
+  read.all("objects", from.objects(), to.objects, from_proto);
+  return read.result(std::move(to));
+}
+
+static v1::RemoveCatalog to_proto(const remove_catalog& from) {
+  v1::RemoveCatalog to;
+  to.set_kind(to_proto(from.kind));
+  to.mutable_names()->Assign(from.names.begin(), from.names.end());
+  return to;
+}
+
+static absl::StatusOr<remove_catalog> from_proto(const v1::RemoveCatalog& from) {
+  remove_catalog to;
+  field_reader read;
+  read.one("kind", from.kind(), to.kind, from_proto);
+  to.names.assign(from.names().begin(), from.names().end());
+  return read.result(std::move(to));
+}
+
+static v1::CatalogUpdate to_proto(const catalog_update& from) {
+  v1::CatalogUpdate to;
+  write_each(from.known->classes, *to.mutable_classes());
+  write_each(from.known->queues, *to.mutable_queues());
+  write_each(from.known->groups, *to.mutable_groups());
+  return to;
+}
+
+static absl::StatusOr<catalog_update> from_proto(const v1::CatalogUpdate& from) {
+  catalog to;
+  field_reader read;
+  read.each("classes", from.classes(), to.classes, from_proto);
+  read.each("queues", from.queues(), to.queues, from_proto);
+  read.each("groups", from.groups(), to.groups, from_proto);
+  return read.result(catalog_update{std::make_shared<const catalog>(std::move(to))});
+}
+
+// -- quota ----------------------------------------------------------------------------------------
+
+static v1::QuotaNeed to_proto(const quota_need& from) {
+  v1::QuotaNeed to;
+  write_map(from.used.staying, *to.mutable_staying());
+  write_map(from.used.leaving, *to.mutable_leaving());
+  write_map(from.pending, *to.mutable_pending());
+  write_map(from.blocked, *to.mutable_blocked());
+  return to;
+}
+
+static absl::StatusOr<quota_need> from_proto(const v1::QuotaNeed& from) {
+  quota_need to;
+  read_map(from.staying(), to.used.staying);
+  read_map(from.leaving(), to.used.leaving);
+  read_map(from.pending(), to.pending);
+  read_map(from.blocked(), to.blocked);
+  return to;
+}
+
+static v1::QuotaReport to_proto(const quota_report& from) {
+  v1::QuotaReport to;
+  to.set_resource_group(from.resource_group);
+  write_each(from.queues, *to.mutable_queues());
+  write_map(from.capacity, *to.mutable_capacity());
+  return to;
+}
+
+static absl::StatusOr<quota_report> from_proto(const v1::QuotaReport& from) {
+  quota_report to;
+  field_reader read;
+  to.resource_group = from.resource_group();
+  read.each("queues", from.queues(), to.queues, from_proto);
+  read_map(from.capacity(), to.capacity);
+  return read.result(std::move(to));
+}
+
+/// Of `quota_grants` or `lower_grants`.
+template <class Form, class Grants>
+static Form form_of_grants(const Grants& from) {
+  Form to;
+  for (const auto& [queue, amounts] : from.queues)
+    write_map(amounts, *(*to.mutable_queues())[queue].mutable_of());
+  return to;
+}
+
+template <class Grants, class Form>
+static Grants grants_from(const Form& from) {
+  Grants to;
+  for (const auto& [queue, amounts] : from.queues())
+    read_map(amounts.of(), to.queues[queue]);
+  return to;
+}
+
+static v1::QuotaGrants to_proto(const quota_grants& from) {
+  return form_of_grants<v1::QuotaGrants>(from);
+}
+
+static absl::StatusOr<quota_grants> from_proto(const v1::QuotaGrants& from) {
+  return grants_from<quota_grants>(from);
+}
+
+static v1::LowerGrants to_proto(const lower_grants& from) {
+  return form_of_grants<v1::LowerGrants>(from);
+}
+
+static absl::StatusOr<lower_grants> from_proto(const v1::LowerGrants& from) {
+  return grants_from<lower_grants>(from);
+}
+
+// -- pods -----------------------------------------------------------------------------------------
+
+static v1::ReadQueuePods to_proto(const read_queue_pods& from) {
+  v1::ReadQueuePods to;
+  to.mutable_queues()->Assign(from.queues.begin(), from.queues.end());
+  return to;
+}
+
+static absl::StatusOr<read_queue_pods> from_proto(const v1::ReadQueuePods& from) {
+  return read_queue_pods{{from.queues().begin(), from.queues().end()}};
+}
+
+static v1::QueuePod to_proto(const queue_pod& from) {
+  v1::QueuePod to;
+  to.set_queue(from.queue);
+  to.set_resource_group(from.resource_group);
+  to.set_uid(from.uid);
+  to.set_node(from.node);
+  *to.mutable_portion() = to_proto(from.portion);
+  write_map(from.requests, *to.mutable_requests());
+  to.set_priority(from.priority);
+  to.set_phase(to_proto(from.phase));
+  to.set_started(to_nanoseconds(from.started));
+  to.set_minimum_runtime(from.minimum_runtime.count());
+  to.set_chosen(from.chosen);
+  to.set_daemon(from.daemon);
+  to.set_opted_out(from.opted_out);
+  to.set_protected_member(from.protected_member);
+  return to;
+}
+
+static absl::StatusOr<queue_pod> from_proto(const v1::QueuePod& from) {
+  queue_pod to;
+  field_reader read;
+  to.queue = from.queue();
+  to.resource_group = from.resource_group();
+  to.uid = from.uid();
+  to.node = from.node();
+  read.one("portion", from.portion(), to.portion, from_proto);
+  read_map(from.requests(), to.requests);
+  to.priority = from.priority();
+  read.one("phase", from.phase(), to.phase, from_proto);
+  to.started = time_point{duration{from.started()}};
+  to.minimum_runtime = duration{from.minimum_runtime()};
+  to.chosen = from.chosen();
+  to.daemon = from.daemon();
+  to.opted_out = from.opted_out();
+  to.protected_member = from.protected_member();
+  return read.result(std::move(to));
+}
+
+static v1::QueuePods to_proto(const queue_pods& from) {
+  v1::QueuePods to;
+  write_all(from.pods, *to.mutable_pods());
+  write_map(from.preempted_lately, *to.mutable_preempted_lately());
+  return to;
+}
+
+static absl::StatusOr<queue_pods> from_proto(const v1::QueuePods& from) {
+  queue_pods to;
+  field_reader read;
+  read.all("pods", from.pods(), to.pods, from_proto);
+  read_map(from.preempted_lately(), to.preempted_lately);
+  return read.result(std::move(to));
+}
+
+static v1::Reclaim to_proto(const reclaim& from) {
+  v1::Reclaim to;
+  to.set_queue(from.queue);
+  write_all(from.victims, *to.mutable_victims());
+  *to.mutable_why() = to_proto(from.why);
+  return to;
+}
+
+static absl::StatusOr<reclaim> from_proto(const v1::Reclaim& from) {
+  reclaim to;
+  field_reader read;
+  to.queue = from.queue();
+  read.all("victims", from.victims(), to.victims, from_proto);
+  read.one("why", from.why(), to.why, from_proto);
+  return read.result(std::move(to));
+}
+
+// -- how the queues stand -------------------------------------------------------------------------
+
+static v1::ReadQueues to_proto(const read_queues&) {
+  return {};
+}
+
+static absl::StatusOr<read_queues> from_proto(const v1::ReadQueues&) {
+  return read_queues{};
+}
+
+static v1::QueueStatuses to_proto(const by_name<queue_status>& from) {
+  v1::QueueStatuses to;
+  write_each(from, *to.mutable_queues());
+  return to;
+}
+
+static absl::StatusOr<by_name<queue_status>> from_proto(const v1::QueueStatuses& from) {
+  by_name<queue_status> to;
+  field_reader read;
+  read.each("queues", from.queues(), to, from_proto);
+  return read.result(std::move(to));
+}
+
+REPRIEVE_PEER_MESSAGE(put_catalog, v1::PutCatalog)
+REPRIEVE_PEER_MESSAGE(remove_catalog, v1::RemoveCatalog)
+REPRIEVE_PEER_MESSAGE(catalog_update, v1::CatalogUpdate)
+REPRIEVE_PEER_MESSAGE(quota_report, v1::QuotaReport)
+REPRIEVE_PEER_MESSAGE(quota_grants, v1::QuotaGrants)
+REPRIEVE_PEER_MESSAGE(lower_grants, v1::LowerGrants)
+REPRIEVE_PEER_MESSAGE(read_queue_pods, v1::ReadQueuePods)
+REPRIEVE_PEER_MESSAGE(queue_pods, v1::QueuePods)
+REPRIEVE_PEER_MESSAGE(reclaim, v1::Reclaim)
+REPRIEVE_PEER_MESSAGE(read_queues, v1::ReadQueues)
+REPRIEVE_PEER_MESSAGE(by_name<queue_status>, v1::QueueStatuses)
+
+} // namespace reprieve

@@ -1,0 +1,368 @@
+#include "protocol/peer_session.hpp"
+
+#include "protocol/peer_proxies.hpp"
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <unordered_map>
+
+namespace reprieve {
+
+void peer_host::serve(std::shared_ptr<const local_shards> here) {
+  const std::lock_guard lock(mutex_);
+  here_ = std::move(here);
+}
+
+std::shared_ptr<const local_shards> peer_host::here() const {
+  const std::lock_guard lock(mutex_);
+  return here_;
+}
+
+bool peer_host::may_decide(const std::string& group, revision epoch) const {
+  const std::lock_guard lock(mutex_);
+  if (here_->coordinators.contains(coordinator_of(group)))
+    return false;
+  const auto found = newest_.find(group);
+  return found == newest_.end() || epoch >= found->second;
+}
+
+void peer_host::begins(const std::string& group, revision epoch) {
+  const std::lock_guard lock(mutex_);
+  auto& newest = newest_[group];
+  newest = std::max(newest, epoch);
+}
+
+namespace {
+
+using self_pointer = peer_session_actor::stateful_pointer<peer_session_state>;
+
+std::string group_of(std::string_view shard) {
+  const auto name = shard.substr(2);
+  return std::string(name.substr(0, name.rfind('.')));
+}
+
+absl::Status not_here(const std::string& to) {
+  return absl::UnavailableError(fmt::format("{} is not served here", to));
+}
+
+void refuse(self_pointer self, const peer_envelope& letter, const absl::Status& why) {
+  if (letter.number != 0)
+    self->state.exchange->answer(letter.number, why);
+}
+
+/// Hands the message to the actor, and its answer back.
+template <class Answer, class Message, class Handle>
+void ask(self_pointer self, const Handle& whom, peer_envelope& letter) {
+  auto m = open_letter<Message>(letter);
+  if (!m.ok()) {
+    refuse(self, letter, m.status());
+    return;
+  }
+  self->request(whom, caf::infinite, *std::move(m))
+    .then([self, number = letter.number](
+            const Answer& answer) { self->state.exchange->answer(number, encode_peer(answer)); },
+          [self, number = letter.number](caf::error& error) {
+            self->state.exchange->answer(number, to_status(error));
+          });
+}
+
+template <class Message, class Handle>
+void tell(self_pointer self, const Handle& whom, peer_envelope& letter) {
+  if (auto m = open_letter<Message>(letter); m.ok())
+    self->send(whom, *std::move(m));
+}
+
+/// Splits the token from what else was said.
+std::pair<std::string, std::string> token_and_rest(const std::string& payload) {
+  const auto space = payload.find(' ');
+  return {payload.substr(0, space), space == std::string::npos ? "" : payload.substr(space + 1)};
+}
+
+template <class Message>
+void send_to(self_pointer self, const std::string& token, const Message& m) {
+  self->state.exchange->tell(token, std::string(peer_kind<Message>()), encode_peer(m));
+}
+
+/// A shard's changes go to all who follow it; everything, to who asked for it first.
+template <class Delta>
+void send_delta(self_pointer self, const std::string& shard, const Delta& delta) {
+  auto& of = self->state.followed[shard];
+  if (delta.everything && !of.fresh.empty()) {
+    send_to(self, of.fresh.front(), delta);
+    of.tokens.push_back(std::move(of.fresh.front()));
+    of.fresh.pop_front();
+    return;
+  }
+  const auto bytes = encode_peer(delta);
+  for (const auto& token : of.tokens)
+    self->state.exchange->tell(token, std::string(peer_kind<Delta>()), bytes);
+}
+
+/// Tells the other side when the shard ends.
+template <class Handle>
+void watch_shard(self_pointer self, const Handle& whom, const peer_envelope& letter) {
+  if (self->state.watched.emplace(whom.address(), letter.to).second)
+    self->monitor(whom);
+}
+
+/// Asks the one behind the token; through the session, which has all questions under way.
+template <class Answer, class Message>
+caf::result<Answer> ask_other_side(quota_holder_actor::pointer self,
+                                   const peer_session_actor& session, const std::string& token,
+                                   const Message& m) {
+  auto answer = self->make_response_promise<Answer>();
+  auto fail = [answer]() mutable {
+    answer.deliver(caf::make_error(caf::sec::request_receiver_down));
+  };
+  self
+    ->request(session, caf::infinite,
+              ask_peer{{token, std::string(peer_kind<Message>()), encode_peer(m), {}}})
+    .then(
+      [answer, fail](const peer_reply& reply) mutable {
+        auto read = reply.ok() ? decode_peer<Answer>(*reply) : reply.status();
+        if (read.ok())
+          answer.deliver(*std::move(read));
+        else
+          fail();
+      },
+      [fail](const caf::error&) mutable { fail(); });
+  return answer;
+}
+
+/// A coordinator on the other side, as the queue shard here sees it.
+quota_holder_actor::behavior_type quota_holder_proxy(quota_holder_actor::pointer self,
+                                                     std::shared_ptr<peer_exchange> to,
+                                                     peer_session_actor session,
+                                                     std::string token) {
+  const auto tell_it = [to, token](const auto& m) {
+    using message = std::decay_t<decltype(m)>;
+    to->tell(token, std::string(peer_kind<message>()), encode_peer(m));
+  };
+  return {
+    [tell_it](const quota_grants& m) { tell_it(m); },
+    [self, session, token](const lower_grants& m) {
+      return ask_other_side<quota_grants>(self, session, token, m);
+    },
+    [self, session, token](const read_queue_pods& m) {
+      return ask_other_side<queue_pods>(self, session, token, m);
+    },
+    [tell_it](const reclaim& m) { tell_it(m); },
+  };
+}
+
+// What can be said to whom. By the kind of message.
+
+template <class Handle>
+using handlers =
+  std::unordered_map<std::string_view, void (*)(self_pointer, const Handle&, peer_envelope&)>;
+
+void follow(self_pointer self, const node_shard_actor& whom, peer_envelope& letter) {
+  self->state.followed[letter.to].fresh.push_back(token_and_rest(letter.payload).first);
+  self->send(whom, follow_nodes{self});
+}
+
+void follow(self_pointer self, const workload_shard_actor& whom, peer_envelope& letter) {
+  self->state.followed[letter.to].fresh.push_back(token_and_rest(letter.payload).first);
+  self->send(whom, follow_workloads{self});
+}
+
+void follow(self_pointer self, const queue_shard_actor& whom, peer_envelope& letter) {
+  self->state.catalog_tokens.push_back(token_and_rest(letter.payload).first);
+  self->send(whom, follow_catalog{self});
+}
+
+template <class Answer, class Message, class Handle>
+auto asks() {
+  return std::pair{peer_kind<Message>(),
+                   +[](self_pointer self, const Handle& whom, peer_envelope& letter) {
+                     ask<Answer, Message>(self, whom, letter);
+                   }};
+}
+
+template <class Message, class Handle>
+auto tells() {
+  return std::pair{peer_kind<Message>(),
+                   +[](self_pointer self, const Handle& whom, peer_envelope& letter) {
+                     tell<Message>(self, whom, letter);
+                   }};
+}
+
+const handlers<node_shard_actor>& of_node_shards() {
+  using shard = node_shard_actor;
+  static const handlers<shard> all{
+    asks<absl::Status, put_nodes, shard>(),
+    asks<absl::Status, remove_nodes, shard>(),
+    asks<absl::Status, stop_pods, shard>(),
+    tells<portion_facts, shard>(),
+    asks<shard_evaluation, evaluate_nodes, shard>(),
+    asks<absl::Status, prepare<node_parts>, shard>(),
+    tells<release_hold, shard>(),
+    asks<absl::Status, apply_parts<node_parts>, shard>(),
+    asks<absl::Status, start_pods, shard>(),
+    asks<absl::Status, withdraw, shard>(),
+    tells<use_group_limits, shard>(),
+    asks<heartbeat_result, heartbeat_request, shard>(),
+    tells<drop_votes, shard>(),
+    asks<std::size_t, count_holds, shard>(),
+    {peer_kinds::follow, follow},
+    {peer_kinds::await_room,
+     [](self_pointer self, const shard& whom, peer_envelope& letter) {
+       const auto [token, decision] = token_and_rest(letter.payload);
+       self->state.room_tokens[{decision, letter.to.substr(2)}] = token;
+       self->send(whom, await_room{decision, self});
+     }},
+  };
+  return all;
+}
+
+const handlers<workload_shard_actor>& of_workload_shards() {
+  using shard = workload_shard_actor;
+  static const handlers<shard> all{
+    asks<absl::Status, put_workloads, shard>(),
+    asks<absl::Status, remove_workloads, shard>(),
+    asks<absl::Status, forget_workload, shard>(),
+    asks<absl::Status, slot_ended, shard>(),
+    asks<absl::Status, prepare<workload_parts>, shard>(),
+    tells<release_hold, shard>(),
+    asks<absl::Status, apply_parts<workload_parts>, shard>(),
+    asks<absl::Status, withdraw, shard>(),
+    tells<drop_votes, shard>(),
+    asks<std::size_t, count_holds, shard>(),
+    {peer_kinds::follow, follow},
+  };
+  return all;
+}
+
+const handlers<queue_shard_actor>& of_queue_shards() {
+  using shard = queue_shard_actor;
+  static const handlers<shard> all{
+    asks<absl::Status, put_catalog, shard>(),
+    asks<absl::Status, remove_catalog, shard>(),
+    tells<quota_report, shard>(),
+    asks<by_name<queue_status>, read_queues, shard>(),
+    {peer_kinds::follow, follow},
+    {peer_kinds::follow_quota,
+     [](self_pointer self, const shard& whom, peer_envelope& letter) {
+       const auto [token, group] = token_and_rest(letter.payload);
+       self->send(whom, reprieve::follow_quota{
+                          group, self->spawn<caf::linked>(quota_holder_proxy, self->state.exchange,
+                                                          peer_session_actor(self), token)});
+     }},
+  };
+  return all;
+}
+
+template <class Handle>
+void hand_over(self_pointer self, const Handle& whom, const handlers<Handle>& all,
+               peer_envelope& letter) {
+  if (letter.kind == peer_kinds::watch_shard)
+    watch_shard(self, whom, letter);
+  else if (const auto found = all.find(letter.kind); found != all.end())
+    found->second(self, whom, letter);
+  else
+    refuse(self, letter,
+           absl::UnimplementedError(fmt::format("{} does not know {}", letter.to, letter.kind)));
+}
+
+/// What only the group's one coordinator says.
+bool is_of_coordinator(const std::string& kind) {
+  static const std::set<std::string_view> kinds{peer_kind<prepare<node_parts>>(),
+                                                peer_kind<apply_parts<node_parts>>(),
+                                                peer_kind<prepare<workload_parts>>(),
+                                                peer_kind<apply_parts<workload_parts>>(),
+                                                peer_kind<start_pods>(),
+                                                peer_kind<withdraw>(),
+                                                peer_kind<stop_pods>(),
+                                                peer_kind<portion_facts>(),
+                                                peer_kind<drop_votes>(),
+                                                peer_kind<use_group_limits>()};
+  return kinds.contains(kind);
+}
+
+void take_in(self_pointer self, peer_envelope& letter) {
+  const auto here = self->state.host->here();
+  const auto absent = [&] {
+    if (letter.kind == peer_kinds::watch_shard || letter.kind == peer_kinds::follow)
+      self->state.exchange->tell(letter.to, peer_kinds::ended, {});
+    refuse(self, letter, not_here(letter.to));
+  };
+  if (is_of_coordinator(letter.kind)) {
+    const auto group = group_of(letter.to);
+    if (!self->state.host->may_decide(group, letter.epoch)) {
+      refuse(self, letter, absl::AbortedError("the resource group has a newer coordinator"));
+      return;
+    }
+    if (letter.kind == peer_kind<drop_votes>())
+      self->state.host->begins(group, letter.epoch);
+  }
+  if (letter.to.starts_with("n/")) {
+    const auto found = here->nodes.find(letter.to);
+    found == here->nodes.end() ? absent()
+                               : hand_over(self, found->second, of_node_shards(), letter);
+  } else if (letter.to.starts_with("w/")) {
+    const auto found = here->workloads.find(letter.to);
+    found == here->workloads.end() ? absent()
+                                   : hand_over(self, found->second, of_workload_shards(), letter);
+  } else if (letter.to.starts_with("c/")) {
+    const auto found = here->coordinators.find(letter.to);
+    if (found == here->coordinators.end())
+      absent();
+    else if (letter.kind == peer_kinds::watch_shard)
+      watch_shard(self, found->second, letter);
+    else if (letter.kind == peer_kind<why_pending>())
+      ask<std::string, why_pending>(self, found->second, letter);
+  } else if (letter.to == queue_tree_shard) {
+    here->queues ? hand_over(self, here->queues, of_queue_shards(), letter) : absent();
+  } else if (letter.kind == peer_kind<event>()) {
+    if (auto seen = open_letter<event>(letter); seen.ok() && here->events)
+      self->send(here->events, relayed_event{*std::move(seen)});
+  } else {
+    absent();
+  }
+}
+
+} // namespace
+
+peer_session_actor::behavior_type peer_session(self_pointer self, std::shared_ptr<peer_host> host,
+                                               std::shared_ptr<peer_wire> wire) {
+  auto& state = self->state;
+  state.host = std::move(host);
+  state.wire = wire;
+  state.exchange = std::make_shared<peer_exchange>(wire, nullptr);
+  self->set_down_handler([self](const caf::down_msg& down) {
+    if (const auto found = self->state.watched.extract(down.source); !found.empty())
+      self->state.exchange->tell(found.mapped(), peer_kinds::ended, {});
+  });
+  return {
+    [self](const node_delta& delta) { send_delta(self, "n/" + delta.shard, delta); },
+    [self](const workload_delta& delta) { send_delta(self, "w/" + delta.shard, delta); },
+    [self](const catalog_update& update) {
+      for (const auto& token : self->state.catalog_tokens)
+        send_to(self, token, update);
+    },
+    [self](const room_free& there) {
+      if (const auto token = self->state.room_tokens.extract({there.decision, there.shard});
+          !token.empty())
+        send_to(self, token.mapped(), there);
+    },
+    [self](ask_peer& asked) -> caf::result<peer_reply> {
+      auto answer = self->make_response_promise<peer_reply>();
+      auto& what = asked.what;
+      self->state.exchange->ask(
+        std::move(what.to), std::move(what.kind), std::move(what.payload), std::move(what.trace),
+        [answer](absl::StatusOr<std::string> with) mutable { answer.deliver(std::move(with)); });
+      return answer;
+    },
+    [self](wire_arrived& one) {
+      if (!self->state.exchange->take_answer(one.letter))
+        take_in(self, one.letter);
+    },
+    [self](wire_closed) {
+      self->state.exchange->end();
+      self->quit(caf::exit_reason::user_shutdown);
+    },
+  };
+}
+
+} // namespace reprieve

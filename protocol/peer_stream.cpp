@@ -1,0 +1,345 @@
+#include "protocol/peer_stream.hpp"
+
+#include "protocol/file_watch.hpp"
+#include "protocol/grpc_status.hpp"
+#include "protocol/listen_address.hpp"
+#include "protocol/server_certificates.hpp"
+#include "protocol/write_queue.hpp"
+
+#include <fmt/format.h>
+#include <grpcpp/grpcpp.h>
+#include <reprieve/v1/peer.grpc.pb.h>
+
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+namespace reprieve {
+
+namespace {
+
+/// Larger payloads go in several envelopes.
+constexpr std::size_t most_at_once = 1 << 20;
+/// A peer that does not answer to this is gone.
+constexpr int ping_milliseconds = 1000;
+constexpr int ping_timeout_milliseconds = 2000;
+
+/// Calls `each` with the envelopes that the letter goes in.
+template <class F>
+void split(peer_envelope letter, F each) {
+  v1::PeerEnvelope first;
+  first.set_number(letter.number);
+  first.set_answers(letter.answers);
+  first.set_to(std::move(letter.to));
+  first.set_kind(std::move(letter.kind));
+  first.set_traceparent(std::move(letter.trace.traceparent));
+  first.set_tracestate(std::move(letter.trace.tracestate));
+  first.set_epoch(letter.epoch);
+  first.set_status(static_cast<int>(letter.how.code()));
+  first.set_reason(std::string(letter.how.message()));
+  if (letter.payload.size() <= most_at_once) {
+    first.set_payload(std::move(letter.payload));
+    each(std::move(first));
+    return;
+  }
+  first.set_payload(letter.payload.substr(0, most_at_once));
+  first.set_more(true);
+  each(std::move(first));
+  for (std::size_t at = most_at_once; at < letter.payload.size(); at += most_at_once) {
+    v1::PeerEnvelope next;
+    next.set_payload(letter.payload.substr(at, most_at_once));
+    next.set_more(at + most_at_once < letter.payload.size());
+    each(std::move(next));
+  }
+}
+
+/// Puts letters together again from envelopes in their order.
+class letter_gatherer {
+public:
+  std::optional<peer_envelope> take(v1::PeerEnvelope& part) {
+    if (gathering_) {
+      letter_.payload += part.payload();
+    } else {
+      letter_ = {};
+      letter_.number = part.number();
+      letter_.answers = part.answers();
+      letter_.to = std::move(*part.mutable_to());
+      letter_.kind = std::move(*part.mutable_kind());
+      letter_.trace = {part.traceparent(), part.tracestate()};
+      letter_.epoch = part.epoch();
+      letter_.how = absl::Status(static_cast<absl::StatusCode>(part.status()), part.reason());
+      letter_.payload = std::move(*part.mutable_payload());
+    }
+    gathering_ = part.more();
+    if (gathering_)
+      return std::nullopt;
+    return std::move(letter_);
+  }
+
+private:
+  peer_envelope letter_;
+  bool gathering_ = false;
+};
+
+// -- the side that asked --------------------------------------------------------------------------
+
+std::shared_ptr<grpc::ChannelCredentials> client_credentials(const tls_files& tls) {
+  if (tls.empty())
+    return grpc::InsecureChannelCredentials();
+  grpc::SslCredentialsOptions options;
+  // What can't be read leaves the connection refused, which is tried again.
+  if (const auto texts = read_tls(tls); texts.ok()) {
+    options.pem_root_certs = texts->authority;
+    options.pem_cert_chain = texts->certificate;
+    options.pem_private_key = texts->key;
+  }
+  return grpc::SslCredentials(options);
+}
+
+class dialed_wire final : public peer_wire,
+                          public grpc::ClientBidiReactor<v1::PeerEnvelope, v1::PeerEnvelope> {
+public:
+  dialed_wire(const std::string& address, const tls_files& tls, peer_events events)
+      : events_(std::move(events)) {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, ping_milliseconds);
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, ping_timeout_milliseconds);
+    arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+    // Each connection stands for itself: one that broke is not shared with the next.
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    channel_ = grpc::CreateCustomChannel(address, client_credentials(tls), arguments);
+    stub_ = v1::Peers::NewStub(channel_);
+  }
+
+  void start(std::shared_ptr<dialed_wire> self) {
+    self_ = std::move(self);
+    stub_->async()->Talk(&context_, this);
+    AddHold();
+    StartRead(&next_);
+    StartCall();
+  }
+
+  void send(peer_envelope letter) override {
+    const std::lock_guard lock(mutex_);
+    if (ended_)
+      return;
+    split(std::move(letter), [&](v1::PeerEnvelope part) { waiting_.push_back(std::move(part)); });
+    write_next();
+  }
+
+  void close() override {
+    {
+      const std::lock_guard lock(mutex_);
+      if (std::exchange(ended_, true))
+        return;
+    }
+    context_.TryCancel();
+    RemoveHold();
+  }
+
+  void OnReadInitialMetadataDone(bool ok) override {
+    if (ok)
+      events_.opened();
+  }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) {
+      close();
+      return;
+    }
+    if (auto letter = gatherer_.take(next_))
+      events_.arrived(*std::move(letter));
+    StartRead(&next_);
+  }
+
+  void OnWriteDone(bool ok) override {
+    if (!ok) {
+      close();
+      return;
+    }
+    const std::lock_guard lock(mutex_);
+    waiting_.pop_front();
+    writing_ = false;
+    if (!ended_)
+      write_next();
+  }
+
+  void OnDone(const grpc::Status&) override {
+    {
+      const std::lock_guard lock(mutex_);
+      ended_ = true;
+    }
+    events_.closed();
+    const auto last = std::move(self_); // gRPC does not touch it any more
+  }
+
+private:
+  void write_next() {
+    if (!writing_ && !waiting_.empty()) {
+      writing_ = true;
+      StartWrite(&waiting_.front());
+    }
+  }
+
+  peer_events events_;
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<v1::Peers::Stub> stub_;
+  grpc::ClientContext context_;
+  v1::PeerEnvelope next_;
+  letter_gatherer gatherer_;
+  std::mutex mutex_;
+  std::deque<v1::PeerEnvelope> waiting_;
+  bool writing_ = false;
+  bool ended_ = false;
+  std::shared_ptr<dialed_wire> self_;
+};
+
+// -- the side that is asked -----------------------------------------------------------------------
+
+class served_stream final
+    : public write_queue<grpc::ServerBidiReactor<v1::PeerEnvelope, v1::PeerEnvelope>,
+                         v1::PeerEnvelope> {
+public:
+  void begin(peer_session_actor session) {
+    session_ = std::move(session);
+    while_open([this] {
+      StartSendInitialMetadata();
+      StartRead(&next_);
+    });
+  }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) {
+      end();
+      return;
+    }
+    if (auto letter = gatherer_.take(next_))
+      caf::anon_send(session_, wire_arrived{*std::move(letter)});
+    while_open([this] { StartRead(&next_); });
+  }
+
+private:
+  peer_session_actor session_;
+  v1::PeerEnvelope next_;
+  letter_gatherer gatherer_;
+};
+
+class served_wire final : public peer_wire {
+public:
+  explicit served_wire(std::shared_ptr<served_stream> stream) : stream_(std::move(stream)) {}
+
+  void send(peer_envelope letter) override {
+    const std::lock_guard lock(mutex_); // parts of one letter stay together
+    split(std::move(letter), [&](v1::PeerEnvelope part) { stream_->push(std::move(part)); });
+  }
+
+  void close() override {
+    stream_->end();
+  }
+
+private:
+  std::mutex mutex_;
+  std::shared_ptr<served_stream> stream_;
+};
+
+class service final : public v1::Peers::CallbackService {
+public:
+  service(caf::actor_system& system, std::shared_ptr<peer_host> host)
+      : system_(system), host_(std::move(host)) {}
+
+  grpc::ServerBidiReactor<v1::PeerEnvelope, v1::PeerEnvelope>*
+  Talk(grpc::CallbackServerContext*) override {
+    auto stream = std::make_shared<served_stream>();
+    auto session = system_.spawn(peer_session, host_, std::make_shared<served_wire>(stream));
+    stream->keep(stream, [session] { caf::anon_send(session, wire_closed{}); });
+    stream->begin(session);
+    return stream.get();
+  }
+
+private:
+  caf::actor_system& system_;
+  std::shared_ptr<peer_host> host_;
+};
+
+class grpc_peer_server final : public peer_server {
+public:
+  grpc_peer_server(caf::actor_system& system, std::shared_ptr<peer_host> host)
+      : service_(system, std::move(host)) {}
+
+  ~grpc_peer_server() override {
+    stop();
+  }
+
+  absl::Status listen(const settings& with) {
+    grpc::ServerBuilder builder;
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                               ping_milliseconds / 2);
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, ping_milliseconds);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, ping_timeout_milliseconds);
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    auto credentials = grpc::InsecureServerCredentials();
+    if (!with.tls.empty()) {
+      certificates_ = std::make_shared<server_certificates>(with.tls);
+      if (auto loaded = certificates_->load(); !loaded.ok())
+        return loaded;
+      credentials = certificates_->credentials(true);
+      watch_.add({with.tls.certificate, with.tls.key, with.tls.authority},
+                 [certificates = certificates_, say = with.say] {
+                   const auto loaded = certificates->load();
+                   say(loaded.ok() ? std::string("the peers' certificates were replaced")
+                                   : std::string(loaded.message()));
+                 });
+    }
+    int port = 0;
+    builder.AddListeningPort(with.listen, credentials, &port);
+    builder.RegisterService(&service_);
+    server_ = builder.BuildAndStart();
+    if (!server_ || port == 0)
+      return absl::UnavailableError(
+        fmt::format("can't listen on {} for other replicas; give a free address with --peer-listen",
+                    with.listen));
+    address_ = fmt::format("{}:{}", with.listen.substr(0, with.listen.rfind(':')), port);
+    return absl::OkStatus();
+  }
+
+  const std::string& address() const override {
+    return address_;
+  }
+
+  void stop() override {
+    if (auto server = std::exchange(server_, nullptr)) {
+      server->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds{200});
+      server->Wait();
+    }
+  }
+
+private:
+  service service_;
+  std::shared_ptr<server_certificates> certificates_;
+  file_watch watch_;
+  std::unique_ptr<grpc::Server> server_;
+  std::string address_;
+};
+
+} // namespace
+
+wire_maker dial_over_grpc(tls_files tls) {
+  return [tls = std::move(tls)](const std::string& address, peer_events events) {
+    auto wire = std::make_shared<dialed_wire>(address, tls, std::move(events));
+    wire->start(wire);
+    return wire;
+  };
+}
+
+absl::StatusOr<std::unique_ptr<peer_server>> peer_server::start(caf::actor_system& system,
+                                                                std::shared_ptr<peer_host> host,
+                                                                const settings& with) {
+  auto server = std::make_unique<grpc_peer_server>(system, std::move(host));
+  if (auto listens = server->listen(with); !listens.ok())
+    return listens;
+  return server;
+}
+
+} // namespace reprieve

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "protocol/peer_link.hpp"
+#include "protocol/peer_session.hpp"
+#include "protocol/tls_files.hpp"
+
+#include <absl/status/statusor.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace reprieve {
+
+/// Wires over gRPC. With TLS files both sides show a certificate and check that of the other; they
+/// are read anew for every connection.
+wire_maker dial_over_grpc(tls_files tls);
+
+/// Lets other replicas in.
+class peer_server {
+public:
+  struct settings {
+    std::string listen; ///< host and port; port 0 takes a free one
+    tls_files tls;
+    std::function<void(const std::string&)> say = [](const std::string&) {}; ///< for the log
+  };
+
+  static absl::StatusOr<std::unique_ptr<peer_server>>
+  start(caf::actor_system& system, std::shared_ptr<peer_host> host, const settings& with);
+
+  peer_server() = default;
+  peer_server(const peer_server&) = delete;
+  peer_server& operator=(const peer_server&) = delete;
+  virtual ~peer_server() = default;
+
+  /// Where it listens.
+  virtual const std::string& address() const = 0;
+  /// Ends all connections.
+  virtual void stop() = 0;
+};
+
+} // namespace reprieve

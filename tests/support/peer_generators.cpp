@@ -1,0 +1,392 @@
+#include "tests/support/peer_generators.hpp"
+
+#include "state/nothing_changed.hpp"
+#include "tests/support/drawing.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+// As in generators.cpp every struct is taken apart into all its fields.
+
+namespace reprieve {
+
+// -- what messages are made of --------------------------------------------------------------------
+
+static void draw(pod_list& to) {
+  for (auto left = any_length(); left > 0; --left) {
+    pod p;
+    draw(p);
+    to.put(std::move(p));
+  }
+}
+
+static void draw(node_record& to) {
+  auto& [spec, pods, status] = to;
+  draw_all(spec, pods, status);
+}
+
+static void draw(node_part& to) {
+  auto& [node, placed, victims] = to;
+  draw_all(node, placed, victims);
+}
+
+static void draw(pod_slot& to) {
+  auto& [group, replica, index] = to;
+  draw_all(group, replica, index);
+}
+
+static void draw(slot_state& to) {
+  draw_up_to(slot_state::failed, to);
+}
+
+static void draw(slot_record& to) {
+  auto& [slot, incarnation, state, decision] = to;
+  draw_all(slot, incarnation, state, decision);
+}
+
+static void draw(workload_record& to) {
+  auto& [spec, status, slots, deleting] = to;
+  draw_all(spec, status, slots, deleting);
+}
+
+static void draw(object_kind& to) {
+  draw_up_to(object_kind::pod, to);
+}
+
+static void draw(resolved_priorities& to) {
+  auto& [whole, by_group] = to;
+  draw_all(whole, by_group);
+}
+
+static void draw(admitted& to) {
+  auto& [what, priorities] = to;
+  draw_all(what, priorities);
+}
+
+static void draw(catalog& to) {
+  auto& [classes, queues, groups] = to;
+  draw_all(classes, queues, groups);
+}
+
+// -- evaluation -----------------------------------------------------------------------------------
+
+static void draw(pod_cost& to) {
+  auto& [priority, checkpointed, minimum_runtime] = to;
+  draw_signed(priority);
+  draw_signed(checkpointed);
+  draw_signed(minimum_runtime);
+}
+
+static void draw(portion_part& to) {
+  auto& [card, work] = to;
+  auto& [priority, pods, earliest_start, minimum_runtime, group, evictable, daemon, opted_out,
+         arriving] = card;
+  auto& [gpu, safe_until] = work;
+  draw_all(pods, group, evictable, daemon, opted_out, arriving);
+  draw_signed(priority, gpu, safe_until);
+  draw_signed(earliest_start);
+  draw_signed(minimum_runtime);
+}
+
+void draw(portion_facts& to) {
+  auto& [elsewhere, costs] = to;
+  draw_all(elsewhere, costs);
+}
+
+static void draw(wanted_group& to) {
+  auto& [name, pods, needed, node_selector, tolerations, topology_keys, required_node] = to;
+  draw_all(name, pods, node_selector, tolerations, topology_keys, required_node);
+  draw_signed(needed);
+}
+
+static void draw(preemptor& to) {
+  auto& [workload, priority, may_preempt, gang, at_front, reserved_since, weaker_kin, groups] = to;
+  draw_all(workload, may_preempt, gang, at_front, weaker_kin, groups);
+  draw_signed(priority);
+  draw_signed(reserved_since);
+}
+
+static void draw(plan_settings& to) {
+  auto& [group, now, preempted_lately, placing, explained] = to;
+  draw_all(group, preempted_lately);
+  draw_signed(now);
+  draw_up_to(placing_rule::plain, placing);
+  draw_up_to(depth::all, explained);
+}
+
+static void draw(evaluation_request& to) {
+  auto& [who, settings, most] = to;
+  draw_all(who, settings);
+  most = static_cast<std::size_t>(*rc::gen::nonNegative<std::int32_t>());
+}
+
+void draw(evaluate_nodes& to) {
+  auto& [asked, trace] = to;
+  draw_all(asked, trace);
+}
+
+static void draw(node_prospect& to) {
+  auto& [node, bound] = to;
+  draw_all(node, bound);
+}
+
+static void draw(capacity_curve::point& to) {
+  auto& [level, seats] = to;
+  draw_signed(level, seats);
+}
+
+static void draw(capacity_curve& to) {
+  auto& [free, points] = to;
+  draw_signed(free);
+  draw(points);
+}
+
+static void draw(domain_curves& to) {
+  auto& [domain, curves] = to;
+  draw_all(domain, curves);
+}
+
+void draw(shard_evaluation& to) {
+  auto& [nodes, listed, rest, domains] = to;
+  draw_all(nodes, listed, rest, domains);
+}
+
+// -- nodes ----------------------------------------------------------------------------------------
+
+void draw(put_nodes& to) {
+  auto& [nodes] = to;
+  draw(nodes);
+}
+
+void draw(remove_nodes& to) {
+  auto& [names] = to;
+  draw(names);
+}
+
+void draw(stop_pods& to) {
+  auto& [pods, reason] = to;
+  draw_all(pods, reason);
+}
+
+void draw(prepare<node_parts>& to) {
+  auto& [decision, group, parts, trace] = to;
+  draw_all(decision, group, parts, trace);
+}
+
+void draw(apply_parts<node_parts>& to) {
+  auto& [decision, parts, trace] = to;
+  draw_all(decision, parts, trace);
+}
+
+void draw(release_hold& to) {
+  auto& [decision] = to;
+  draw(decision);
+}
+
+void draw(start_pods& to) {
+  auto& [decision, trace] = to;
+  draw_all(decision, trace);
+}
+
+void draw(withdraw& to) {
+  auto& [decision, told, reprieved, trace] = to;
+  draw_all(decision, told, reprieved, trace);
+}
+
+void draw(use_group_limits& to) {
+  auto& [force_delete_after, heartbeat_timeout] = to;
+  draw_signed(force_delete_after);
+  draw_signed(heartbeat_timeout);
+}
+
+void draw(heartbeat_request& to) {
+  auto& [nodes, last] = to;
+  draw_all(nodes, last);
+}
+
+void draw(count_holds&) {}
+
+void draw(node_delta& to) {
+  auto& [shard, number, changed, removed, everything] = to;
+  draw_all(shard, number, changed, removed, everything);
+}
+
+void draw(room_free& to) {
+  auto& [decision, shard] = to;
+  draw_all(decision, shard);
+}
+
+void draw(heartbeat_result& to) {
+  absl::Status refused;
+  std::vector<std::string> unknown;
+  draw_all(refused, unknown);
+  if (refused.ok())
+    to = std::move(unknown);
+  else
+    to = std::move(refused);
+}
+
+// -- workloads ------------------------------------------------------------------------------------
+
+void draw(put_workloads& to) {
+  auto& [objects] = to;
+  draw(objects);
+}
+
+void draw(remove_workloads& to) {
+  auto& [kind, names] = to;
+  draw_all(kind, names);
+}
+
+void draw(forget_workload& to) {
+  auto& [name] = to;
+  draw(name);
+}
+
+void draw(slot_ended& to) {
+  auto& [workload, slot, incarnation, how] = to;
+  draw_all(workload, slot, incarnation, how);
+}
+
+static void draw(workload_part& to) {
+  auto& [workload, generation, placed, evicted] = to;
+  draw_all(workload, placed, evicted);
+  draw_signed(generation);
+}
+
+static void draw(budget_part& to) {
+  auto& [budget, pods, over] = to;
+  draw_all(budget, pods);
+  draw_signed(over);
+}
+
+static void draw(workload_parts& to) {
+  auto& [workloads, budgets] = to;
+  draw_all(workloads, budgets);
+}
+
+void draw(prepare<workload_parts>& to) {
+  auto& [decision, group, parts, trace] = to;
+  draw_all(decision, group, parts, trace);
+}
+
+void draw(apply_parts<workload_parts>& to) {
+  auto& [decision, parts, trace] = to;
+  draw_all(decision, parts, trace);
+}
+
+void draw(workload_delta& to) {
+  auto& [shard, number, changed, removed, budgets, removed_budgets, placements,
+         removed_placements] = to;
+  draw_all(shard, number, changed, removed, budgets, removed_budgets, placements,
+           removed_placements);
+}
+
+// -- queues ---------------------------------------------------------------------------------------
+
+void draw(put_catalog& to) {
+  auto& [objects] = to;
+  draw(objects);
+}
+
+void draw(remove_catalog& to) {
+  auto& [kind, names] = to;
+  draw_all(kind, names);
+}
+
+void draw(catalog_update& to) {
+  auto& [known] = to;
+  draw(known);
+}
+
+static void draw(quota_need& to) {
+  auto& [used, pending, blocked] = to;
+  auto& [staying, leaving] = used;
+  draw_signed(staying);
+  draw_signed(leaving);
+  draw_signed(pending);
+  draw_signed(blocked);
+}
+
+void draw(quota_report& to) {
+  auto& [group, queues, capacity] = to;
+  draw_all(group, queues);
+  draw_signed(capacity);
+}
+
+static void draw_grants(by_name<resources>& to) {
+  draw(to);
+  for (auto& [queue, amounts] : to)
+    draw_signed(amounts);
+}
+
+void draw(quota_grants& to) {
+  auto& [queues] = to;
+  draw_grants(queues);
+}
+
+void draw(lower_grants& to) {
+  auto& [queues] = to;
+  draw_grants(queues);
+}
+
+void draw(read_queue_pods& to) {
+  auto& [queues] = to;
+  draw(queues);
+}
+
+static void draw(queue_pod& to) {
+  auto& [queue, group, uid, node, portion, requests, priority, phase, started, minimum_runtime,
+         chosen, daemon, opted_out, protected_member] = to;
+  draw_all(queue, group, uid, node, portion, phase, chosen, daemon, opted_out, protected_member);
+  draw_signed(requests);
+  draw_signed(priority);
+  draw_signed(started);
+  draw_signed(minimum_runtime);
+}
+
+void draw(queue_pods& to) {
+  auto& [pods, preempted_lately] = to;
+  draw_all(pods, preempted_lately);
+}
+
+void draw(reclaim& to) {
+  auto& [queue, victims, why] = to;
+  draw_all(queue, victims, why);
+}
+
+void draw(read_queues&) {}
+
+// -- coordinators, events, answers ----------------------------------------------------------------
+
+void draw(why_pending& to) {
+  auto& [workload] = to;
+  draw(workload);
+}
+
+void draw(event& to) {
+  auto& [sequence, at, kind, name, type, message, decision, trace_id] = to;
+  draw_all(at, kind, name, type, message, decision, trace_id);
+  draw_signed(sequence);
+}
+
+void draw(read_events& to) {
+  auto& [after, name] = to;
+  draw(name);
+  draw_signed(after);
+}
+
+void draw(absl::Status& to) {
+  auto code = absl::StatusCode::kOk;
+  draw_up_to(absl::StatusCode::kUnauthenticated, code);
+  std::string message;
+  draw(message);
+  to = absl::Status{code, message + *rc::gen::elementOf<std::vector<std::string>>({"", "\xff"})};
+  if (*rc::gen::arbitrary<bool>())
+    to = nothing_changed(std::move(to));
+  if (*rc::gen::arbitrary<bool>())
+    to.SetPayload("example.com/more", absl::Cord{message + '\0' + '\x80'});
+}
+
+} // namespace reprieve
