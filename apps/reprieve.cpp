@@ -6,6 +6,7 @@
 #include "apps/cli/commands.hpp"
 #include "apps/cli/connection.hpp"
 #include "apps/cli/decide.hpp"
+#include "apps/cli/machines.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -138,6 +139,20 @@ int main(int argc, char** argv) {
   bench_heartbeats->add_option("--seconds", beats.seconds, "of each part of the measurement")
     ->capture_default_str();
 
+  cli::machines_request machines;
+  auto* play = app.add_subcommand(
+    "machines", "play the machines of a cluster, for all replicas started with --machines");
+  play->add_option("--listen", machines.listen, "address for the replicas; port 0 takes a free one")
+    ->capture_default_str();
+  play->add_option("--journal", machines.journal, "file that tells a restart what was done")
+    ->capture_default_str();
+  play->add_option("--address-file", machines.address_file, "file to write the address to");
+  play->add_option("--cert", machines.tls.certificate, "certificate shown to the replicas");
+  play->add_option("--key", machines.tls.key, "key of that certificate");
+  play->add_option("--ca", machines.tls.authority,
+                   "certificates that those of the replicas are checked by");
+  play->add_flag("--insecure", machines.insecure, "listen beyond this machine without encryption");
+
   try {
     app.parse(argc, argv);
     if (*remove && files.empty() && (kind.empty() || names.empty()))
@@ -146,6 +161,8 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? cli::done : cli::bad_input;
   }
 
+  if (*play)
+    return cli::play_machines(machines);
   if (*decide)
     return cli::decide(to_decide, as);
   if (*bench_cluster)

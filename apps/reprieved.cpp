@@ -4,9 +4,13 @@
 #include "actors/replica.hpp"
 #include "actors/simulated_cluster.hpp"
 #include "apps/daemon/api_options.hpp"
+#include "apps/daemon/peer_options.hpp"
+#include "apps/daemon/store_options.hpp"
 #include "observability/tracing.hpp"
 #include "protocol/api_server.hpp"
-#include "state/sqlite_store.hpp"
+#include "protocol/peer_network.hpp"
+#include "protocol/peer_stream.hpp"
+#include "protocol/remote_machines.hpp"
 
 #include <CLI/CLI.hpp>
 #include <caf/scoped_actor.hpp>
@@ -32,9 +36,13 @@ struct daemon_options {
   std::string address_file;
   std::uint32_t node_shards = 4;
   std::uint32_t workload_shards = 2;
+  store_options storage;
+  peer_options peers;
   api_settings api;
   gateway_limits limits;
 };
+
+constexpr std::chrono::seconds stop_time{3};
 
 int fail(const absl::Status& why) {
   fmt::print(stderr, "reprieved: {}\n", std::string(why.message()));
@@ -109,6 +117,17 @@ private:
   std::atomic<bool> lost_ = false;
 };
 
+/// What runs the pods: machines that are played here, or elsewhere for all replicas.
+cluster_actor start_machines(caf::actor_system& system, const daemon_options& options,
+                             const wall_clock& clock) {
+  if (!options.peers.machines.empty())
+    return system.spawn(remote_machines, options.peers.machines, dial_over_grpc(options.peers.tls));
+  simulated_cluster_settings simulated;
+  simulated.journal = options.data + "/simulated-cluster.jsonl";
+  simulated.clock = clock;
+  return system.spawn(simulated_cluster, simulated);
+}
+
 int serve(const daemon_options& options, ending& end) {
   std::error_code created;
   std::filesystem::create_directories(options.data, created);
@@ -116,10 +135,10 @@ int serve(const daemon_options& options, ending& end) {
     return fail(absl::UnavailableError(
       fmt::format("can't make the data directory {}: {}; give another with --data", options.data,
                   created.message())));
-  auto opened = sqlite_store::open(options.data);
+  file_watch store_files;
+  auto opened = open_store(options.storage, options.data, store_files, options.api.say);
   if (!opened.ok())
     return fail(opened.status());
-  const std::shared_ptr<store> behind = *std::move(opened);
 
   caf::actor_system_config config;
   config.set("scheduler.max-threads", std::size_t{2});
@@ -128,17 +147,34 @@ int serve(const daemon_options& options, ending& end) {
   caf::actor_system system{config};
   const auto clock = wall_clock::of_this_process();
 
-  simulated_cluster_settings simulated;
-  simulated.journal = options.data + "/simulated-cluster.jsonl";
-  simulated.clock = clock;
-  const cluster_actor cluster = system.spawn(simulated_cluster, simulated);
+  const auto cluster = start_machines(system, options, clock);
 
   replica_settings settings;
+  std::unique_ptr<peer_server> peers_in;
+  if (!options.peers.listen.empty()) {
+    auto host = std::make_shared<peer_host>();
+    auto started = peer_server::start(
+      [&system, host](std::shared_ptr<peer_wire> wire) -> wire_end_actor {
+        return system.spawn(peer_session, host, std::move(wire));
+      },
+      {options.peers.listen, options.peers.tls, options.api.insecure, options.api.say});
+    if (!started.ok())
+      return fail(started.status());
+    peers_in = *std::move(started);
+    settings.address =
+      options.peers.advertise.empty() ? peers_in->address() : options.peers.advertise;
+    settings.others =
+      std::make_shared<peer_network>(system, std::move(host), dial_over_grpc(options.peers.tls));
+  }
   settings.name = options.replica;
+  settings.lease_time = std::chrono::milliseconds{options.peers.lease_milliseconds};
+  settings.nodes_per_replica = options.peers.nodes_per_replica;
   settings.api = options.listen;
   settings.node_shards = options.node_shards;
   settings.workload_shards = options.workload_shards;
-  settings.behind = behind;
+  // Only the replica keeps the store. One that speaks to etcd keeps threads of gRPC alive; they
+  // have served the API, and the actor system waits at its end for all that have used it.
+  settings.behind = *std::move(opened);
   settings.cluster = cluster;
   settings.clock = clock;
   settings.lost = [&end](const std::string& why) { end.lost(why); };
@@ -177,8 +213,13 @@ int serve(const daemon_options& options, ending& end) {
       }
       code = end.wait();
       (*server)->stop();
+      // Others take over at once what is given up; if that takes too long, when the lease ends.
+      self->request(ours, stop_time, stop_serving{})
+        .receive([](const absl::Status&) {}, [](const caf::error&) {});
     }
   }
+  if (peers_in)
+    peers_in->stop();
   stop_actors();
   return code;
 }
@@ -188,7 +229,8 @@ int serve(const daemon_options& options, ending& end) {
 int main(int argc, char** argv) {
   daemon_options options;
   CLI::App app{"reprieved: the Reprieve scheduler"};
-  app.add_option("--data", options.data, "directory of the embedded store")->capture_default_str();
+  app.add_option("--data", options.data, "directory of the embedded store and of other files")
+    ->capture_default_str();
   app.add_option("--listen", options.listen, "address of the API; port 0 takes a free one")
     ->capture_default_str();
   app.add_option("--address-file", options.address_file, "file to write the API's address to");
@@ -207,6 +249,8 @@ int main(int argc, char** argv) {
                 "virtual workload shards of each resource group; likewise")
     ->check(CLI::Range(1, 1024))
     ->capture_default_str();
+  add_store_options(app, options.storage);
+  add_peer_options(app, options.peers);
   add_api_options(app, options.api, options.limits);
   CLI11_PARSE(app, argc, argv);
   options.api.say = [](const std::string& what) { fmt::print(stderr, "reprieved: {}\n", what); };

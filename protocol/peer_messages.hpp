@@ -26,6 +26,7 @@
 ///                         by_name<queue_status>;
 ///   the coordinator's:    why_pending, answered by std::string;
 ///   the event log's:      event, event_list, read_events;
+///   of what runs pods:    start_order and stop_order (without whom to report to), pod_reports;
 ///   answers of several:   absl::Status, std::size_t.
 /// A message's `trace` travels in the envelope: it is not encoded, and empty in what was decoded.
 namespace reprieve {

@@ -201,7 +201,7 @@ class served_stream final
     : public write_queue<grpc::ServerBidiReactor<v1::PeerEnvelope, v1::PeerEnvelope>,
                          v1::PeerEnvelope> {
 public:
-  void begin(peer_session_actor session) {
+  void begin(wire_end_actor session) {
     session_ = std::move(session);
     while_open([this] {
       StartSendInitialMetadata();
@@ -220,7 +220,7 @@ public:
   }
 
 private:
-  peer_session_actor session_;
+  wire_end_actor session_;
   v1::PeerEnvelope next_;
   letter_gatherer gatherer_;
 };
@@ -245,27 +245,24 @@ private:
 
 class service final : public v1::Peers::CallbackService {
 public:
-  service(caf::actor_system& system, std::shared_ptr<peer_host> host)
-      : system_(system), host_(std::move(host)) {}
+  explicit service(peer_server::session_maker sessions) : sessions_(std::move(sessions)) {}
 
   grpc::ServerBidiReactor<v1::PeerEnvelope, v1::PeerEnvelope>*
   Talk(grpc::CallbackServerContext*) override {
     auto stream = std::make_shared<served_stream>();
-    auto session = system_.spawn(peer_session, host_, std::make_shared<served_wire>(stream));
+    auto session = sessions_(std::make_shared<served_wire>(stream));
     stream->keep(stream, [session] { caf::anon_send(session, wire_closed{}); });
     stream->begin(session);
     return stream.get();
   }
 
 private:
-  caf::actor_system& system_;
-  std::shared_ptr<peer_host> host_;
+  peer_server::session_maker sessions_;
 };
 
 class grpc_peer_server final : public peer_server {
 public:
-  grpc_peer_server(caf::actor_system& system, std::shared_ptr<peer_host> host)
-      : service_(system, std::move(host)) {}
+  explicit grpc_peer_server(session_maker sessions) : service_(std::move(sessions)) {}
 
   ~grpc_peer_server() override {
     stop();
@@ -333,10 +330,13 @@ wire_maker dial_over_grpc(tls_files tls) {
   };
 }
 
-absl::StatusOr<std::unique_ptr<peer_server>> peer_server::start(caf::actor_system& system,
-                                                                std::shared_ptr<peer_host> host,
+absl::StatusOr<std::unique_ptr<peer_server>> peer_server::start(session_maker sessions,
                                                                 const settings& with) {
-  auto server = std::make_unique<grpc_peer_server>(system, std::move(host));
+  const bool encrypted = !with.tls.empty();
+  if (auto allowed = check_exposure(with.listen, {encrypted, encrypted, with.insecure});
+      !allowed.ok())
+    return allowed;
+  auto server = std::make_unique<grpc_peer_server>(std::move(sessions));
   if (auto listens = server->listen(with); !listens.ok())
     return listens;
   return server;

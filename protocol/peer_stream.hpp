@@ -1,7 +1,6 @@
 #pragma once
 
 #include "protocol/peer_link.hpp"
-#include "protocol/peer_session.hpp"
 #include "protocol/tls_files.hpp"
 
 #include <absl/status/statusor.h>
@@ -16,17 +15,21 @@ namespace reprieve {
 /// are read anew for every connection.
 wire_maker dial_over_grpc(tls_files tls);
 
-/// Lets other replicas in.
+/// Lets other processes of the cluster in.
 class peer_server {
 public:
   struct settings {
     std::string listen; ///< host and port; port 0 takes a free one
     tls_files tls;
+    bool insecure = false; ///< may be open to other machines without encryption
     std::function<void(const std::string&)> say = [](const std::string&) {}; ///< for the log
   };
 
-  static absl::StatusOr<std::unique_ptr<peer_server>>
-  start(caf::actor_system& system, std::shared_ptr<peer_host> host, const settings& with);
+  /// Makes the actor that has the end of a wire.
+  using session_maker = std::function<wire_end_actor(std::shared_ptr<peer_wire>)>;
+
+  static absl::StatusOr<std::unique_ptr<peer_server>> start(session_maker sessions,
+                                                            const settings& with);
 
   peer_server() = default;
   peer_server(const peer_server&) = delete;

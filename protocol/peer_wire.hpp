@@ -57,3 +57,10 @@ struct wire_closed {};
 REPRIEVE_MESSAGE(reprieve::wire_opened)
 REPRIEVE_MESSAGE(reprieve::wire_arrived)
 REPRIEVE_MESSAGE(reprieve::wire_closed)
+
+namespace reprieve {
+
+/// Who has the end of a wire that another process asked for.
+using wire_end_actor = typed_actor<handles<void(wire_arrived)>, handles<void(wire_closed)>>;
+
+} // namespace reprieve

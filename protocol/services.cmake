@@ -24,6 +24,7 @@ reprieve_library(reprieve_protocol
     protocol/peer_link.cpp
     protocol/peer_messages.cpp
     protocol/peer_messages_evaluation.cpp
+    protocol/peer_messages_machines.cpp
     protocol/peer_messages_nodes.cpp
     protocol/peer_messages_queues.cpp
     protocol/peer_messages_workloads.cpp
@@ -31,6 +32,7 @@ reprieve_library(reprieve_protocol
     protocol/peer_proxies.cpp
     protocol/peer_session.cpp
     protocol/peer_stream.cpp
+    protocol/remote_machines.cpp
     protocol/server_certificates.cpp
   LINK reprieve_actors reprieve_access
   PRIVATE_LINK reprieve_service_messages)

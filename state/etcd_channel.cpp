@@ -1,31 +1,15 @@
 #include "state/etcd_channel.hpp"
 
+#include "state/etcd_arguments.hpp"
+
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
-#include <grpcpp/support/channel_arguments.h>
 
 #include <utility>
 
 namespace reprieve {
 
 namespace {
-
-grpc::ChannelArguments arguments() {
-  grpc::ChannelArguments arguments;
-  // A write must not be repeated behind our back.
-  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  // The answer to a read of many keys has no limit of its own.
-  arguments.SetMaxReceiveMessageSize(-1);
-  // Finds out that a connection is dead though nothing is said on it; etcd takes offence at more
-  // than one ping in 5 s.
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10'000);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5'000);
-  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2'000);
-  return arguments;
-}
 
 std::shared_ptr<grpc::ChannelCredentials> credentials(const etcd_options& options) {
   if (!options.tls)
@@ -37,16 +21,26 @@ std::shared_ptr<grpc::ChannelCredentials> credentials(const etcd_options& option
 
 } // namespace
 
-etcd_member_stubs::etcd_member_stubs(const std::shared_ptr<grpc::Channel>& channel)
-    : keys(etcdserverpb::KV::NewStub(channel)), watches(etcdserverpb::Watch::NewStub(channel)),
-      leases(etcdserverpb::Lease::NewStub(channel)), users(etcdserverpb::Auth::NewStub(channel)),
-      maintenance(etcdserverpb::Maintenance::NewStub(channel)) {}
-
 etcd_channel::etcd_channel(std::shared_ptr<event_thread> thread, etcd_options options)
     : thread_(std::move(thread)), options_(std::move(options)) {
+  connect();
+}
+
+void etcd_channel::connect() {
+  members_.clear();
   const auto trust = credentials(options_);
   for (const auto& endpoint : options_.endpoints)
-    members_.emplace_back(grpc::CreateCustomChannel(endpoint, trust, arguments()));
+    members_.push_back(grpc::CreateCustomChannel(endpoint, trust, etcd_arguments()));
+}
+
+void etcd_channel::use(etcd_tls tls) {
+  options_.tls = std::move(tls);
+  connect();
+}
+
+void etcd_channel::use_password(std::string password) {
+  options_.password = std::move(password);
+  forget_token();
 }
 
 std::unique_ptr<grpc::ClientContext> etcd_channel::context() const {
@@ -76,13 +70,12 @@ void etcd_channel::with_token(std::function<void(grpc::Status)> then) {
 }
 
 void etcd_channel::authenticate() {
-  etcdserverpb::AuthenticateRequest request;
+  etcd_wire::AuthenticateRequest request;
   request.set_name(options_.user);
   request.set_password(options_.password);
-  auto call = make_call<etcdserverpb::AuthenticateResponse>(
-    std::move(request),
-    [](etcd_member_stubs& to, auto... with) { to.users->async()->Authenticate(with...); },
-    [this](const etcd_end& end, etcdserverpb::AuthenticateResponse& answer) {
+  auto call = make_call<etcd_wire::AuthenticateResponse>(
+    etcd_method::authenticate, std::move(request),
+    [this](const etcd_end& end, etcd_wire::AuthenticateResponse& answer) {
       if (end.status.ok())
         token_ = answer.token();
       for (const auto& then : std::exchange(waiting_for_token_, {}))

@@ -1,12 +1,14 @@
 #pragma once
 
-#include "state/etcd.grpc.pb.h"
+#include "state/etcd.pb.h"
 #include "state/etcd_options.hpp"
 #include "state/etcd_status.hpp"
 #include "state/etcd_stream.hpp"
 #include "state/event_thread.hpp"
 
 #include <grpcpp/channel.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/impl/codegen/proto_utils.h>
 
 #include <chrono>
 #include <set>
@@ -16,16 +18,18 @@
 
 namespace reprieve {
 
-/// The services of one etcd member.
-struct etcd_member_stubs {
-  explicit etcd_member_stubs(const std::shared_ptr<grpc::Channel>& channel);
-
-  std::unique_ptr<etcdserverpb::KV::Stub> keys;
-  std::unique_ptr<etcdserverpb::Watch::Stub> watches;
-  std::unique_ptr<etcdserverpb::Lease::Stub> leases;
-  std::unique_ptr<etcdserverpb::Auth::Stub> users;
-  std::unique_ptr<etcdserverpb::Maintenance::Stub> maintenance;
-};
+/// The calls that etcd takes.
+namespace etcd_method {
+inline constexpr const char* range = "/etcdserverpb.KV/Range";
+inline constexpr const char* transaction = "/etcdserverpb.KV/Txn";
+inline constexpr const char* compact = "/etcdserverpb.KV/Compact";
+inline constexpr const char* watch = "/etcdserverpb.Watch/Watch";
+inline constexpr const char* lease_grant = "/etcdserverpb.Lease/LeaseGrant";
+inline constexpr const char* lease_revoke = "/etcdserverpb.Lease/LeaseRevoke";
+inline constexpr const char* lease_keep_alive = "/etcdserverpb.Lease/LeaseKeepAlive";
+inline constexpr const char* authenticate = "/etcdserverpb.Auth/Authenticate";
+inline constexpr const char* status = "/etcdserverpb.Maintenance/Status";
+} // namespace etcd_method
 
 /// Makes calls and opens streams to one member of etcd at a time, and moves on to the next when
 /// that fails. Everything, callbacks included, happens on the event thread.
@@ -33,16 +37,23 @@ class etcd_channel {
 public:
   etcd_channel(std::shared_ptr<event_thread> thread, etcd_options options);
 
-  /// Calls `start(stubs, context, request, response, ended)` and, when that has ended, `done` with
-  /// how it ended and the response. Goes to another member only when nothing was sent to the first.
-  template <class Response, class Request, class Start>
-  void call(Request request, Start start, std::function<void(const etcd_end&, Response&)> done);
+  /// Makes the call and, when it has ended, calls `done` with how it ended and the response. Goes
+  /// to another member only when nothing was sent to the first.
+  template <class Response, class Request>
+  void call(const char* method, Request request,
+            std::function<void(const etcd_end&, Response&)> done);
 
-  /// Opens the stream that `start(stubs, context, reactor)` begins. When that is not possible, for
-  /// want of a token, there is no stream, and `on.closed` is called all the same.
-  template <class Request, class Response, class Start>
-  void open(Start start, typename etcd_stream<Request, Response>::events on,
+  /// Opens a stream. When that is not possible, for want of a token, there is none, and `on.closed`
+  /// is called all the same.
+  template <class Request, class Response>
+  void open(const char* method, typename etcd_stream<Request, Response>::events on,
             std::function<void(std::shared_ptr<etcd_stream<Request, Response>>)> opened);
+
+  /// Calls and streams to come are encrypted with these; those under way go on as they are.
+  void use(etcd_tls tls);
+
+  /// The next token is asked for with this password, and it is asked for anew.
+  void use_password(std::string password);
 
   /// Calls to come go to another member than those before.
   void rotate() {
@@ -68,10 +79,10 @@ public:
   }
 
 private:
-  template <class Request, class Response, class Start>
+  template <class Request, class Response>
   struct pending_call {
+    const char* method;
     Request request;
-    Start start;
     std::function<void(const etcd_end&, Response&)> done;
     std::chrono::system_clock::time_point deadline;
     std::size_t members_left = 0; ///< to try
@@ -82,8 +93,8 @@ private:
     std::size_t member = 0; ///< that it went to last
   };
 
-  template <class Response, class Request, class Start>
-  auto make_call(Request request, Start start,
+  template <class Response, class Request>
+  auto make_call(const char* method, Request request,
                  std::function<void(const etcd_end&, Response&)> done) const;
   template <class Call>
   void attempt(std::shared_ptr<Call> call);
@@ -92,6 +103,7 @@ private:
   template <class Call>
   void ended(std::shared_ptr<Call> call, const grpc::Status& status);
 
+  void connect();
   std::unique_ptr<grpc::ClientContext> context() const;
   void rotate_from(std::size_t member);
   void authenticate();
@@ -99,8 +111,8 @@ private:
   void finished(grpc::ClientContext* context);
 
   const std::shared_ptr<event_thread> thread_;
-  const etcd_options options_;
-  std::vector<etcd_member_stubs> members_;
+  etcd_options options_;
+  std::vector<std::shared_ptr<grpc::Channel>> members_;
   std::size_t current_ = 0;
   std::string token_;
   std::vector<std::function<void(grpc::Status)>> waiting_for_token_;
@@ -108,21 +120,21 @@ private:
   std::function<void()> shut_down_; ///< set once it began
 };
 
-template <class Response, class Request, class Start>
-auto etcd_channel::make_call(Request request, Start start,
+template <class Response, class Request>
+auto etcd_channel::make_call(const char* method, Request request,
                              std::function<void(const etcd_end&, Response&)> done) const {
   using std::chrono::system_clock;
-  using call = pending_call<Request, Response, Start>;
+  using call = pending_call<Request, Response>;
   return std::shared_ptr<call>(
-    new call{std::move(request), std::move(start), std::move(done),
+    new call{method, std::move(request), std::move(done),
              system_clock::now() + std::chrono::ceil<system_clock::duration>(options_.call_timeout),
              members_.size()});
 }
 
-template <class Response, class Request, class Start>
-void etcd_channel::call(Request request, Start start,
+template <class Response, class Request>
+void etcd_channel::call(const char* method, Request request,
                         std::function<void(const etcd_end&, Response&)> done) {
-  attempt_with_token(make_call<Response>(std::move(request), std::move(start), std::move(done)));
+  attempt_with_token(make_call<Response>(method, std::move(request), std::move(done)));
 }
 
 template <class Call>
@@ -146,12 +158,14 @@ void etcd_channel::attempt(std::shared_ptr<Call> call) {
   // The report moves the call on to our thread: were gRPC's the last to let go of it, a channel
   // could end there, and wait for that very thread to end.
   auto& started = *call;
-  started.start(members_[current_], started.context.get(), &started.request, &started.response,
-                [this, call = std::move(call)](const grpc::Status& status) mutable {
-                  thread_->post([this, call = std::move(call), status]() mutable {
-                    ended(std::move(call), status);
-                  });
-                });
+  grpc::TemplatedGenericStub<decltype(started.request), decltype(started.response)> member(
+    members_[current_]);
+  member.UnaryCall(started.context.get(), started.method, {}, &started.request, &started.response,
+                   [this, call = std::move(call)](const grpc::Status& status) mutable {
+                     thread_->post([this, call = std::move(call), status]() mutable {
+                       ended(std::move(call), status);
+                     });
+                   });
 }
 
 template <class Call>
@@ -173,11 +187,11 @@ void etcd_channel::ended(std::shared_ptr<Call> call, const grpc::Status& status)
   }
 }
 
-template <class Request, class Response, class Start>
+template <class Request, class Response>
 void etcd_channel::open(
-  Start start, typename etcd_stream<Request, Response>::events on,
+  const char* method, typename etcd_stream<Request, Response>::events on,
   std::function<void(std::shared_ptr<etcd_stream<Request, Response>>)> opened) {
-  with_token([this, start = std::move(start), on = std::move(on),
+  with_token([this, method, on = std::move(on),
               opened = std::move(opened)](const grpc::Status& status) mutable {
     if (!status.ok()) {
       on.closed(status);
@@ -194,7 +208,8 @@ void etcd_channel::open(
     auto stream =
       std::make_shared<etcd_stream<Request, Response>>(thread_, std::move(made), std::move(on));
     began(key);
-    start(members_[current_], key, stream.get());
+    grpc::TemplatedGenericStub<Request, Response>(members_[current_])
+      .PrepareBidiStreamingCall(key, method, {}, stream.get());
     stream->open(stream);
     opened(std::move(stream));
   });

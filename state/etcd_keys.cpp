@@ -15,8 +15,8 @@ key_range etcd_keys::to_etcd(const key_range& range) const {
   return wire;
 }
 
-key_value etcd_keys::from_etcd(etcdserverpb::KeyValue& from) const {
-  return {.key = from.key().substr(prefix_.size()),
+key_value etcd_keys::from_etcd(etcd_wire::KeyValue& from) const {
+  return {.key = from_etcd(from.key()),
           .value = std::move(*from.mutable_value()),
           .created = from.create_revision(),
           .modified = from.mod_revision(),
@@ -24,9 +24,9 @@ key_value etcd_keys::from_etcd(etcdserverpb::KeyValue& from) const {
           .lease = from.lease()};
 }
 
-etcdserverpb::RangeRequest etcd_keys::to_etcd(const range_request& request) const {
+etcd_wire::RangeRequest etcd_keys::to_etcd(const range_request& request) const {
   auto range = to_etcd(request.range);
-  etcdserverpb::RangeRequest wire;
+  etcd_wire::RangeRequest wire;
   wire.set_key(std::move(range.begin));
   wire.set_range_end(std::move(range.end));
   wire.set_limit(request.limit);
@@ -35,9 +35,9 @@ etcdserverpb::RangeRequest etcd_keys::to_etcd(const range_request& request) cons
   return wire;
 }
 
-etcdserverpb::TxnRequest etcd_keys::to_etcd(transaction writes) const {
-  using etcdserverpb::Compare;
-  etcdserverpb::TxnRequest wire;
+etcd_wire::TxnRequest etcd_keys::to_etcd(transaction writes) const {
+  using etcd_wire::Compare;
+  etcd_wire::TxnRequest wire;
   for (const auto& wanted : writes.comparisons) {
     auto& compare = *wire.add_compare();
     compare.set_key(to_etcd(wanted.key));

@@ -16,11 +16,16 @@ public:
 
   key_range to_etcd(const key_range& range) const;
 
-  /// Takes key and value out of `from`.
-  key_value from_etcd(etcdserverpb::KeyValue& from) const;
+  /// The key without the prefix.
+  std::string from_etcd(const std::string& key) const {
+    return key.substr(prefix_.size());
+  }
 
-  etcdserverpb::RangeRequest to_etcd(const range_request& request) const;
-  etcdserverpb::TxnRequest to_etcd(transaction writes) const;
+  /// Takes key and value out of `from`.
+  key_value from_etcd(etcd_wire::KeyValue& from) const;
+
+  etcd_wire::RangeRequest to_etcd(const range_request& request) const;
+  etcd_wire::TxnRequest to_etcd(transaction writes) const;
 
 private:
   std::string prefix_;

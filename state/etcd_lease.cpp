@@ -25,13 +25,12 @@ void etcd_leases::grant(duration time_to_live, store_callback<lease_id> done,
     done(absl::InvalidArgumentError("the time to live of a lease must be more than 0"));
     return;
   }
-  etcdserverpb::LeaseGrantRequest request;
+  etcd_wire::LeaseGrantRequest request;
   request.set_ttl(std::chrono::ceil<std::chrono::seconds>(time_to_live).count());
-  channel_.call<etcdserverpb::LeaseGrantResponse>(
-    std::move(request),
-    [](etcd_member_stubs& to, auto... with) { to.leases->async()->LeaseGrant(with...); },
+  channel_.call<etcd_wire::LeaseGrantResponse>(
+    etcd_method::lease_grant, std::move(request),
     [this, done = std::move(done), lost = std::move(lost),
-     sent = boot_time()](const etcd_end& end, etcdserverpb::LeaseGrantResponse& granted) {
+     sent = boot_time()](const etcd_end& end, etcd_wire::LeaseGrantResponse& granted) {
       auto status = write_status(end);
       if (status.ok() && !granted.error().empty())
         status = absl::UnavailableError(fmt::format("etcd: {}", granted.error()));
@@ -52,13 +51,12 @@ void etcd_leases::grant(duration time_to_live, store_callback<lease_id> done,
 void etcd_leases::revoke(lease_id lease, store_callback<revision> done) {
   if (auto held = leases_.find(lease); held != leases_.end())
     held->second.revoking = true;
-  etcdserverpb::LeaseRevokeRequest request;
+  etcd_wire::LeaseRevokeRequest request;
   request.set_id(lease);
-  channel_.call<etcdserverpb::LeaseRevokeResponse>(
-    std::move(request),
-    [](etcd_member_stubs& to, auto... with) { to.leases->async()->LeaseRevoke(with...); },
+  channel_.call<etcd_wire::LeaseRevokeResponse>(
+    etcd_method::lease_revoke, std::move(request),
     [this, lease, done = std::move(done)](const etcd_end& end,
-                                          etcdserverpb::LeaseRevokeResponse& revoked) {
+                                          etcd_wire::LeaseRevokeResponse& revoked) {
       const auto status = write_status(end);
       if (status.ok() || absl::IsNotFound(status))
         leases_.erase(lease);
@@ -104,12 +102,12 @@ void etcd_leases::renew(lease_id id, held_lease& lease) {
     return;
   }
   lease.sent = boot_time();
-  etcdserverpb::LeaseKeepAliveRequest request;
+  etcd_wire::LeaseKeepAliveRequest request;
   request.set_id(id);
   stream_->send(std::move(request));
 }
 
-void etcd_leases::answered(const etcdserverpb::LeaseKeepAliveResponse& response) {
+void etcd_leases::answered(const etcd_wire::LeaseKeepAliveResponse& response) {
   backoff_.reset();
   const auto held = leases_.find(response.id());
   if (held == leases_.end())
@@ -131,10 +129,10 @@ void etcd_leases::open() {
   if (std::exchange(opening_, true))
     return;
   const auto number = ++streams_;
-  channel_.open<etcdserverpb::LeaseKeepAliveRequest, etcdserverpb::LeaseKeepAliveResponse>(
-    [](etcd_member_stubs& to, auto... with) { to.leases->async()->LeaseKeepAlive(with...); },
+  channel_.open<etcd_wire::LeaseKeepAliveRequest, etcd_wire::LeaseKeepAliveResponse>(
+    etcd_method::lease_keep_alive,
     {.answered =
-       [this, number](const etcdserverpb::LeaseKeepAliveResponse& response) {
+       [this, number](const etcd_wire::LeaseKeepAliveResponse& response) {
          if (streams_ == number)
            answered(response);
        },

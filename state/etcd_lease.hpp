@@ -21,8 +21,7 @@ public:
   void stop();
 
 private:
-  using stream =
-    etcd_stream<etcdserverpb::LeaseKeepAliveRequest, etcdserverpb::LeaseKeepAliveResponse>;
+  using stream = etcd_stream<etcd_wire::LeaseKeepAliveRequest, etcd_wire::LeaseKeepAliveResponse>;
 
   struct held_lease {
     duration time_to_live{};
@@ -34,7 +33,7 @@ private:
 
   void attend(lease_id lease);
   void renew(lease_id id, held_lease& lease);
-  void answered(const etcdserverpb::LeaseKeepAliveResponse& response);
+  void answered(const etcd_wire::LeaseKeepAliveResponse& response);
   void lose(lease_id lease);
   void open();
   void closed();

@@ -11,6 +11,13 @@ constexpr std::size_t longest_prefix = 128;
 
 } // namespace
 
+absl::Status check(const etcd_tls& tls) {
+  if (tls.certificate.empty() != tls.key.empty())
+    return absl::InvalidArgumentError("a client certificate for etcd needs its key, and a key its "
+                                      "certificate");
+  return absl::OkStatus();
+}
+
 absl::Status check(const etcd_options& options) {
   if (options.endpoints.empty())
     return absl::InvalidArgumentError("etcd needs at least one endpoint, such as localhost:2379");
@@ -23,12 +30,9 @@ absl::Status check(const etcd_options& options) {
                                                   longest_prefix, options.prefix.size()));
   if (options.call_timeout <= duration::zero())
     return absl::InvalidArgumentError("the timeout of etcd calls must be more than 0");
-  if (options.tls && options.tls->certificate.empty() != options.tls->key.empty())
-    return absl::InvalidArgumentError("a client certificate for etcd needs its key, and a key its "
-                                      "certificate");
   if (options.user.empty() && !options.password.empty())
     return absl::InvalidArgumentError("a password for etcd needs its user");
-  return absl::OkStatus();
+  return options.tls ? check(*options.tls) : absl::OkStatus();
 }
 
 } // namespace reprieve

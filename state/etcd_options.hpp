@@ -26,6 +26,7 @@ struct etcd_options {
   std::string password{};
 };
 
+absl::Status check(const etcd_tls& tls);
 absl::Status check(const etcd_options& options);
 
 } // namespace reprieve

@@ -1,5 +1,6 @@
 #include "state/etcd_store.hpp"
 
+#include "state/closing_handle.hpp"
 #include "state/etcd_channel.hpp"
 #include "state/etcd_keys.hpp"
 #include "state/etcd_lease.hpp"
@@ -8,22 +9,6 @@
 #include <future>
 
 namespace reprieve {
-
-namespace {
-
-class etcd_watch_handle : public watch_handle {
-public:
-  explicit etcd_watch_handle(std::shared_ptr<etcd_watch> watch) : watch_(std::move(watch)) {}
-
-  ~etcd_watch_handle() override {
-    watch_->close();
-  }
-
-private:
-  std::shared_ptr<etcd_watch> watch_;
-};
-
-} // namespace
 
 /// Everything that runs on the event thread.
 class etcd_store::session {
@@ -54,10 +39,9 @@ public:
       done(checked);
       return;
     }
-    channel_.call<etcdserverpb::RangeResponse>(
-      keys_.to_etcd(request),
-      [](etcd_member_stubs& to, auto... with) { to.keys->async()->Range(with...); },
-      [this, done = std::move(done)](const etcd_end& end, etcdserverpb::RangeResponse& found) {
+    channel_.call<etcd_wire::RangeResponse>(
+      etcd_method::range, keys_.to_etcd(request),
+      [this, done = std::move(done)](const etcd_end& end, etcd_wire::RangeResponse& found) {
         if (!end.status.ok()) {
           done(read_status(end));
           return;
@@ -77,10 +61,9 @@ public:
       done(checked);
       return;
     }
-    channel_.call<etcdserverpb::TxnResponse>(
-      keys_.to_etcd(std::move(writes)),
-      [](etcd_member_stubs& to, auto... with) { to.keys->async()->Txn(with...); },
-      [done = std::move(done)](const etcd_end& end, etcdserverpb::TxnResponse& committed) {
+    channel_.call<etcd_wire::TxnResponse>(
+      etcd_method::transaction, keys_.to_etcd(std::move(writes)),
+      [done = std::move(done)](const etcd_end& end, etcd_wire::TxnResponse& committed) {
         if (end.status.ok())
           done(transaction_result{.succeeded = committed.succeeded(),
                                   .current = committed.header().revision()});
@@ -91,12 +74,11 @@ public:
 
   /// etcd keeps the state at the revision that it compacts to, and what happened after it.
   void compact(revision before, store_callback<revision> done) {
-    etcdserverpb::CompactionRequest request;
+    etcd_wire::CompactionRequest request;
     request.set_revision(before - 1);
-    channel_.call<etcdserverpb::CompactionResponse>(
-      std::move(request),
-      [](etcd_member_stubs& to, auto... with) { to.keys->async()->Compact(with...); },
-      [done = std::move(done)](const etcd_end& end, etcdserverpb::CompactionResponse& answer) {
+    channel_.call<etcd_wire::CompactionResponse>(
+      etcd_method::compact, std::move(request),
+      [done = std::move(done)](const etcd_end& end, etcd_wire::CompactionResponse& answer) {
         if (end.status.ok())
           done(answer.header().revision());
         else
@@ -105,10 +87,9 @@ public:
   }
 
   void ask_member(store_callback<etcd_member> done) {
-    channel_.call<etcdserverpb::StatusResponse>(
-      etcdserverpb::StatusRequest(),
-      [](etcd_member_stubs& to, auto... with) { to.maintenance->async()->Status(with...); },
-      [done = std::move(done)](const etcd_end& end, etcdserverpb::StatusResponse& answer) {
+    channel_.call<etcd_wire::StatusResponse>(
+      etcd_method::status, etcd_wire::StatusRequest(),
+      [done = std::move(done)](const etcd_end& end, etcd_wire::StatusResponse& answer) {
         if (end.status.ok())
           done(etcd_member{.version = answer.version(),
                            .bytes = answer.db_size(),
@@ -137,6 +118,10 @@ public:
 
   etcd_leases& leases() {
     return leases_;
+  }
+
+  etcd_channel& channel() {
+    return channel_;
   }
 
 private:
@@ -175,7 +160,7 @@ void etcd_store::commit(transaction writes, store_callback<transaction_result> d
 
 std::unique_ptr<watch_handle> etcd_store::watch(key_range range, revision from,
                                                 store_callback<watch_batch> each) {
-  return std::make_unique<etcd_watch_handle>(
+  return std::make_unique<closing_handle<etcd_watch>>(
     session_->watch(std::move(range), from, std::move(each)));
 }
 
@@ -192,6 +177,18 @@ void etcd_store::revoke(lease_id lease, store_callback<revision> done) {
 
 void etcd_store::compact(revision before, store_callback<revision> done) {
   session_->post([before, done = std::move(done)](session& on) { on.compact(before, done); });
+}
+
+absl::Status etcd_store::use(etcd_tls tls) {
+  if (auto checked = check(tls); !checked.ok())
+    return checked;
+  session_->post([tls = std::move(tls)](session& on) { on.channel().use(tls); });
+  return absl::OkStatus();
+}
+
+void etcd_store::use_password(std::string password) {
+  session_->post(
+    [password = std::move(password)](session& on) { on.channel().use_password(password); });
 }
 
 void etcd_store::ask_member(store_callback<etcd_member> done) {

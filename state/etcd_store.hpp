@@ -31,6 +31,13 @@ public:
   void revoke(lease_id lease, store_callback<revision> done) override;
   void compact(revision before, store_callback<revision> done) override;
 
+  /// Encrypts with these from now on, while it runs: every new connection is made with them.
+  /// Streams that are open go on until they break.
+  absl::Status use(etcd_tls tls);
+
+  /// Likewise asks for tokens with this password.
+  void use_password(std::string password);
+
   /// Asks the member that calls go to at present.
   void ask_member(store_callback<etcd_member> done);
 

@@ -1,6 +1,7 @@
 #include "state/etcd_watch.hpp"
 
 #include "state/boot_clock.hpp"
+#include "state/store_errors.hpp"
 
 #include <fmt/format.h>
 
@@ -31,10 +32,10 @@ void etcd_watch::open() {
     auto self = weak.lock();
     return self && !self->stopped_ && self->streams_ == number ? self : nullptr;
   };
-  channel_.open<etcdserverpb::WatchRequest, etcdserverpb::WatchResponse>(
-    [](etcd_member_stubs& to, auto... with) { to.watches->async()->Watch(with...); },
+  channel_.open<etcd_wire::WatchRequest, etcd_wire::WatchResponse>(
+    etcd_method::watch,
     {.answered =
-       [current](etcdserverpb::WatchResponse response) {
+       [current](etcd_wire::WatchResponse response) {
          if (auto self = current())
            self->answered(std::move(response));
        },
@@ -57,8 +58,8 @@ void etcd_watch::open() {
 
 /// Starts one revision early, and what comes of it is left out. etcd compacts up to and including
 /// a revision, and may drop the erases at that one: this way it refuses rather than leaves one out.
-etcdserverpb::WatchRequest etcd_watch::create_request() const {
-  etcdserverpb::WatchRequest request;
+etcd_wire::WatchRequest etcd_watch::create_request() const {
+  etcd_wire::WatchRequest request;
   auto& create = *request.mutable_create_request();
   create.set_key(range_.begin);
   create.set_range_end(range_.end);
@@ -68,7 +69,7 @@ etcdserverpb::WatchRequest etcd_watch::create_request() const {
   return request;
 }
 
-void etcd_watch::answered(etcdserverpb::WatchResponse response) {
+void etcd_watch::answered(etcd_wire::WatchResponse response) {
   if (response.canceled()) {
     cancelled(response);
     return;
@@ -84,7 +85,7 @@ void etcd_watch::answered(etcdserverpb::WatchResponse response) {
   for (auto& event : *response.mutable_events())
     if (event.kv().mod_revision() >= next_)
       gathered_.push_back(
-        {event.type() == etcdserverpb::Event::DELETE ? change::type::erase : change::type::put,
+        {event.type() == etcd_wire::Event::DELETE ? change::type::erase : change::type::put,
          keys_.from_etcd(*event.mutable_kv())});
   if (response.fragment())
     return;
@@ -99,12 +100,10 @@ void etcd_watch::deliver(revision current) {
   gate_.pass(each_, watch_batch{.changes = std::exchange(gathered_, {}), .current = current});
 }
 
-void etcd_watch::cancelled(const etcdserverpb::WatchResponse& response) {
+void etcd_watch::cancelled(const etcd_wire::WatchResponse& response) {
   const auto& reason = response.cancel_reason();
   if (response.compact_revision() > 0) {
-    fail(absl::OutOfRangeError(
-      fmt::format("revision {} is compacted away; the oldest still there is {}", next_,
-                  response.compact_revision() + 1)));
+    fail(compacted_away(next_, response.compact_revision() + 1));
   } else if (reason.find("permission denied") != std::string::npos) {
     fail(absl::PermissionDeniedError(fmt::format("etcd: {}", reason)));
   } else {

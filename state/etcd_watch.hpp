@@ -27,11 +27,11 @@ public:
   void close();
 
 private:
-  using stream = etcd_stream<etcdserverpb::WatchRequest, etcdserverpb::WatchResponse>;
+  using stream = etcd_stream<etcd_wire::WatchRequest, etcd_wire::WatchResponse>;
 
-  etcdserverpb::WatchRequest create_request() const;
-  void answered(etcdserverpb::WatchResponse response);
-  void cancelled(const etcdserverpb::WatchResponse& response);
+  etcd_wire::WatchRequest create_request() const;
+  void answered(etcd_wire::WatchResponse response);
+  void cancelled(const etcd_wire::WatchResponse& response);
   void deliver(revision current);
   void lost();
   void expect_creation();

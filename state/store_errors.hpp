@@ -6,7 +6,7 @@
 
 namespace reprieve {
 
-/// The refusals that stores in this process have in common.
+/// The refusals that stores have in common.
 inline absl::Status lease_gone(lease_id lease) {
   return absl::NotFoundError(fmt::format("lease {} is gone: it expired or was revoked", lease));
 }

@@ -1,11 +1,10 @@
 // Users, passwords and certificates; set up with the tools that come with etcd and OpenSSL.
 
-#include "state/etcd_store.hpp"
+#include "tests/stores/etcd_stores.hpp"
 #include "tests/stores/waiting.hpp"
 #include "tests/support/etcd_process.hpp"
 
-#include <gtest/gtest.h>
-
+#include <atomic>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -26,6 +25,7 @@ std::string contents(const std::filesystem::path& file) {
 /// A certificate authority, and what it signed for etcd and for us.
 class certificates {
 public:
+  /// Makes all of it, or replaces all of it by new ones.
   bool make() const {
     return run(request("ca", "-x509 -days 2 -subj /CN=authority")) && sign("server")
            && sign("client");
@@ -33,6 +33,16 @@ public:
 
   std::string file(const std::string& name) const {
     return (directory_.path() / name).string();
+  }
+
+  /// The options of an etcd that shows these, and talks to nobody else.
+  std::vector<std::string> for_etcd() const {
+    return {"--cert-file=" + file("server.crt"), "--key-file=" + file("server.key"),
+            "--client-cert-auth", "--trusted-ca-file=" + file("ca.crt")};
+  }
+
+  etcd_tls for_us() const {
+    return {contents(file("ca.crt")), contents(file("client.crt")), contents(file("client.key"))};
   }
 
 private:
@@ -52,36 +62,70 @@ private:
   temporary_directory directory_;
 };
 
+template <class Store>
+class etcd_access : public testing::Test {};
+
+TYPED_TEST_SUITE(etcd_access, etcd_stores, etcd_store_names);
+
 } // namespace
 
-TEST(etcd_access, works_with_certificates_on_both_sides) {
+TYPED_TEST(etcd_access, works_with_certificates_on_both_sides) {
   const certificates made;
   if (!etcd_process::available() || !made.make())
     GTEST_SKIP() << "needs etcd and openssl";
-  const etcd_process etcd({"--cert-file=" + made.file("server.crt"),
-                           "--key-file=" + made.file("server.key"), "--client-cert-auth",
-                           "--trusted-ca-file=" + made.file("ca.crt")},
-                          "https");
-  etcd_options options{.endpoints = {etcd.endpoint()},
-                       .call_timeout = 2s,
-                       .tls =
-                         etcd_tls{contents(made.file("ca.crt")), contents(made.file("client.crt")),
-                                  contents(made.file("client.key"))}};
-  auto store = *etcd_store::open(options);
+  const etcd_process etcd(made.for_etcd(), "https");
+  etcd_options options{.endpoints = {etcd.endpoint()}, .call_timeout = 2s, .tls = made.for_us()};
+  auto store = *TypeParam::open(options);
   const auto written = commit(*store, {put{"a", "1"}});
   EXPECT_TRUE(written.ok()) << written.status();
 
   options.tls->certificate.clear();
   options.tls->key.clear();
-  auto stranger = *etcd_store::open(options);
+  auto stranger = *TypeParam::open(options);
   EXPECT_FALSE(commit(*stranger, {put{"a", "2"}}).ok());
   options.tls.reset();
-  auto plain = *etcd_store::open(options);
+  auto plain = *TypeParam::open(options);
   EXPECT_FALSE(commit(*plain, {put{"a", "3"}}).ok());
   EXPECT_EQ(value_of(*store, "a"), "1");
 }
 
-TEST(etcd_access, works_with_a_user_whose_token_is_renewed) {
+TYPED_TEST(etcd_access, goes_on_with_new_certificates_under_another_authority) {
+  const certificates made;
+  if (!etcd_process::available() || !made.make())
+    GTEST_SKIP() << "needs etcd and openssl";
+  etcd_process etcd(made.for_etcd(), "https");
+  auto store =
+    *TypeParam::open({.endpoints = {etcd.endpoint()}, .call_timeout = 2s, .tls = made.for_us()});
+  std::atomic<int> lost = 0;
+  const auto lease = grant(*store, 20s, [&] { ++lost; });
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  const auto first = commit(*store, {put{"a", "1"}, put{"leased", "1", *lease}});
+  ASSERT_TRUE(first.ok()) << first.status();
+  watch_log log;
+  const auto watch = store->watch(just("a"), first->current, log.callback());
+  EXPECT_EQ(log.changes(1), "+a=1@" + std::to_string(first->current));
+
+  ASSERT_TRUE(made.make());
+  etcd.kill();
+  etcd.start();
+  absl::StatusOr<transaction_result> second;
+  EXPECT_TRUE(eventually([&] { // the connection may first have to be found broken
+    second = commit(*store, {put{"b", "refused"}});
+    return absl::IsUnavailable(second.status());
+  }))
+    << second.status();
+  EXPECT_FALSE(store->use({.certificate = "without its key"}).ok());
+  ASSERT_TRUE(store->use(made.for_us()).ok());
+  second = commit(*store, {put{"a", "2"}});
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_EQ(log.changes(2),
+            "+a=1@" + std::to_string(first->current) + " +a=2@" + std::to_string(second->current));
+  EXPECT_EQ(value_of(*store, "leased"), "1");
+  EXPECT_TRUE(revoke(*store, *lease).ok());
+  EXPECT_EQ(lost, 0);
+}
+
+TYPED_TEST(etcd_access, works_with_a_user_whose_token_is_renewed) {
   if (!etcd_process::available())
     GTEST_SKIP() << "no etcd on this machine";
   etcd_process etcd;
@@ -90,7 +134,7 @@ TEST(etcd_access, works_with_a_user_whose_token_is_renewed) {
       || !run(control + "user grant-role root root") || !run(control + "auth enable"))
     GTEST_SKIP() << "needs etcdctl";
   etcd_options options{.endpoints = {etcd.endpoint()}, .user = "root", .password = "secret"};
-  auto store = *etcd_store::open(options);
+  auto store = *TypeParam::open(options);
   const auto first = commit(*store, {put{"a", "1"}});
   ASSERT_TRUE(first.ok()) << first.status();
   watch_log log;
@@ -108,14 +152,21 @@ TEST(etcd_access, works_with_a_user_whose_token_is_renewed) {
     << second.status();
   EXPECT_NE(log.changes(2).find("+a=2"), std::string::npos);
 
+  const auto as_root = control + "--user=root:secret ";
+  ASSERT_TRUE(run("echo changed | " + as_root + "user passwd root --interactive=false"));
+  EXPECT_FALSE(commit(*store, {put{"a", "3"}}).ok());
+  store->use_password("changed");
+  const auto third = commit(*store, {put{"a", "3"}});
+  EXPECT_TRUE(third.ok()) << third.status();
+
   options.password = "wrong";
-  auto stranger = *etcd_store::open(options);
-  const auto refused = commit(*stranger, {put{"a", "3"}});
+  auto stranger = *TypeParam::open(options);
+  const auto refused = commit(*stranger, {put{"a", "4"}});
   EXPECT_EQ(refused.status().code(), absl::StatusCode::kUnauthenticated) << refused.status();
   options.user.clear();
   options.password.clear();
-  auto nobody = *etcd_store::open(options);
-  const auto unnamed = commit(*nobody, {put{"a", "4"}});
+  auto nobody = *TypeParam::open(options);
+  const auto unnamed = commit(*nobody, {put{"a", "5"}});
   EXPECT_FALSE(unnamed.ok());
   EXPECT_NE(unnamed.status().code(), absl::StatusCode::kUnknown) << unnamed.status();
 }

@@ -1,8 +1,6 @@
-#include "state/etcd_store.hpp"
+#include "tests/stores/etcd_stores.hpp"
 #include "tests/stores/store_backend.hpp"
 #include "tests/stores/waiting.hpp"
-
-#include <gtest/gtest.h>
 
 #include <atomic>
 #include <optional>
@@ -12,6 +10,7 @@ namespace reprieve {
 namespace {
 
 /// Has an etcd of its own, because it ill-treats it.
+template <class Store>
 class etcd_trouble : public testing::Test {
 protected:
   void SetUp() override {
@@ -24,27 +23,32 @@ protected:
     return *etcd_;
   }
 
-  std::unique_ptr<etcd_store> open(duration call_timeout = 5s,
-                                   std::vector<std::string> endpoints = {}) {
+  std::unique_ptr<Store> open(duration call_timeout = 5s, std::vector<std::string> endpoints = {}) {
     if (endpoints.empty())
       endpoints = {etcd_->endpoint()};
-    return *etcd_store::open({.endpoints = std::move(endpoints), .call_timeout = call_timeout});
+    return *Store::open({.endpoints = std::move(endpoints), .call_timeout = call_timeout});
   }
 
 private:
   std::optional<etcd_process> etcd_;
 };
 
+template <class Store>
+class any_etcd_store : public testing::Test {};
+
+TYPED_TEST_SUITE(etcd_trouble, etcd_stores, etcd_store_names);
+TYPED_TEST_SUITE(any_etcd_store, etcd_stores, etcd_store_names);
+
 } // namespace
 
-TEST_F(etcd_trouble, lets_a_watch_resume_after_a_restart) {
-  auto store = open();
+TYPED_TEST(etcd_trouble, lets_a_watch_resume_after_a_restart) {
+  auto store = this->open();
   const auto from = commit(*store, {put{"a", "1"}})->current;
   watch_log log;
   const auto watch = store->watch(just("a"), from, log.callback());
   log.changes(1);
-  etcd().kill();
-  etcd().start();
+  this->etcd().kill();
+  this->etcd().start();
   absl::StatusOr<transaction_result> written;
   ASSERT_TRUE(eventually([&] {
     written = commit(*store, {put{"a", "2"}});
@@ -54,81 +58,81 @@ TEST_F(etcd_trouble, lets_a_watch_resume_after_a_restart) {
             "+a=1@" + std::to_string(from) + " +a=2@" + std::to_string(written->current));
 }
 
-TEST_F(etcd_trouble, tells_a_watch_that_its_place_was_compacted_while_it_was_away) {
-  auto store = open();
+TYPED_TEST(etcd_trouble, tells_a_watch_that_its_place_was_compacted_while_it_was_away) {
+  auto store = this->open();
   const auto from = commit(*store, {put{"a", "1"}})->current;
   watch_log log;
   const auto watch = store->watch(just("a"), from, log.callback());
   log.changes(1);
-  const auto endpoint = etcd().endpoint();
-  etcd().kill();
-  etcd().start_on(free_endpoint()); // where the watch does not find it
+  const auto endpoint = this->etcd().endpoint();
+  this->etcd().kill();
+  this->etcd().start_on(free_endpoint()); // where the watch does not find it
   {
-    auto other = open();
+    auto other = *etcd_store::open({.endpoints = {this->etcd().endpoint()}});
     ASSERT_TRUE(commit(*other, {put{"a", "2"}}).ok());
     const auto last = commit(*other, {put{"a", "3"}})->current;
     ASSERT_TRUE(compact(*other, last).ok());
   }
-  etcd().kill();
-  etcd().start_on(endpoint);
+  this->etcd().kill();
+  this->etcd().start_on(endpoint);
   const auto error = log.error();
   EXPECT_TRUE(absl::IsOutOfRange(error)) << error;
   EXPECT_EQ(log.changes(1), "+a=1@" + std::to_string(from));
 }
 
-TEST_F(etcd_trouble, makes_a_write_unknown_that_then_happened_once_or_never) {
-  auto store = open(500ms);
+TYPED_TEST(etcd_trouble, makes_a_write_unknown_that_then_happened_once_or_never) {
+  auto store = this->open(500ms);
   ASSERT_TRUE(commit(*store, {put{"a", "before"}}).ok());
-  etcd().pause();
+  this->etcd().pause();
   const auto lost = commit(*store, {put{"a", "lost"}});
   EXPECT_EQ(lost.status().code(), absl::StatusCode::kUnknown) << lost.status();
   const auto unread = read(*store, {.range = just("a")});
   EXPECT_EQ(unread.status().code(), absl::StatusCode::kUnavailable) << unread.status();
-  etcd().resume();
+  this->etcd().resume();
   ASSERT_TRUE(eventually([&] { return commit(*store, {put{"end", ""}}).ok(); }));
   const auto found = read(*store, {.range = just("a")})->values.at(0);
   EXPECT_EQ(found.version, found.value == "lost" ? 2 : 1);
 }
 
-TEST_F(etcd_trouble, loses_a_lease_at_the_latest_when_it_may_have_expired) {
-  auto store = open(1s);
+TYPED_TEST(etcd_trouble, loses_a_lease_at_the_latest_when_it_may_have_expired) {
+  auto store = this->open(1s);
   std::promise<void> lost;
   const auto granted = std::chrono::steady_clock::now();
   const auto lease = grant(*store, 2s, [&] { lost.set_value(); });
   ASSERT_TRUE(commit(*store, {put{"a", "1", *lease}}).ok());
   const auto paused = std::chrono::steady_clock::now();
-  etcd().pause();
+  this->etcd().pause();
   ASSERT_EQ(lost.get_future().wait_for(patience), std::future_status::ready);
   const auto now = std::chrono::steady_clock::now();
   EXPECT_GE(now - granted, 2s);
   EXPECT_LE(now - paused, 2s + 500ms);
-  etcd().resume();
+  this->etcd().resume();
   EXPECT_TRUE(eventually([&] { return value_of(*store, "a") == "(absent)"; }));
 }
 
-TEST_F(etcd_trouble, keeps_a_lease_over_a_short_restart) {
-  auto store = open(1s);
+TYPED_TEST(etcd_trouble, keeps_a_lease_over_a_short_restart) {
+  auto store = this->open(1s);
   std::atomic<int> lost = 0;
   const auto lease = grant(*store, 4s, [&] { ++lost; });
   ASSERT_TRUE(commit(*store, {put{"a", "1", *lease}}).ok());
-  etcd().kill();
-  etcd().start();
+  this->etcd().kill();
+  this->etcd().start();
   std::this_thread::sleep_for(4s);
   EXPECT_EQ(lost, 0);
   EXPECT_EQ(value_of(*store, "a"), "1");
 }
 
-TEST_F(etcd_trouble, does_not_carry_out_what_it_cannot_send) {
-  auto store = open();
-  etcd().kill();
+TYPED_TEST(etcd_trouble, does_not_carry_out_what_it_cannot_send) {
+  auto store = this->open();
+  this->etcd().kill();
   ASSERT_TRUE(
     eventually([&] { return absl::IsUnavailable(read(*store, {.range = just("a")}).status()); }));
   const auto written = commit(*store, {put{"a", "1"}});
   EXPECT_TRUE(absl::IsUnavailable(written.status())) << written.status();
 }
 
-TEST_F(etcd_trouble, is_avoided_by_going_to_another_member) {
-  auto store = open(5s, {free_endpoint(), etcd().endpoint()});
+TYPED_TEST(etcd_trouble, is_avoided_by_going_to_another_member) {
+  auto store = this->open(5s, {free_endpoint(), this->etcd().endpoint()});
   watch_log log;
   const auto watch = store->watch(just("a"), 1, log.callback());
   const auto written = commit(*store, {put{"a", "1"}});
@@ -137,15 +141,15 @@ TEST_F(etcd_trouble, is_avoided_by_going_to_another_member) {
   EXPECT_TRUE(grant(*store, 2s).ok());
 }
 
-TEST_F(etcd_trouble, does_not_keep_a_store_from_closing) {
+TYPED_TEST(etcd_trouble, does_not_keep_a_store_from_closing) {
   std::atomic<int> answered = 0;
   std::unique_ptr<watch_handle> watch;
   {
-    auto store = open();
+    auto store = this->open();
     ASSERT_TRUE(commit(*store, {put{"a", "1"}}).ok());
     ASSERT_TRUE(grant(*store, 5s).ok());
     watch = store->watch(just("a"), 0, [](auto) {});
-    etcd().pause();
+    this->etcd().pause();
     store->commit({{}, {put{"a", "2"}}}, [&](auto result) {
       EXPECT_EQ(result.status().code(), absl::StatusCode::kUnknown) << result.status();
       ++answered;
@@ -154,16 +158,17 @@ TEST_F(etcd_trouble, does_not_keep_a_store_from_closing) {
       EXPECT_EQ(result.status().code(), absl::StatusCode::kUnavailable) << result.status();
       ++answered;
     });
+    std::this_thread::sleep_for(100ms); // so that both are under way
   }
   EXPECT_EQ(answered, 2);
 }
 
-TEST(etcd_store, touches_no_key_outside_its_prefix) {
+TYPED_TEST(any_etcd_store, touches_no_key_outside_its_prefix) {
   if (!etcd_process::available())
     GTEST_SKIP() << "no etcd on this machine";
   const auto prefix = fresh_prefix();
   const auto open = [](std::string with) {
-    return *etcd_store::open({.endpoints = {shared_etcd().endpoint()}, .prefix = std::move(with)});
+    return *TypeParam::open({.endpoints = {shared_etcd().endpoint()}, .prefix = std::move(with)});
   };
   auto whole = open("");
   auto inner = open(prefix);
@@ -192,7 +197,7 @@ TEST(etcd_store, says_which_etcd_it_speaks_to) {
   EXPECT_TRUE(member->has_leader);
 }
 
-TEST(etcd_store, refuses_options_that_cannot_work) {
+TYPED_TEST(any_etcd_store, refuses_options_that_cannot_work) {
   const etcd_options broken[] = {
     {},
     {.endpoints = {"http://localhost:2379"}},
@@ -203,7 +208,7 @@ TEST(etcd_store, refuses_options_that_cannot_work) {
     {.endpoints = {"localhost:2379"}, .password = "of nobody"},
   };
   for (const auto& one : broken) {
-    const auto opened = etcd_store::open(one);
+    const auto opened = TypeParam::open(one);
     EXPECT_TRUE(absl::IsInvalidArgument(opened.status())) << opened.status();
   }
 }

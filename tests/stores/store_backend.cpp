@@ -1,8 +1,8 @@
 #include "tests/stores/store_backend.hpp"
 
-#include "state/etcd_store.hpp"
 #include "state/memory_store.hpp"
 #include "state/sqlite_store.hpp"
+#include "tests/stores/etcd_stores.hpp"
 #include "tests/stores/waiting.hpp"
 
 #include <atomic>
@@ -99,7 +99,8 @@ private:
   std::unique_ptr<sqlite_store> store_;
 };
 
-class etcd_backend final : public store_backend {
+template <class Store>
+class etcd_backend : public store_backend {
 public:
   etcd_backend() {
     open();
@@ -128,14 +129,35 @@ public:
     pass(shortest_lease());
   }
 
+protected:
+  const etcd_options& options() const {
+    return options_;
+  }
+
 private:
   void open() {
-    store_ = *etcd_store::open(options_);
+    store_ = *Store::open(options_);
   }
 
   const etcd_options options_{.endpoints = {shared_etcd().endpoint()}, .prefix = fresh_prefix()};
-  std::unique_ptr<etcd_store> store_;
+  std::unique_ptr<Store> store_;
 };
+
+#ifdef REPRIEVE_ETCD_CPP_APIV3
+class etcd_cpp_backend final : public etcd_backend<etcd_cpp_store> {
+public:
+  std::string cannot_compact() const override {
+    return "etcd-cpp-apiv3 has no call that compacts";
+  }
+
+  store& compactor() override {
+    return *direct_;
+  }
+
+private:
+  std::unique_ptr<etcd_store> direct_ = *etcd_store::open(options());
+};
+#endif
 
 template <class Backend>
 std::unique_ptr<store_backend> make() {
@@ -158,7 +180,10 @@ const std::vector<backend_kind>& backend_kinds() {
   static const std::vector<backend_kind> kinds = {
     {"memory", make<memory_backend>, [] { return true; }},
     {"sqlite", make<sqlite_backend>, [] { return true; }},
-    {"etcd", make<etcd_backend>, etcd_process::available},
+    {"etcd", make<etcd_backend<etcd_store>>, etcd_process::available},
+#ifdef REPRIEVE_ETCD_CPP_APIV3
+    {"etcd_cpp", make<etcd_cpp_backend>, etcd_process::available},
+#endif
   };
   return kinds;
 }

@@ -25,6 +25,16 @@ public:
 
   /// Lets the holder of `lease` be gone for longer than the lease lives.
   virtual void outlive_holder(lease_id lease) = 0;
+
+  /// Why this kind of store can't compact; empty where it can.
+  virtual std::string cannot_compact() const {
+    return {};
+  }
+
+  /// One with the same keys that can.
+  virtual store& compactor() {
+    return get();
+  }
 };
 
 struct backend_kind {
@@ -37,7 +47,7 @@ struct backend_kind {
   }
 };
 
-/// memory, sqlite, etcd.
+/// memory, sqlite, etcd, and where it is built etcd_cpp.
 const std::vector<backend_kind>& backend_kinds();
 
 /// The etcd that the tests of this program share; each uses a prefix of its own.

@@ -172,7 +172,7 @@ TEST_P(watches, are_refused_where_history_is_compacted) {
   const auto first = write({put{"a", "1"}, put{"b", "1"}});
   const auto second = write({put{"a", "2"}});
   const auto third = write({erase{just("b")}});
-  ASSERT_TRUE(compact(subject(), third).ok());
+  ASSERT_TRUE(compact(backend().compactor(), third).ok());
   for (const auto from : {first, second}) {
     watch_log log;
     const auto watch = subject().watch(with_prefix(""), from, log.callback());

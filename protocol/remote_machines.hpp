@@ -1,0 +1,64 @@
+#pragma once
+
+#include "actors/cluster.hpp"
+#include "protocol/peer_exchange.hpp"
+#include "protocol/peer_link.hpp"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <variant>
+
+/// Machines that run pods in a process of their own, so that they go on whatever becomes of the
+/// replicas, and all replicas give orders to the same ones.
+namespace reprieve {
+
+/// A reminder to connect again.
+struct connect_machines {};
+
+} // namespace reprieve
+
+REPRIEVE_MESSAGE(reprieve::connect_machines)
+
+namespace reprieve {
+
+// -- the replica's side ---------------------------------------------------------------------------
+
+/// Gives orders over a wire. Those that have not come to their end are given again whenever the
+/// connection was lost: the machines know what they have done.
+using remote_machines_actor =
+  cluster_actor::extend<handles<void(wire_opened)>, handles<void(wire_arrived)>,
+                        handles<void(wire_closed)>, handles<void(connect_machines)>>;
+
+struct remote_machines_state {
+  static inline const char* name = "remote_machines";
+
+  std::string address;
+  wire_maker dial;
+  std::shared_ptr<peer_wire> wire; ///< null while there is none
+  bool open = false;
+  /// The last order for each pod that has not ended.
+  std::map<std::string, std::variant<start_order, stop_order>> orders; ///< by uid
+};
+
+remote_machines_actor::behavior_type
+remote_machines(remote_machines_actor::stateful_pointer<remote_machines_state> self,
+                std::string address, wire_maker dial);
+
+// -- the machines' side ---------------------------------------------------------------------------
+
+/// Takes one replica's orders to the machines, and their reports back.
+using machine_session_actor =
+  typed_actor<handles<void(wire_arrived)>, handles<void(wire_closed)>, handles<void(pod_reports)>>;
+
+struct machine_session_state {
+  static inline const char* name = "machine_session";
+
+  std::shared_ptr<peer_exchange> exchange;
+};
+
+machine_session_actor::behavior_type
+machine_session(machine_session_actor::stateful_pointer<machine_session_state> self,
+                cluster_actor machines, std::shared_ptr<peer_wire> wire);
+
+} // namespace reprieve

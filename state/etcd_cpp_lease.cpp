@@ -1,0 +1,151 @@
+#include "state/etcd_cpp_lease.hpp"
+
+#include "state/boot_clock.hpp"
+
+#include <etcd/KeepAlive.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+namespace reprieve {
+
+namespace {
+
+constexpr duration first_wait = std::chrono::milliseconds(50);
+constexpr duration longest_wait = std::chrono::seconds(1);
+
+/// One that hangs does not keep the next from going to another member.
+constexpr std::size_t renewals_at_once = 2;
+
+} // namespace
+
+etcd_cpp_leases::etcd_cpp_leases(std::shared_ptr<event_thread> thread, etcd_cpp_members& members)
+    : thread_(std::move(thread)), members_(members), backoff_(first_wait, longest_wait),
+      threads_(renewals_at_once) {}
+
+void etcd_cpp_leases::keep(lease_id lease, duration time_to_live, duration sent,
+                           std::function<void()> lost) {
+  leases_[lease] = {
+    .time_to_live = time_to_live, .deadline = sent + time_to_live, .lost = std::move(lost)};
+  attend(lease);
+}
+
+void etcd_cpp_leases::begin_revoking(lease_id lease) {
+  if (auto held = leases_.find(lease); held != leases_.end())
+    held->second.revoking = true;
+}
+
+void etcd_cpp_leases::end_revoking(lease_id lease, bool gone) {
+  if (gone)
+    leases_.erase(lease);
+  else if (auto held = leases_.find(lease); held != leases_.end())
+    held->second.revoking = false;
+}
+
+void etcd_cpp_leases::stop() {
+  stopped_ = true;
+  leases_.clear();
+}
+
+/// Renews the lease, and comes back at a third of its time to live or when that is over.
+void etcd_cpp_leases::attend(lease_id id) {
+  const auto held = leases_.find(id);
+  if (held == leases_.end())
+    return;
+  auto& lease = held->second;
+  const auto now = boot_time();
+  if (now >= lease.deadline) {
+    lose(id);
+    return;
+  }
+  renew(id);
+  thread_->post_at(std::min(now + lease.time_to_live / 3, lease.deadline),
+                   [this, id] { attend(id); });
+}
+
+void etcd_cpp_leases::renew(lease_id id) {
+  auto& lease = leases_.at(id);
+  if (lease.revoking || lease.under_way == renewals_at_once)
+    return;
+  const bool hangs = lease.under_way++ > 0;
+  threads_.post([this, id, hangs] {
+    if (stopped_)
+      return;
+    auto to = members_.present();
+    if (hangs) { // no answer from there all this time
+      members_.rotate_from(to.number);
+      to = members_.present();
+    }
+    auto sent = boot_time();
+    const auto how = renew_once(*to.client, id, sent);
+    if (how == outcome::failed) {
+      members_.rotate_from(to.number);
+      members_.forget(to); // the library does not tell whether the token was refused
+    }
+    thread_->post([this, id, sent, how] { renewed(id, sent, how); });
+  });
+}
+
+/// The library's keep-alive renews at a time of its own choosing, does not tell when it did, and
+/// ends at the first failure. Only its check says what became of one renewal; so there is a
+/// keep-alive for each.
+etcd_cpp_leases::outcome etcd_cpp_leases::renew_once(etcd::SyncClient& by, lease_id lease,
+                                                     duration& sent) {
+  // Its thread must have come to its waiting: if not, it misses that it is to end, and does a
+  // second later, which is how long the shortest time to live lets it wait.
+  constexpr std::chrono::milliseconds until_it_waits{10};
+  constexpr int shortest = 1;
+  std::exception_ptr failure;
+  try {
+    etcd::KeepAlive once(
+      by, [&failure](const std::exception_ptr& why) { failure = why; }, shortest, lease);
+    std::this_thread::sleep_for(until_it_waits);
+    sent = boot_time();
+    once.Check();
+  } catch (const std::exception&) {
+    failure = std::current_exception();
+  }
+  if (!failure)
+    return outcome::renewed;
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::out_of_range&) { // the time to live that etcd answered with is 0
+    return outcome::gone;
+  } catch (const std::exception&) {
+    return outcome::failed;
+  }
+}
+
+void etcd_cpp_leases::renewed(lease_id id, duration sent, outcome how) {
+  const auto held = leases_.find(id);
+  if (held == leases_.end())
+    return;
+  auto& lease = held->second;
+  --lease.under_way;
+  switch (how) {
+  case outcome::renewed:
+    backoff_.reset();
+    lease.deadline = std::max(lease.deadline, sent + lease.time_to_live);
+    break;
+  case outcome::gone:
+    if (!lease.revoking)
+      lose(id);
+    break;
+  case outcome::failed:
+    thread_->post_at(boot_time() + backoff_.next(), [this, id] {
+      if (leases_.contains(id))
+        renew(id);
+    });
+    break;
+  }
+}
+
+void etcd_cpp_leases::lose(lease_id lease) {
+  if (auto held = leases_.extract(lease); held && held.mapped().lost)
+    held.mapped().lost();
+}
+
+} // namespace reprieve

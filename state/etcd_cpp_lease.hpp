@@ -1,0 +1,60 @@
+#pragma once
+
+#include "state/backoff.hpp"
+#include "state/call_threads.hpp"
+#include "state/etcd_cpp_members.hpp"
+#include "state/event_thread.hpp"
+#include "state/store.hpp"
+
+#include <atomic>
+#include <map>
+
+namespace reprieve {
+
+/// Keeps leases alive through the library: each is renewed at a third of its time to live. Used on
+/// the event thread; renewals block threads of their own.
+class etcd_cpp_leases {
+public:
+  etcd_cpp_leases(std::shared_ptr<event_thread> thread, etcd_cpp_members& members);
+
+  /// Keeps one that was asked for at `sent`, in boot time, and granted.
+  void keep(lease_id lease, duration time_to_live, duration sent, std::function<void()> lost);
+
+  /// Says nothing of the lease while it is being revoked.
+  void begin_revoking(lease_id lease);
+  void end_revoking(lease_id lease, bool gone);
+
+  /// Renews nothing any more, and calls nobody.
+  void stop();
+
+  /// Returns when no renewal is under way. Not to be called on the event thread.
+  void wait() {
+    threads_.stop();
+  }
+
+private:
+  enum class outcome { renewed, gone, failed };
+
+  struct held_lease {
+    duration time_to_live{};
+    duration deadline{};       ///< boot time; it may have expired then
+    std::size_t under_way = 0; ///< renewals that are not answered
+    bool revoking = false;
+    std::function<void()> lost;
+  };
+
+  void attend(lease_id lease);
+  void renew(lease_id lease);
+  void renewed(lease_id lease, duration sent, outcome how);
+  void lose(lease_id lease);
+  static outcome renew_once(etcd::SyncClient& by, lease_id lease, duration& sent);
+
+  const std::shared_ptr<event_thread> thread_;
+  etcd_cpp_members& members_;
+  std::map<lease_id, held_lease> leases_;
+  backoff backoff_;
+  std::atomic<bool> stopped_ = false;
+  call_threads threads_;
+};
+
+} // namespace reprieve
