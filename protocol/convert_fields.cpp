@@ -37,9 +37,13 @@ void field_reader::refuse(std::string_view field, std::string_view why) {
 
 void field_reader::pass_on(std::string_view field, std::string_view separator,
                            const absl::Status& refusal) {
-  if (status_.ok())
-    status_ = absl::Status{refusal.code(),
-                           fmt::format("{}{}{}", field, separator, std::string{refusal.message()})};
+  if (!status_.ok())
+    return;
+  // Bytes that are no message have nothing inside.
+  const bool is_none = absl::IsDataLoss(refusal);
+  status_ = absl::Status{
+    is_none ? absl::StatusCode::kInvalidArgument : refusal.code(),
+    fmt::format("{}{}{}", field, is_none ? ": " : separator, std::string{refusal.message()})};
 }
 
 } // namespace reprieve

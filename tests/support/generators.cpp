@@ -181,6 +181,20 @@ void draw(pod& to) {
   draw_signed(own_priority);
 }
 
+void draw(pod_slot& to) {
+  auto& [group, replica, index] = to;
+  draw_all(group, replica, index);
+}
+
+void draw(slot_state& to) {
+  draw_up_to(slot_state::failed, to);
+}
+
+void draw(slot_record& to) {
+  auto& [slot, incarnation, state, decision] = to;
+  draw_all(slot, incarnation, state, decision);
+}
+
 void draw(placement& to) {
   auto& [name, deployment, cluster, committed, assigned, score] = to;
   draw_all(name, deployment, cluster, committed, assigned);

@@ -2,6 +2,7 @@
 
 #include "state/decision.hpp"
 #include "state/object.hpp"
+#include "state/workload_record.hpp"
 
 #include <rapidcheck.h>
 
@@ -53,6 +54,10 @@ void draw(workload_status& to);
 void draw(pod_phase& to);
 void draw(portion_id& to);
 void draw(pod& to);
+
+void draw(pod_slot& to);
+void draw(slot_state& to);
+void draw(slot_record& to);
 
 void draw(placement& to);
 void draw(disruption_budget& to);

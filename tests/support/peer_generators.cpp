@@ -31,20 +31,6 @@ static void draw(node_part& to) {
   draw_all(node, placed, victims);
 }
 
-static void draw(pod_slot& to) {
-  auto& [group, replica, index] = to;
-  draw_all(group, replica, index);
-}
-
-static void draw(slot_state& to) {
-  draw_up_to(slot_state::failed, to);
-}
-
-static void draw(slot_record& to) {
-  auto& [slot, incarnation, state, decision] = to;
-  draw_all(slot, incarnation, state, decision);
-}
-
 static void draw(workload_record& to) {
   auto& [spec, status, slots, deleting] = to;
   draw_all(spec, status, slots, deleting);

@@ -8,6 +8,7 @@
 #include "protocol/convert_queue.hpp"
 #include "protocol/convert_reasoning.hpp"
 #include "protocol/convert_resource_group.hpp"
+#include "protocol/convert_slot.hpp"
 #include "protocol/convert_workload.hpp"
 #include "protocol/convert_workload_status.hpp"
 #include "tests/support/generators.hpp"
@@ -77,9 +78,9 @@ using structs =
   ::testing::Types<taint, toleration, node, node_status, priority_class, guards,
                    required_node_settings, resource_group, queue, queue_status, pod_template,
                    pod_group, resume_settings, checkpoint_settings, workload, condition,
-                   resolved_priority, past_preemption, workload_status, portion_id, pod, placement,
-                   disruption_budget, assignment, victim_pod, victim, spared, score, domain_outcome,
-                   reasoning, trace_context, decision>;
+                   resolved_priority, past_preemption, workload_status, portion_id, pod,
+                   slot_record, placement, disruption_budget, assignment, victim_pod, victim,
+                   spared, score, domain_outcome, reasoning, trace_context, decision>;
 TYPED_TEST_SUITE(conversion, structs);
 
 TYPED_TEST(conversion, gives_back_what_went_in) {
@@ -133,7 +134,7 @@ class enum_conversion : public ::testing::Test {};
 
 using enums = ::testing::Types<taint_effect, preemption_policy, group_policy, preemption_order,
                                victim_strategy, minimise, workload_kind, disruption_mode,
-                               resume_policy, pod_phase, decision_phase>;
+                               resume_policy, pod_phase, slot_state, decision_phase>;
 TYPED_TEST_SUITE(enum_conversion, enums);
 
 TYPED_TEST(enum_conversion, gives_back_what_went_in) {
