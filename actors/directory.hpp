@@ -17,6 +17,7 @@ struct directory {
   };
 
   schema_record schema;
+  bool alone = true; ///< whether there can be no other replica
   queue_shard_actor queues;
   event_log_actor events;
   store_door_actor store;

@@ -1,6 +1,7 @@
 #include "actors/gateway.hpp"
 
 #include "actors/decision_archive.hpp"
+#include "actors/gateway_confirmation.hpp"
 #include "actors/gateway_facts.hpp"
 #include "actors/gateway_heartbeats.hpp"
 #include "actors/gateway_routes.hpp"
@@ -115,19 +116,20 @@ void end_under_way(gateway_state& state, batch_pointer batch) {
   state.under_way.erase(batch);
 }
 
-caf::result<apply_result> apply_all(self_pointer self, const apply_request& wanted) {
+void admit_and_write(self_pointer self, const apply_request& wanted, promise<apply_result> answer) {
   auto& state = self->state;
-  if (!state.serving || !state.known)
-    return apply_result(starting());
   auto let_in = admit(wanted.objects, catalog_with_under_way(state), gateway_facts{state});
-  if (!let_in.ok())
-    return apply_result(let_in.status());
+  if (!let_in.ok()) {
+    answer.deliver(apply_result(let_in.status()));
+    return;
+  }
   std::vector<apply_outcome> outcomes;
   for (const auto& one : wanted.objects)
     outcomes.push_back(outcome_of(state, one));
-  if (wanted.dry_run)
-    return apply_result(std::move(outcomes));
-  auto answer = self->make_response_promise<apply_result>();
+  if (wanted.dry_run) {
+    answer.deliver(apply_result(std::move(outcomes)));
+    return;
+  }
   const auto batch = put_under_way(state, *std::move(let_in));
   write_batch(self, batch, [self, batch, answer, outcomes](absl::Status how) mutable {
     end_under_way(self->state, batch);
@@ -135,6 +137,22 @@ caf::result<apply_result> apply_all(self_pointer self, const apply_request& want
       answer.deliver(apply_result(std::move(outcomes)));
     else
       answer.deliver(apply_result(how));
+  });
+}
+
+caf::result<apply_result> apply_all(self_pointer self, const apply_request& wanted) {
+  auto& state = self->state;
+  if (!state.serving || !state.known)
+    return apply_result(starting());
+  auto answer = self->make_response_promise<apply_result>();
+  std::vector<asked_object> about{{object_kind::queue, {}}}; // whose catalog admission goes by
+  for (const auto& one : wanted.objects)
+    about.push_back({kind_of(one), name_of(one)});
+  confirm(self, about, [self, wanted, answer](const confirmation& found) mutable {
+    if (found.how.ok())
+      admit_and_write(self, wanted, answer);
+    else
+      answer.deliver(apply_result(nothing_changed(found.how)));
   });
   return answer;
 }
@@ -178,10 +196,10 @@ absl::Status may_delete(const gateway_state& state, const delete_request& wanted
   return check_access(*wanted.by, asked.what, asked.objects);
 }
 
-caf::result<absl::Status> delete_all(self_pointer self, const delete_request& wanted) {
+/// What is in the way of the removal, or ok where it goes on and `answer` comes of it.
+absl::Status remove_all(self_pointer self, const delete_request& wanted,
+                        promise<absl::Status> answer) {
   auto& state = self->state;
-  if (!state.serving || !state.known)
-    return starting();
   if (auto allowed = may_delete(state, wanted); !allowed.ok())
     return allowed;
   const auto known = catalog_with_under_way(state);
@@ -189,12 +207,11 @@ caf::result<absl::Status> delete_all(self_pointer self, const delete_request& wa
     if (auto possible = admit_removal(wanted.kind, name, known, gateway_facts{state});
         !possible.ok())
       return possible;
-  auto answer = self->make_response_promise<absl::Status>();
   gathering all([answer](absl::Status how) mutable { answer.deliver(how); });
   if (in_catalog(wanted.kind)) {
     all.ask(self, state.serving->queues, remove_catalog{wanted.kind, wanted.names});
     all.complete();
-    return answer;
+    return absl::OkStatus();
   }
   std::map<node_shard_actor, remove_nodes> nodes;
   std::map<workload_shard_actor, remove_workloads> workloads;
@@ -218,22 +235,52 @@ caf::result<absl::Status> delete_all(self_pointer self, const delete_request& wa
   for (auto& [shard, order] : workloads)
     all.ask(self, shard, std::move(order));
   all.complete();
+  return absl::OkStatus();
+}
+
+caf::result<absl::Status> delete_all(self_pointer self, const delete_request& wanted) {
+  auto& state = self->state;
+  if (!state.serving || !state.known)
+    return starting();
+  auto answer = self->make_response_promise<absl::Status>();
+  std::vector<asked_object> about;
+  for (const auto& name : wanted.names)
+    about.push_back({wanted.kind, name});
+  confirm(self, about, [self, wanted, answer](const confirmation& found) mutable {
+    const auto in_the_way =
+      found.how.ok() ? remove_all(self, wanted, answer) : nothing_changed(found.how);
+    if (!in_the_way.ok())
+      answer.deliver(in_the_way);
+  });
   return answer;
+}
+
+/// What was found, with how old that may be.
+get_result with_age(get_result found, duration age) {
+  if (found.ok())
+    found->age = age;
+  return found;
 }
 
 caf::result<get_result> get(self_pointer self, const get_request& wanted) {
   auto& state = self->state;
   if (!state.serving || !state.known)
     return get_result(starting());
-  if (wanted.kind != object_kind::queue)
-    return look_up(state, wanted, {});
   auto answer = self->make_response_promise<get_result>();
-  self->request(state.serving->queues, answer_time, read_queues{})
-    .then(
-      [self, wanted, answer](const by_name<queue_status>& queues) mutable {
-        answer.deliver(look_up(self->state, wanted, queues));
-      },
-      [answer](caf::error& error) mutable { answer.deliver(get_result(to_status(error))); });
+  confirm(
+    self, {{wanted.kind, wanted.name}}, [self, wanted, answer](const confirmation& found) mutable {
+      auto& s = self->state;
+      if (wanted.kind != object_kind::queue || !found.how.ok()) {
+        answer.deliver(with_age(look_up(s, wanted, {}), found.age));
+        return;
+      }
+      self->request(s.serving->queues, answer_time, read_queues{})
+        .then(
+          [self, wanted, answer](const by_name<queue_status>& queues) mutable {
+            answer.deliver(look_up(self->state, wanted, queues));
+          },
+          [answer](caf::error& error) mutable { answer.deliver(get_result(to_status(error))); });
+    });
   return answer;
 }
 
@@ -388,6 +435,7 @@ gateway_actor::behavior_type limited_gateway(self_pointer self, gateway_limits l
 }
 
 gateway_actor::behavior_type gateway(self_pointer self) {
+  self->state.started = self->clock().now();
   return {
     [self](const apply_request& wanted) { return apply_all(self, wanted); },
     [self](const get_request& wanted) { return get(self, wanted); },

@@ -66,6 +66,9 @@ struct gateway_state {
   using by_name_shared = std::map<std::string, std::shared_ptr<const T>, std::less<>>;
 
   std::shared_ptr<const directory> serving;
+  caf::actor_clock::time_point started; ///< before which nothing is known
+  /// When shards last said that they are still their owner's, by name.
+  std::map<std::string, caf::actor_clock::time_point> confirmed;
   std::shared_ptr<const catalog> known;
   by_name_shared<node_record> nodes;
   pod_index pods; ///< on these nodes

@@ -345,7 +345,7 @@ get_result look_up(const gateway_state& state, const get_request& wanted,
   if (!wanted.name.empty() && found.empty())
     return absl::NotFoundError(
       fmt::format("there is no {} {}", to_string(wanted.kind), wanted.name));
-  return found;
+  return shown_objects{std::move(found)};
 }
 
 std::vector<pod> pods_of(const gateway_state& state, object_kind kind, std::string_view name) {

@@ -76,6 +76,13 @@ ledger::ledger(ledger_settings with)
     : settings(std::move(with)),
       writer(fmt::format("{}@{}", settings.owner->key(), settings.owner->epoch())) {}
 
+absl::Status confirm(const ledger& of) {
+  if (of.settings.owner->is_sure())
+    return absl::OkStatus();
+  return absl::UnavailableError("shard " + of.settings.shard
+                                + " may have another owner by now: the store does not answer");
+}
+
 void fill_batch(ledger& of) {
   batch filled;
   while (!of.waiting.empty()) {

@@ -25,6 +25,12 @@ struct ledger_retry {
   enum kind { batch, confirmation } what = batch;
 };
 
+/// Asks whether the shard is surely still its owner's: answers when all is told that was durable
+/// before the question came.
+struct confirm_ownership {
+  bool operator==(const confirm_ownership&) const = default;
+};
+
 /// A key and what makes the bytes that it gets; without that the key goes. They are made when the
 /// batch goes out: of a record that changes again before, only the last form is.
 struct ledger_entry {
@@ -43,6 +49,7 @@ struct ledger_settings {
 
 } // namespace reprieve
 
+REPRIEVE_MESSAGE(reprieve::confirm_ownership)
 REPRIEVE_MESSAGE(reprieve::ledger_flush)
 REPRIEVE_MESSAGE(reprieve::ledger_retry)
 
@@ -79,6 +86,9 @@ struct ledger {
   /// tell.
   std::vector<answer> unconfirmed;
 };
+
+/// What is answered to `confirm_ownership`.
+absl::Status confirm(const ledger& of);
 
 /// Moves as much as one transaction takes from the waiting requests into `in_flight`.
 void fill_batch(ledger& of);

@@ -1,5 +1,6 @@
 #include "actors/membership.hpp"
 
+#include "state/boot_clock.hpp"
 #include "state/keys.hpp"
 
 #include <fmt/format.h>
@@ -136,7 +137,10 @@ void take_in_record(self_pointer self, revision at, std::set<std::string> owned)
   auto& state = self->state;
   const auto before = owned_now(state);
   if (state.ground == nullptr)
-    state.ground = std::make_shared<ownership>(record_key(state), at);
+    state.ground = std::make_shared<ownership>(
+      record_key(state), at, [behind = state.settings.behind, lease = state.lease] {
+        return boot_time() < behind->lasts_until(lease);
+      });
   else
     state.ground->end_change(at);
   state.writing = false;

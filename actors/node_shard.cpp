@@ -456,6 +456,7 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
     [self](look_at_holds) { take_back_due_holds(self); },
     [self](const drop_votes& order) { drop_earlier_votes(self, order); },
     [self](count_holds) { return self->state.holds.held.size(); },
+    [self](confirm_ownership) { return confirm(self->state.ledger); },
     [self](ledger_flush) { flush_ledger(self); },
     [self](ledger_retry due) { retry_ledger(self, due); },
   };

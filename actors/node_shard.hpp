@@ -122,7 +122,7 @@ using node_shard_actor = typed_actor<
   /// From a coordinator that begins anew.
   handles<void(drop_votes)>,
   /// For an audit.
-  handles<std::size_t(count_holds)>,
+  handles<std::size_t(count_holds)>, handles<absl::Status(confirm_ownership)>,
   /// From itself.
   handles<void(ledger_flush)>,
   /// From itself.

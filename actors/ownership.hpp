@@ -3,6 +3,7 @@
 #include "state/store.hpp"
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -17,7 +18,9 @@ namespace reprieve {
 /// All of a replica's actors share one; only its membership changes it.
 class ownership {
 public:
-  ownership(std::string key, revision epoch) : key_(std::move(key)), epoch_(epoch) {}
+  /// `lasts` says whether the record is surely there still; without it, nobody can know.
+  ownership(std::string key, revision epoch, std::function<bool()> lasts = {})
+      : key_(std::move(key)), epoch_(epoch), lasts_(std::move(lasts)) {}
 
   const std::string& key() const {
     return key_;
@@ -30,6 +33,11 @@ public:
   /// What every write compares.
   comparison held() const {
     return {key_, compared::modified, epoch()};
+  }
+
+  /// Whether nobody else can own any of it at this moment, so that what is known is the newest.
+  bool is_sure() const {
+    return !lasts_ || lasts_();
   }
 
   /// Whether the record is being rewritten, so that its revision may be one that is not known yet.
@@ -55,6 +63,7 @@ public:
 private:
   const std::string key_;
   std::atomic<revision> epoch_;
+  const std::function<bool()> lasts_;
   std::atomic<bool> changing_ = false;
 };
 

@@ -94,6 +94,7 @@ queue_shard_actor::behavior_type queue_shard(self_pointer self, queue_shard_sett
     },
     [self](read_queues) { return self->state.statuses; },
     [self](run_stage) { start_stage(self); },
+    [self](confirm_ownership) { return confirm(self->state.ledger); },
     [self](ledger_flush) { flush_ledger(self); },
     [self](ledger_retry due) { retry_ledger(self, due); },
   };

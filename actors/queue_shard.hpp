@@ -79,7 +79,7 @@ using queue_shard_actor = typed_actor<
   /// How the queues stood when the stage ran last.
   handles<by_name<queue_status>(read_queues)>,
   /// From itself.
-  handles<void(run_stage)>,
+  handles<void(run_stage)>, handles<absl::Status(confirm_ownership)>,
   /// From itself.
   handles<void(ledger_flush)>,
   /// From itself.

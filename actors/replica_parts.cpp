@@ -302,6 +302,7 @@ void publish_directory(self_pointer self) {
     return;
   auto next = std::make_shared<directory>();
   next->schema = *state.schema;
+  next->alone = !state.settings.others;
   next->queues = queues;
   next->events = state.events;
   next->store = state.store;

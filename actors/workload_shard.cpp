@@ -346,6 +346,7 @@ workload_shard_actor::behavior_type workload_shard(self_pointer self,
     [self](look_at_holds) { take_back_due_holds(self); },
     [self](const drop_votes& order) { drop_earlier_votes(self, order); },
     [self](count_holds) { return self->state.holds.held.size(); },
+    [self](confirm_ownership) { return confirm(self->state.ledger); },
     [self](ledger_flush) { flush_ledger(self); },
     [self](ledger_retry due) { retry_ledger(self, due); },
   };

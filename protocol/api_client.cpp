@@ -319,12 +319,13 @@ get_result api_client::get(const get_request& wanted) {
   return connections_->call<v1::GetResponse>(connections::effect::reads, &v1::Reprieve::Stub::Get,
                                              wanted,
                                              [](const v1::GetResponse& answer) -> get_result {
-                                               std::vector<shown_object> found;
+                                               shown_objects found;
+                                               found.age = duration{answer.age_ns()};
                                                for (const auto& one : answer.objects()) {
                                                  auto shown = shown_from_proto(one);
                                                  if (!shown.ok())
                                                    return shown.status();
-                                                 found.push_back(*std::move(shown));
+                                                 found.objects.push_back(*std::move(shown));
                                                }
                                                return found;
                                              });

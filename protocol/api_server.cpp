@@ -76,6 +76,7 @@ public:
     return answer<get_result>(context, *request, [response](const auto& found) {
       for (const auto& one : found)
         *response->add_objects() = to_proto(one);
+      response->set_age_ns(found.age.count());
     });
   }
 

@@ -52,6 +52,14 @@ static absl::StatusOr<std::string> from_proto(const v1::Text& from) {
   return from.text();
 }
 
+static v1::ConfirmOwnership to_proto(const confirm_ownership&) {
+  return {};
+}
+
+static absl::StatusOr<confirm_ownership> from_proto(const v1::ConfirmOwnership&) {
+  return confirm_ownership{};
+}
+
 static v1::CountHolds to_proto(const count_holds&) {
   return {};
 }
@@ -121,6 +129,7 @@ static absl::StatusOr<heartbeat_request> from_peer(const v1::HeartbeatRequest& f
 REPRIEVE_PEER_MESSAGE(absl::Status, v1::Status)
 REPRIEVE_PEER_MESSAGE(std::size_t, v1::Count)
 REPRIEVE_PEER_MESSAGE(std::string, v1::Text)
+REPRIEVE_PEER_MESSAGE(confirm_ownership, v1::ConfirmOwnership)
 REPRIEVE_PEER_MESSAGE(count_holds, v1::CountHolds)
 REPRIEVE_PEER_MESSAGE(why_pending, v1::WhyPending)
 REPRIEVE_PEER_MESSAGE(event, v1::Event)

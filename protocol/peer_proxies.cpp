@@ -144,6 +144,7 @@ node_shard_actor::behavior_type node_shard_proxy(proxy_pointer<node_shard_actor>
     [](look_at_holds) {},
     [self](const drop_votes& m) { tell(self, m); },
     [self](count_holds m) { return ask<std::size_t>(self, m); },
+    [self](confirm_ownership m) { return ask<absl::Status>(self, m); },
     [](ledger_flush) {},
     [](ledger_retry) {},
   };
@@ -170,6 +171,7 @@ workload_shard_actor::behavior_type workload_shard_proxy(proxy_pointer<workload_
     [](look_at_holds) {},
     [self](const drop_votes& m) { tell(self, m); },
     [self](count_holds m) { return ask<std::size_t>(self, m); },
+    [self](confirm_ownership m) { return ask<absl::Status>(self, m); },
     [](ledger_flush) {},
     [](ledger_retry) {},
   };
@@ -198,6 +200,7 @@ queue_shard_actor::behavior_type queue_shard_proxy(proxy_pointer<queue_shard_act
     [self](const quota_report& m) { tell(self, m); },
     [self](read_queues m) { return ask<by_name<queue_status>>(self, m); },
     [](run_stage) {},
+    [self](confirm_ownership m) { return ask<absl::Status>(self, m); },
     [](ledger_flush) {},
     [](ledger_retry) {},
   };

@@ -204,6 +204,7 @@ const handlers<node_shard_actor>& of_node_shards() {
     tells<use_group_limits, shard>(),
     asks<heartbeat_result, heartbeat_request, shard>(),
     tells<drop_votes, shard>(),
+    asks<absl::Status, confirm_ownership, shard>(),
     asks<std::size_t, count_holds, shard>(),
     {peer_kinds::follow, follow},
     {peer_kinds::await_room,
@@ -228,6 +229,7 @@ const handlers<workload_shard_actor>& of_workload_shards() {
     asks<absl::Status, apply_parts<workload_parts>, shard>(),
     asks<absl::Status, withdraw, shard>(),
     tells<drop_votes, shard>(),
+    asks<absl::Status, confirm_ownership, shard>(),
     asks<std::size_t, count_holds, shard>(),
     {peer_kinds::follow, follow},
   };
@@ -241,6 +243,7 @@ const handlers<queue_shard_actor>& of_queue_shards() {
     asks<absl::Status, remove_catalog, shard>(),
     tells<quota_report, shard>(),
     asks<by_name<queue_status>, read_queues, shard>(),
+    asks<absl::Status, confirm_ownership, shard>(),
     {peer_kinds::follow, follow},
     {peer_kinds::follow_quota,
      [](self_pointer self, const shard& whom, peer_envelope& letter) {

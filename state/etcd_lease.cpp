@@ -41,6 +41,7 @@ void etcd_leases::grant(duration time_to_live, store_callback<lease_id> done,
       const duration lives = std::chrono::seconds(granted.ttl());
       leases_[granted.id()] = {
         .time_to_live = lives, .deadline = sent + lives, .lost = std::move(lost)};
+      know_deadline(granted.id(), sent + lives);
       done(granted.id());
       attend(granted.id());
     });
@@ -115,12 +116,25 @@ void etcd_leases::answered(const etcd_wire::LeaseKeepAliveResponse& response) {
   auto& lease = held->second;
   if (response.ttl() > 0) {
     lease.deadline = std::exchange(lease.sent, {}) + std::chrono::seconds(response.ttl());
+    know_deadline(response.id(), lease.deadline);
   } else if (!lease.revoking) {
     lose(response.id());
   }
 }
 
+void etcd_leases::know_deadline(lease_id lease, duration deadline) {
+  const std::lock_guard lock(deadlines_mutex_);
+  deadlines_[lease] = deadline;
+}
+
+duration etcd_leases::lasts_until(lease_id lease) const {
+  const std::lock_guard lock(deadlines_mutex_);
+  const auto found = deadlines_.find(lease);
+  return found == deadlines_.end() ? duration::zero() : found->second;
+}
+
 void etcd_leases::lose(lease_id lease) {
+  know_deadline(lease, duration::zero());
   if (auto held = leases_.extract(lease); held && held.mapped().lost)
     held.mapped().lost();
 }

@@ -5,6 +5,7 @@
 #include "state/store.hpp"
 
 #include <map>
+#include <mutex>
 
 namespace reprieve {
 
@@ -16,6 +17,9 @@ public:
 
   void grant(duration time_to_live, store_callback<lease_id> done, std::function<void()> lost);
   void revoke(lease_id lease, store_callback<revision> done);
+
+  /// Until when the lease surely lasts, in boot time; from any thread.
+  duration lasts_until(lease_id lease) const;
 
   /// Renews nothing any more, and calls nobody.
   void stop();
@@ -40,7 +44,11 @@ private:
   void leave_stream();
 
   etcd_channel& channel_;
+  void know_deadline(lease_id lease, duration deadline);
+
   std::map<lease_id, held_lease> leases_;
+  mutable std::mutex deadlines_mutex_;
+  std::map<lease_id, duration> deadlines_; ///< the same, for other threads
   std::shared_ptr<stream> stream_;
   std::int64_t streams_ = 0; ///< opened so far: reports from earlier ones are stale
   bool opening_ = false;     ///< or waiting to

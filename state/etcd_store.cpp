@@ -175,6 +175,10 @@ void etcd_store::revoke(lease_id lease, store_callback<revision> done) {
   session_->post([lease, done = std::move(done)](session& on) { on.leases().revoke(lease, done); });
 }
 
+duration etcd_store::lasts_until(lease_id lease) const {
+  return session_->leases().lasts_until(lease);
+}
+
 void etcd_store::compact(revision before, store_callback<revision> done) {
   session_->post([before, done = std::move(done)](session& on) { on.compact(before, done); });
 }

@@ -39,7 +39,39 @@ struct shown_object {
   std::optional<queue_status> queue;
   std::optional<node_status> node{};
 };
-using get_result = absl::StatusOr<std::vector<shown_object>>;
+/// What was found, and for how long that may not be the newest: not at all, unless who owns it does
+/// not answer.
+struct shown_objects {
+  std::vector<shown_object> objects;
+  duration age{0};
+
+  auto begin() const {
+    return objects.begin();
+  }
+  auto end() const {
+    return objects.end();
+  }
+  auto begin() {
+    return objects.begin();
+  }
+  auto end() {
+    return objects.end();
+  }
+  std::size_t size() const {
+    return objects.size();
+  }
+  bool empty() const {
+    return objects.empty();
+  }
+  shown_object& front() {
+    return objects.front();
+  }
+  const shown_object& front() const {
+    return objects.front();
+  }
+};
+
+using get_result = absl::StatusOr<shown_objects>;
 
 /// Something that happened to an object, for people to read.
 struct event {

@@ -168,6 +168,13 @@ public:
 
   virtual void revoke(lease_id lease, store_callback<revision> done) = 0;
 
+  /// Until when the lease surely lasts, in boot time; from any thread. What was true of its holder
+  /// before is true up to then.
+  virtual duration lasts_until(lease_id lease) const {
+    (void)lease;
+    return duration::max();
+  }
+
   /// Forgets what happened before `before`: a watch from an earlier revision and a read at one
   /// before `before - 1` are `kOutOfRange`, and so is compacting what is compacted already.
   /// Answers with the current revision.

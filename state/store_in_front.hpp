@@ -30,6 +30,9 @@ public:
   void revoke(lease_id lease, store_callback<revision> done) override {
     behind_->revoke(lease, std::move(done));
   }
+  duration lasts_until(lease_id lease) const override {
+    return behind_->lasts_until(lease);
+  }
   void compact(revision before, store_callback<revision> done) override {
     behind_->compact(before, std::move(done));
   }

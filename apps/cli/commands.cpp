@@ -149,8 +149,11 @@ int get(api_client& server, const std::string& kind, const get_request& wanted, 
   const auto found = server.get(request);
   if (!found.ok())
     return fail(found.status());
+  if (found->age > duration{0})
+    fmt::print(stderr, "reprieve: this is {} old: who owns it does not answer\n",
+               format_duration(std::chrono::round<std::chrono::milliseconds>(found->age)));
   if (as != output::table) {
-    print_manifests(*found, !wanted.name.empty(), as);
+    print_manifests(found->objects, !wanted.name.empty(), as);
     return done;
   }
   std::vector<shown_object> pods;
@@ -158,8 +161,8 @@ int get(api_client& server, const std::string& kind, const get_request& wanted, 
   (*known == object_kind::node ? theirs.node : theirs.workload) = wanted.name;
   if (*known == object_kind::node || *known == object_kind::workload)
     if (auto all = server.get(theirs); all.ok())
-      pods = *std::move(all);
-  fmt::print("{}", object_table(*known, *found, pods));
+      pods = std::move(all->objects);
+  fmt::print("{}", object_table(*known, found->objects, pods));
   return done;
 }
 

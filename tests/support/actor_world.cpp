@@ -129,7 +129,7 @@ apply_result replica_world::apply(const std::vector<object>& objects) {
 
 std::vector<shown_object> replica_world::get(object_kind kind, const std::string& name) {
   const auto found = world_.ask<get_result>(gateway_, get_request{kind, name, {}, {}});
-  return found && found->ok() ? **found : std::vector<shown_object>{};
+  return found && found->ok() ? (*found)->objects : std::vector<shown_object>{};
 }
 
 absl::Status replica_world::remove(object_kind kind, const std::string& name) {

@@ -193,6 +193,16 @@ void draw(heartbeat_request& to) {
 
 void draw(count_holds&) {}
 
+void draw(confirm_ownership&) {}
+
+void draw(drop_votes& to) {
+  auto& [before, open] = to;
+  draw_signed(before);
+  std::vector<std::string> ids;
+  draw(ids);
+  open.insert(ids.begin(), ids.end());
+}
+
 void draw(node_delta& to) {
   auto& [shard, number, changed, removed, everything] = to;
   draw_all(shard, number, changed, removed, everything);
@@ -263,10 +273,10 @@ void draw(apply_parts<workload_parts>& to) {
 }
 
 void draw(workload_delta& to) {
-  auto& [shard, number, changed, removed, budgets, removed_budgets, placements,
-         removed_placements] = to;
+  auto& [shard, number, changed, removed, budgets, removed_budgets, placements, removed_placements,
+         everything] = to;
   draw_all(shard, number, changed, removed, budgets, removed_budgets, placements,
-           removed_placements);
+           removed_placements, everything);
 }
 
 // -- queues ---------------------------------------------------------------------------------------

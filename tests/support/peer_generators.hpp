@@ -21,6 +21,8 @@ void draw(withdraw& to);
 void draw(use_group_limits& to);
 void draw(heartbeat_request& to);
 void draw(count_holds& to);
+void draw(confirm_ownership& to);
+void draw(drop_votes& to);
 
 void draw(node_delta& to);
 void draw(room_free& to);

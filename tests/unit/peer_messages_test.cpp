@@ -76,7 +76,7 @@ bool same(const workload_delta& a, const workload_delta& b) {
   return a.shard == b.shard && a.number == b.number && same(a.changed, b.changed)
          && a.removed == b.removed && a.budgets == b.budgets
          && a.removed_budgets == b.removed_budgets && a.placements == b.placements
-         && a.removed_placements == b.removed_placements;
+         && a.removed_placements == b.removed_placements && a.everything == b.everything;
 }
 
 bool same(const evaluate_nodes& a, const evaluate_nodes& b) {
@@ -103,9 +103,9 @@ class peer_message : public ::testing::Test {};
 using messages =
   ::testing::Types<put_nodes, remove_nodes, stop_pods, portion_facts, evaluate_nodes,
                    prepare<node_parts>, apply_parts<node_parts>, release_hold, start_pods, withdraw,
-                   use_group_limits, heartbeat_request, count_holds, node_delta, room_free,
-                   shard_evaluation, heartbeat_result, put_workloads, remove_workloads,
-                   forget_workload, slot_ended, prepare<workload_parts>,
+                   use_group_limits, heartbeat_request, count_holds, confirm_ownership, drop_votes,
+                   node_delta, room_free, shard_evaluation, heartbeat_result, put_workloads,
+                   remove_workloads, forget_workload, slot_ended, prepare<workload_parts>,
                    apply_parts<workload_parts>, workload_delta, put_catalog, remove_catalog,
                    catalog_update, quota_report, quota_grants, lower_grants, read_queue_pods,
                    queue_pods, reclaim, read_queues, by_name<queue_status>, why_pending,
