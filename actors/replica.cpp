@@ -25,6 +25,15 @@ void fail(self_pointer self, const absl::Status& why) {
   self->quit(caf::exit_reason::user_shutdown);
 }
 
+/// A store that does not answer when the replica starts may do so in a moment.
+void fail_or_try_again(self_pointer self, const absl::Status& why) {
+  constexpr int most_tries = 50;
+  if (absl::IsUnavailable(why) && ++self->state.tries < most_tries)
+    self->delayed_send(self, load_retry_delay, look_at_schema{});
+  else
+    fail(self, why);
+}
+
 void join(self_pointer self) {
   self->send(self->state.members, join_members{});
   self->send(self, prune_decisions{});
@@ -36,7 +45,7 @@ void check_schema(self_pointer self) {
   read_all(self, self->state.store, {key}, [self, key](absl::StatusOr<key_values> found) {
     auto& state = self->state;
     if (!found.ok()) {
-      fail(self, found.status());
+      fail_or_try_again(self, found.status());
       return;
     }
     if (!found->empty()) {
@@ -70,7 +79,7 @@ void check_schema(self_pointer self) {
           } else if (answer.ok() || absl::IsUnknown(answer.status())) {
             check_schema(self); // somebody else was first, or a look tells
           } else {
-            fail(self, answer.status());
+            fail_or_try_again(self, answer.status());
           }
         },
         [self](caf::error& error) { fail(self, to_status(error)); });
@@ -217,6 +226,7 @@ replica_actor::behavior_type replica(self_pointer self, replica_settings setting
       check_schema(self);
       return self->state.ready;
     },
+    [self](look_at_schema) { check_schema(self); },
     [self](stop_serving) -> caf::result<absl::Status> {
       return self->delegate(self->state.members, leave_members{});
     },

@@ -21,6 +21,9 @@ struct start_serving {};
 /// Give everything up, so that others take it over at once; answer when that is done.
 struct stop_serving {};
 
+/// A reminder to begin with the schema again.
+struct look_at_schema {};
+
 struct follow_directory {
   directory_follower_actor follower;
 };
@@ -40,6 +43,7 @@ struct load_again {
 } // namespace reprieve
 
 REPRIEVE_MESSAGE(reprieve::start_serving)
+REPRIEVE_MESSAGE(reprieve::look_at_schema)
 REPRIEVE_MESSAGE(reprieve::stop_serving)
 REPRIEVE_MESSAGE(reprieve::follow_directory)
 REPRIEVE_MESSAGE(reprieve::prune_decisions)
@@ -53,7 +57,11 @@ namespace reprieve {
 /// ownership).
 using replica_actor = typed_actor<
   /// Answers when this replica serves, or why it can't.
-  handles<absl::Status(start_serving)>, handles<absl::Status(stop_serving)>,
+  handles<absl::Status(start_serving)>,
+  /// From itself.
+  handles<void(look_at_schema)>,
+  /// Answers when nothing is owned any more.
+  handles<absl::Status(stop_serving)>,
   /// From the membership: what is owned now.
   handles<void(ownership_update)>,
   /// From the membership.
@@ -141,6 +149,7 @@ struct replica_state {
   std::shared_ptr<const directory> serving;
   promise<absl::Status> ready;
   bool started = false;
+  int tries = 0; ///< to find the schema
   std::vector<directory_follower_actor> followers;
 };
 

@@ -184,7 +184,9 @@ struct api_client::connections {
   absl::Status outcome(const attempt& last) const {
     if (last.status.ok())
       return absl::OkStatus();
-    return last.reached ? to_status(last.status) : nobody_answers(last.status);
+    if (!last.reached)
+      return nothing_changed(nobody_answers(last.status));
+    return last.unchanged ? nothing_changed(to_status(last.status)) : to_status(last.status);
   }
 
   /// Asks one server after the other until one is reached and `enough` says that its answer counts.

@@ -13,6 +13,7 @@
 #include <fmt/ranges.h>
 
 #include <future>
+#include <thread>
 #include <utility>
 
 namespace reprieve {
@@ -96,13 +97,25 @@ absl::StatusOr<etcd_options> etcd_options_of(const store_options& options) {
   return made;
 }
 
-/// Whether etcd answers at all, so that whoever starts the daemon learns it at once.
-absl::Status try_out(store& opened, const std::vector<std::string>& endpoints) {
+absl::Status read_once(store& opened) {
   auto answer = std::make_shared<std::promise<absl::Status>>();
   opened.read(
     {.range = just(std::string(keys::schema))},
     [answer](const absl::StatusOr<range_result>& found) { answer->set_value(found.status()); });
-  const auto status = answer->get_future().get();
+  return answer->get_future().get();
+}
+
+/// Whether etcd answers at all, so that whoever starts the daemon learns it soon. One that has no
+/// leader at present has one in a moment.
+absl::Status try_out(store& opened, const std::vector<std::string>& endpoints) {
+  constexpr std::chrono::seconds patience{10};
+  constexpr std::chrono::milliseconds pause{200};
+  const auto end = std::chrono::steady_clock::now() + patience;
+  auto status = read_once(opened);
+  while (absl::IsUnavailable(status) && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(pause);
+    status = read_once(opened);
+  }
   return status.ok() ? status
                      : about(fmt::format("the store at {} (--etcd) can't be used",
                                          fmt::join(endpoints, ", ")),

@@ -1,0 +1,195 @@
+#include "tests/replicas/replica_cluster.hpp"
+
+#include "protocol/api_client.hpp"
+#include "tests/support/etcd_process.hpp"
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <thread>
+
+namespace reprieve::replicas {
+
+namespace {
+
+std::string program(const std::string& name) {
+  return std::string(REPRIEVE_BINARIES) + "/" + name;
+}
+
+} // namespace
+
+replica_cluster::replica_cluster(std::vector<std::string> more) : more_(std::move(more)) {
+  ::setenv("ETCD_UNSUPPORTED_ARCH", "arm64", 1);
+  etcd_.resize(count);
+  replicas_.resize(count);
+  for (auto& one : etcd_)
+    one = {free_endpoint(), free_endpoint(), nullptr};
+  for (int i = 0; i < count; ++i)
+    start_etcd(i);
+  machines_ = free_endpoint();
+  machines_process_ = std::make_unique<child_process>(
+    std::vector<std::string>{program("reprieve"), "machines", "--listen", machines_, "--journal",
+                             file("machines.jsonl")},
+    file("machines.log"));
+  for (auto& one : replicas_) {
+    one.api = free_endpoint();
+    one.peer = free_endpoint();
+    for (const auto& member : etcd_)
+      one.to_etcd.push_back(std::make_unique<cut_wire>(member.client));
+    one.from_peers = std::make_unique<cut_wire>(one.peer);
+  }
+  std::this_thread::sleep_for(std::chrono::seconds{2});
+  for (int i = 0; i < count; ++i)
+    start_replica(i);
+}
+
+replica_cluster::~replica_cluster() {
+  for (auto& one : replicas_)
+    if (one.process)
+      one.process->kill();
+}
+
+bool replica_cluster::serves() {
+  for (const auto& one : replicas_) {
+    api_client client({{one.api}});
+    bool up = false;
+    for (int i = 0; i < 300 && !up; ++i) {
+      up = client.get({object_kind::resource_group, {}, {}, {}}).ok();
+      if (!up)
+        std::this_thread::sleep_for(std::chrono::milliseconds{100});
+    }
+    if (!up)
+      return false;
+  }
+  return true;
+}
+
+std::vector<std::string> replica_cluster::servers() const {
+  std::vector<std::string> all;
+  for (const auto& one : replicas_)
+    all.push_back(one.api);
+  return all;
+}
+
+std::vector<std::string> replica_cluster::etcd_endpoints() const {
+  std::vector<std::string> all;
+  for (const auto& one : etcd_)
+    all.push_back(one.client);
+  return all;
+}
+
+void replica_cluster::start_replica(int which) {
+  auto& one = replicas_[static_cast<std::size_t>(which)];
+  std::string etcd;
+  for (const auto& way : one.to_etcd)
+    etcd += (etcd.empty() ? "" : ",") + way->endpoint();
+  std::vector<std::string> command{program("reprieved"),
+                                   "--data",
+                                   file(fmt::format("data-{}", which)),
+                                   "--replica",
+                                   fmt::format("replica-{}", which),
+                                   "--listen",
+                                   one.api,
+                                   "--peer-listen",
+                                   one.peer,
+                                   "--peer-advertise",
+                                   one.from_peers->endpoint(),
+                                   "--etcd",
+                                   etcd,
+                                   "--machines",
+                                   machines_,
+                                   "--lease",
+                                   std::to_string(lease.count()),
+                                   "--requests-per-second",
+                                   "0"};
+  command.insert(command.end(), more_.begin(), more_.end());
+  one.process =
+    std::make_unique<child_process>(std::move(command), file(fmt::format("replica-{}.log", which)));
+}
+
+void replica_cluster::kill_replica(int which) {
+  replicas_[static_cast<std::size_t>(which)].process->kill();
+}
+
+void replica_cluster::stop_replica(int which) {
+  auto& process = *replicas_[static_cast<std::size_t>(which)].process;
+  process.signal(SIGTERM);
+  process.wait(std::chrono::seconds{10});
+}
+
+void replica_cluster::signal_replica(int which, int number) {
+  replicas_[static_cast<std::size_t>(which)].process->signal(number);
+}
+
+void replica_cluster::start_etcd(int which) {
+  std::string all;
+  for (int i = 0; i < count; ++i)
+    all +=
+      fmt::format("{}m{}=http://{}", i == 0 ? "" : ",", i, etcd_[static_cast<std::size_t>(i)].peer);
+  auto& one = etcd_[static_cast<std::size_t>(which)];
+  one.process = std::make_unique<child_process>(
+    std::vector<std::string>{
+      "/usr/bin/env", "etcd", fmt::format("--name=m{}", which),
+      "--data-dir=" + file(fmt::format("etcd-{}", which)),
+      "--listen-client-urls=http://" + one.client, "--advertise-client-urls=http://" + one.client,
+      "--listen-peer-urls=http://" + one.peer, "--initial-advertise-peer-urls=http://" + one.peer,
+      "--initial-cluster=" + all, "--initial-cluster-state=new", "--logger=zap",
+      "--log-level=error"},
+    file(fmt::format("etcd-{}.log", which)));
+}
+
+void replica_cluster::kill_etcd(int which) {
+  etcd_[static_cast<std::size_t>(which)].process->kill();
+}
+
+void replica_cluster::signal_etcd(int which, int number) {
+  etcd_[static_cast<std::size_t>(which)].process->signal(number);
+}
+
+int replica_cluster::etcd_leader() {
+  for (int i = 0; i < count; ++i) {
+    const auto said = run_program({"/usr/bin/env", "ETCDCTL_API=3", "etcdctl", "--endpoints",
+                                   etcd_[static_cast<std::size_t>(i)].client,
+                                   "--command-timeout=2s", "endpoint", "status", "-w", "fields"},
+                                  std::chrono::seconds{4});
+    std::string member;
+    std::string leader;
+    const auto number_after = [&](const std::string& field) {
+      const auto at = said.output.find("\"" + field + "\" : ");
+      return at == std::string::npos
+               ? std::string{}
+               : said.output.substr(at + field.size() + 5, 25)
+                   .substr(0, said.output.substr(at + field.size() + 5, 25).find('\n'));
+    };
+    member = number_after("MemberID");
+    leader = number_after("Leader");
+    if (!member.empty() && member == leader)
+      return i;
+  }
+  return -1;
+}
+
+void replica_cluster::cut_from_etcd(int which, bool cut) {
+  for (auto& way : replicas_[static_cast<std::size_t>(which)].to_etcd)
+    cut ? way->cut() : way->heal();
+}
+
+void replica_cluster::cut_from_peers(int which, bool cut) {
+  auto& way = *replicas_[static_cast<std::size_t>(which)].from_peers;
+  cut ? way.cut() : way.heal();
+}
+
+std::string replica_cluster::journal() const {
+  return file_contents(file("machines.jsonl"));
+}
+
+std::string replica_cluster::output() const {
+  std::string all;
+  for (int i = 0; i < count; ++i)
+    all +=
+      fmt::format("-- replica-{}\n{}", i, file_contents(file(fmt::format("replica-{}.log", i))));
+  return all;
+}
+
+} // namespace reprieve::replicas

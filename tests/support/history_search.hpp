@@ -1,0 +1,130 @@
+#pragma once
+
+#include "tests/support/history_model.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+namespace reprieve {
+
+/// Something that may be the case: how the workload is, and which of the calls under way have been
+/// carried out.
+struct possibility {
+  model_state state;
+  std::vector<std::uint32_t> done; ///< in order
+
+  bool operator==(const possibility&) const = default;
+
+  bool has_done(std::uint32_t call) const {
+    return std::binary_search(done.begin(), done.end(), call);
+  }
+  void set_done(std::uint32_t call) {
+    done.insert(std::upper_bound(done.begin(), done.end(), call), call);
+  }
+};
+
+struct possibility_hash {
+  std::size_t operator()(const possibility& one) const;
+};
+
+using possibilities = std::unordered_set<possibility, possibility_hash>;
+
+/// Gives equal things the same number, from 1 on.
+template <class T>
+class numbering {
+public:
+  std::int32_t operator()(const T& what) {
+    const auto [found, fresh] =
+      numbers_.try_emplace(what, static_cast<std::int32_t>(values_.size()) + 1);
+    if (fresh)
+      values_.push_back(what);
+    return found->second;
+  }
+  const T& value(std::int32_t number) const {
+    return values_[static_cast<std::size_t>(number) - 1];
+  }
+
+private:
+  std::map<T, std::int32_t> numbers_;
+  std::vector<T> values_;
+};
+
+/// The start or the end of a call.
+struct history_event {
+  duration at{0};
+  bool is_return = false; ///< what begins when another ends may have been before it
+  std::uint32_t call = 0;
+
+  auto operator<=>(const history_event&) const = default;
+};
+
+/// In their order in time.
+std::vector<history_event> events_of(const std::vector<recorded_call>& calls);
+
+/// Goes along the history of one workload. The search keeps all that can be the case: the state,
+/// and which of the calls under way are carried out already. When an answer comes, its call has
+/// been carried out, or is now, behind any of the others under way; where that can't be, nothing
+/// can.
+class history_search {
+public:
+  /// Calls are in the order they began. At most `effort` possibilities are looked at.
+  history_search(std::vector<recorded_call> calls, std::size_t effort);
+
+  enum class result { explained, unexplained, undecided };
+  result run();
+
+  /// The event that the search ended with.
+  std::size_t now() const {
+    return now_;
+  }
+
+  /// What the workload can be then, in words.
+  std::string possible_states() const;
+
+  /// A moment at which there was no doubt how the workload is.
+  struct certainty {
+    std::size_t ended = 0;  ///< so many calls had ended by then
+    std::size_t events = 0; ///< so many events were past
+    std::string state;      ///< in words
+  };
+  /// The last one with so many calls ended at the most.
+  certainty last_certainty(std::size_t most_ended) const;
+
+private:
+  model_call in_numbers(const recorded_call& call);
+  void begin(std::uint32_t call);
+  bool end(std::uint32_t call);
+  std::vector<possibility> carry_out(const possibility& before, std::uint32_t call) const;
+  bool is_one_of_several(const possibility& before, std::uint32_t call) const;
+  possibility with_free_calls(possibility one) const;
+  void forget_uids(model_state& state) const;
+  void note_certainty();
+  std::string text_of(const model_state& state) const;
+
+  struct certain_moment {
+    std::size_t ended = 0;
+    std::size_t events = 0;
+    model_state state;
+  };
+
+  std::vector<recorded_call> calls_;
+  std::size_t effort_;
+  numbering<group_counts> counts_;
+  numbering<std::string> uids_;
+  std::vector<model_call> modelled_;
+  std::vector<history_event> events_;
+  std::map<std::int32_t, std::size_t> last_seen_; ///< event, by uid
+
+  std::size_t now_ = 0;
+  std::size_t ended_ = 0;           ///< calls
+  std::vector<std::uint32_t> open_; ///< calls under way, in order; those of unknown end stay
+  possibilities possible_{possibility{}};
+  std::size_t looked_at_ = 0;
+  std::vector<certain_moment> certain_{certain_moment{}};
+};
+
+} // namespace reprieve
