@@ -168,7 +168,7 @@ void ended(self_pointer self, const decision_ended& over) {
 coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_settings settings) {
   auto& state = self->state;
   state.settings = std::move(settings);
-  state.epoch = state.settings.owner->epoch();
+  state.epoch = state.settings.owner->lasting_epoch();
   self->set_down_handler([self](const caf::down_msg& down) {
     if (down.reason)
       self->quit(down.reason);

@@ -1,6 +1,7 @@
 #include "actors/gateway.hpp"
 
 #include "actors/decision_archive.hpp"
+#include "actors/gateway_backup.hpp"
 #include "actors/gateway_confirmation.hpp"
 #include "actors/gateway_facts.hpp"
 #include "actors/gateway_heartbeats.hpp"
@@ -255,10 +256,13 @@ caf::result<absl::Status> delete_all(self_pointer self, const delete_request& wa
   return answer;
 }
 
-/// What was found, with how old that may be.
-get_result with_age(get_result found, duration age) {
+/// What was found, with how old that may be. What was not found may be there by now, where nobody
+/// can say.
+get_result with_age(get_result found, const confirmation& sure) {
   if (found.ok())
-    found->age = age;
+    found->age = sure.age;
+  else if (!sure.how.ok())
+    return get_result(sure.how);
   return found;
 }
 
@@ -271,7 +275,7 @@ caf::result<get_result> get(self_pointer self, const get_request& wanted) {
     self, {{wanted.kind, wanted.name}}, [self, wanted, answer](const confirmation& found) mutable {
       auto& s = self->state;
       if (wanted.kind != object_kind::queue || !found.how.ok()) {
-        answer.deliver(with_age(look_up(s, wanted, {}), found.age));
+        answer.deliver(with_age(look_up(s, wanted, {}), found));
         return;
       }
       self->request(s.serving->queues, answer_time, read_queues{})
@@ -443,6 +447,7 @@ gateway_actor::behavior_type gateway(self_pointer self) {
     [self](const delete_request& wanted) { return delete_all(self, wanted); },
     [self](const explain_request& wanted) { return explain(self, wanted); },
     [self](heartbeat_request& alive) { return pass_on(self, alive); },
+    [self](backup_page_request& wanted) { return read_backup(self, std::move(wanted)); },
     [self](read_events& wanted) -> caf::result<event_list> {
       if (!self->state.serving)
         return event_list{};

@@ -3,6 +3,7 @@
 #include "actors/directory.hpp"
 #include "actors/pod_index.hpp"
 #include "state/admission.hpp"
+#include "state/backup.hpp"
 #include "state/requests.hpp"
 
 #include <functional>
@@ -14,6 +15,8 @@
 #include <vector>
 
 namespace reprieve {
+
+using backup_page_result = absl::StatusOr<backup_page>;
 
 /// The gateway's reminder to itself to go on with a request.
 struct go_on {
@@ -31,6 +34,8 @@ REPRIEVE_MESSAGE(reprieve::describe_result)
 REPRIEVE_MESSAGE(reprieve::delete_request)
 REPRIEVE_MESSAGE(reprieve::explain_request)
 REPRIEVE_MESSAGE(reprieve::explain_result)
+REPRIEVE_MESSAGE(reprieve::backup_page_request)
+REPRIEVE_MESSAGE(reprieve::backup_page_result)
 REPRIEVE_MESSAGE(reprieve::go_on)
 
 namespace reprieve {
@@ -45,6 +50,8 @@ using gateway_actor = typed_actor<
   handles<absl::Status(delete_request)>, handles<explain_result(explain_request)>,
   /// Passed on to the node shards; answers with those that are not known.
   handles<heartbeat_result(heartbeat_request)>,
+  /// Reads the store, which nobody else has to wait for.
+  handles<backup_page_result(backup_page_request)>,
   /// Passed on to the event log.
   handles<event_list(read_events)>,
   /// Likewise.

@@ -138,9 +138,11 @@ void take_in_record(self_pointer self, revision at, std::set<std::string> owned)
   const auto before = owned_now(state);
   if (state.ground == nullptr)
     state.ground = std::make_shared<ownership>(
-      record_key(state), at, [behind = state.settings.behind, lease = state.lease] {
+      record_key(state), at,
+      [behind = state.settings.behind, lease = state.lease] {
         return boot_time() < behind->lasts_until(lease);
-      });
+      },
+      state.epoch_base);
   else
     state.ground->end_change(at);
   state.writing = false;
@@ -377,7 +379,8 @@ void read_members(self_pointer self) {
 membership_actor::behavior_type keep_membership(self_pointer self, membership_settings settings) {
   self->state.settings = std::move(settings);
   return {
-    [self](join_members) {
+    [self](join_members wanted) {
+      self->state.epoch_base = wanted.epoch_base;
       self->state.started = self->state.settings.clock.now(self);
       ask_for_lease(self);
     },

@@ -14,7 +14,9 @@
 namespace reprieve {
 
 /// Be a member from now on; again and again, should the membership be lost.
-struct join_members {};
+struct join_members {
+  revision epoch_base = 0; ///< of the store's schema
+};
 
 /// What this replica owns, by which it has to start and stop its actors.
 struct ownership_update {
@@ -121,6 +123,7 @@ struct membership_state {
   std::uint64_t term = 0; ///< counts leases: what is said of an earlier one does not count
   lease_id lease = 0;     ///< 0 while there is none
   time_point started = no_time;
+  revision epoch_base = 0;
   std::shared_ptr<ownership> ground; ///< null while there is no record
   membership known;
   revision changes = 0; ///< of the key that every change of ownership writes

@@ -181,7 +181,7 @@ struct node_shard_state {
 
 /// What its orders carry, so that those of an earlier owner are refused.
 inline revision epoch_of(const node_shard_state& state) {
-  return state.ledger.settings.owner->epoch();
+  return state.ledger.settings.owner->lasting_epoch();
 }
 
 node_shard_actor::behavior_type

@@ -18,9 +18,10 @@ namespace reprieve {
 /// All of a replica's actors share one; only its membership changes it.
 class ownership {
 public:
-  /// `lasts` says whether the record is surely there still; without it, nobody can know.
-  ownership(std::string key, revision epoch, std::function<bool()> lasts = {})
-      : key_(std::move(key)), epoch_(epoch), lasts_(std::move(lasts)) {}
+  /// `lasts` says whether the record is surely there still; without it, nobody can know. `base` is
+  /// that of the store's schema.
+  ownership(std::string key, revision epoch, std::function<bool()> lasts = {}, revision base = 0)
+      : key_(std::move(key)), epoch_(epoch), lasts_(std::move(lasts)), base_(base) {}
 
   const std::string& key() const {
     return key_;
@@ -28,6 +29,12 @@ public:
 
   revision epoch() const {
     return epoch_;
+  }
+
+  /// The epoch for those who remember it beyond the life of the store: in orders, uids and ids of
+  /// decisions, which must not come again after a restore either.
+  revision lasting_epoch() const {
+    return base_ + epoch();
   }
 
   /// What every write compares.
@@ -64,6 +71,7 @@ private:
   const std::string key_;
   std::atomic<revision> epoch_;
   const std::function<bool()> lasts_;
+  const revision base_;
   std::atomic<bool> changing_ = false;
 };
 

@@ -2,6 +2,7 @@
 
 #include "actors/replica_parts.hpp"
 #include "actors/store_reading.hpp"
+#include "state/backup.hpp"
 #include "state/keys.hpp"
 
 #include <fmt/format.h>
@@ -35,8 +36,66 @@ void fail_or_try_again(self_pointer self, const absl::Status& why) {
 }
 
 void join(self_pointer self) {
-  self->send(self->state.members, join_members{});
+  self->send(self->state.members, join_members{self->state.schema->epoch_base});
   self->send(self, prune_decisions{});
+}
+
+void check_schema(self_pointer self);
+
+/// Writes what is fixed when a cluster is created.
+void create_cluster(self_pointer self) {
+  auto& state = self->state;
+  const std::string key(keys::schema);
+  schema_record fresh;
+  fresh.created = state.settings.clock.now(self);
+  fresh.cluster = fmt::format("{:x}", fresh.created.time_since_epoch().count());
+  fresh.node_shards = state.settings.node_shards;
+  fresh.workload_shards = state.settings.workload_shards;
+  self
+    ->request(state.store, caf::infinite,
+              transaction{{{key, compared::modified, 0},
+                           {std::string(keys::restoring), compared::modified, 0}},
+                          {put{key, encode(fresh), 0}}})
+    .then(
+      [self, fresh](transaction_answer& answer) {
+        if (answer.ok() && answer->succeeded) {
+          self->state.schema = fresh;
+          join(self);
+        } else if (answer.ok() || absl::IsUnknown(answer.status())) {
+          check_schema(self); // somebody else was first, or a look tells
+        } else {
+          fail_or_try_again(self, answer.status());
+        }
+      },
+      [self](caf::error& error) { fail(self, to_status(error)); });
+}
+
+/// Creates a cluster in an empty store. Records without a schema are half of a backup: its schema
+/// is restored last.
+void create_in_empty_store(self_pointer self) {
+  const auto ask = [self](range_request wanted, auto done) {
+    self->request(self->state.store, caf::infinite, std::move(wanted))
+      .then([self, done](range_answer& answer) {
+        if (answer.ok())
+          done(*answer);
+        else
+          fail_or_try_again(self, answer.status());
+      });
+  };
+  ask({with_prefix({}), 1, 0, true}, [self, ask](const range_result& any) {
+    if (any.values.empty()) {
+      create_cluster(self);
+      return;
+    }
+    // Another replica may have created the cluster just now.
+    ask({just(std::string(keys::schema)), 1, any.current, true},
+        [self, found = any.values.front().key](const range_result& schema) {
+          if (schema.values.empty())
+            fail(self, half_restored(found));
+          else
+            check_schema(self);
+        });
+  });
 }
 
 /// A store that is in use and has no schema, or one that is too new, is nobody's to work on.
@@ -63,26 +122,7 @@ void check_schema(self_pointer self) {
       }
       return;
     }
-    schema_record fresh;
-    fresh.created = state.settings.clock.now(self);
-    fresh.cluster = fmt::format("{:x}", fresh.created.time_since_epoch().count());
-    fresh.node_shards = state.settings.node_shards;
-    fresh.workload_shards = state.settings.workload_shards;
-    self
-      ->request(state.store, caf::infinite,
-                transaction{{{key, compared::modified, 0}}, {put{key, encode(fresh), 0}}})
-      .then(
-        [self, fresh](transaction_answer& answer) {
-          if (answer.ok() && answer->succeeded) {
-            self->state.schema = fresh;
-            join(self);
-          } else if (answer.ok() || absl::IsUnknown(answer.status())) {
-            check_schema(self); // somebody else was first, or a look tells
-          } else {
-            fail_or_try_again(self, answer.status());
-          }
-        },
-        [self](caf::error& error) { fail(self, to_status(error)); });
+    create_in_empty_store(self);
   });
 }
 

@@ -111,6 +111,12 @@ caf::result<absl::Status> commit(self_pointer self, shard_changes changes) {
   return answer;
 }
 
+/// A refusal goes by the newest forms, which may not be durable yet: nobody must hear of them
+/// before they are, else a later read may not know of what an earlier answer told.
+void refuse(self_pointer self, absl::Status why, answer_promise answer) {
+  write_then(self, {}, [answer, why = std::move(why)]() mutable { answer.deliver(why); });
+}
+
 std::shared_ptr<workload_record> admitted_record(self_pointer self, const workload& spec,
                                                  const resolved_priorities& priorities) {
   auto& state = self->state;
@@ -137,8 +143,10 @@ void put_all(self_pointer self, const put_workloads& wanted, answer_promise answ
     if (const auto* spec = std::get_if<workload>(&one.what)) {
       const auto known = self->state.workloads.newest(name);
       if (known && known->deleting) {
-        answer.deliver(absl::FailedPreconditionError(
-          fmt::format("workload {} is being deleted; apply it again when it has gone", name)));
+        refuse(self,
+               absl::FailedPreconditionError(fmt::format(
+                 "workload {} is being deleted; apply it again when it has gone", name)),
+               std::move(answer));
         return;
       }
       auto next = admitted_record(self, *spec, one.priorities.value_or(resolved_priorities{}));
@@ -189,7 +197,7 @@ void remove(self_pointer self, const remove_workloads& wanted, answer_promise an
   if (found.ok())
     commit(self, std::move(changes), std::move(answer));
   else
-    answer.deliver(found);
+    refuse(self, std::move(found), std::move(answer));
 }
 
 /// The decision's effect on each workload that is still there, done by `each`.
@@ -216,7 +224,7 @@ workload_shard_actor::behavior_type workload_shard(self_pointer self,
   state.workloads = record_table<workload_record>{std::move(settings.workloads)};
   state.budgets = record_table<disruption_budget>{std::move(settings.budgets)};
   state.placements = record_table<placement>{std::move(settings.placements)};
-  state.epoch = settings.ledger.owner->epoch();
+  state.epoch = settings.ledger.owner->lasting_epoch();
   state.holds =
     holds_of<workload_parts>(state.shard, settings.ledger, settings.hold_time, settings.clock);
   state.holds.gone = [self](const auto&, const auto&) { go_on_with_changes(self); };

@@ -1,5 +1,6 @@
 // The command line: reads manifests, calls the API, prints answers.
 
+#include "apps/cli/admin.hpp"
 #include "apps/cli/bench_cluster.hpp"
 #include "apps/cli/bench_decide.hpp"
 #include "apps/cli/bench_heartbeats.hpp"
@@ -87,6 +88,18 @@ int main(int argc, char** argv) {
   decide->add_flag("--like-kubernetes", to_decide.like_kubernetes,
                    "place plainly and score as kube-scheduler does");
 
+  std::string file;
+  cli::restore_target target;
+  auto* admin = app.add_subcommand("admin", "look after the state of the scheduler itself");
+  admin->require_subcommand(1);
+  auto* backup =
+    admin->add_subcommand("backup", "write all that the server's store holds to a file");
+  backup->add_option("file", file, "to write; replaced when the backup is whole")->required();
+  auto* restore =
+    admin->add_subcommand("restore", "put a backup into an empty store, while no reprieved runs");
+  restore->add_option("file", file, "that admin backup wrote")->required();
+  cli::add_restore_options(*restore, target);
+
   cli::bench_request measured;
   auto* bench = app.add_subcommand("bench", "measure on a cluster that is made up");
   bench->require_subcommand(1);
@@ -157,6 +170,8 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
     if (*remove && files.empty() && (kind.empty() || names.empty()))
       throw CLI::ValidationError("delete", "give a kind and names, or manifests with -f");
+    if (*restore && target.data.empty() && target.etcd.empty())
+      throw CLI::ValidationError("restore", "give --data DIRECTORY, or --etcd HOST:PORT");
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? cli::done : cli::bad_input;
   }
@@ -165,6 +180,8 @@ int main(int argc, char** argv) {
     return cli::play_machines(machines);
   if (*decide)
     return cli::decide(to_decide, as);
+  if (*restore)
+    return cli::restore(file, target);
   if (*bench_cluster)
     return cli::bench_cluster(whole, as);
   if (*bench_heartbeats)
@@ -186,6 +203,8 @@ int main(int argc, char** argv) {
     return cli::describe(server, kind, name, as);
   if (*remove)
     return cli::remove(server, kind, std::move(names), files);
+  if (*backup)
+    return cli::backup(server, file);
   if (*explain)
     return cli::explain(server, kind, name, as);
   if (*heartbeat)

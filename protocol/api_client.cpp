@@ -25,6 +25,8 @@ constexpr std::chrono::seconds connect_time{5};
 constexpr std::chrono::seconds patience{30};
 /// A heartbeat must come to another server before its node counts as lost.
 constexpr std::chrono::seconds heartbeat_patience{10};
+/// A backup of the largest cluster is through by then, unless something hangs.
+constexpr std::chrono::hours backup_patience{1};
 constexpr std::chrono::milliseconds second_chance{500};
 constexpr std::chrono::milliseconds glance{2};
 
@@ -270,6 +272,33 @@ struct api_client::connections {
                   "again",
                   options.servers[first], last.status.error_message()));
   }
+
+  /// Reads what `open` opens to its end, or until `take` says what is wrong or that it is enough.
+  /// What was seen must not be seen again: another server is asked before the first message only.
+  template <class Message, class Open, class Take>
+  absl::Status read_stream(Open open, Take take) {
+    bool saw_any = false;
+    absl::Status taken;
+    const auto last = ask(
+      [&](const connection& to) {
+        const auto context = make_context();
+        const auto stream = open(*to.stub, *context);
+        for (Message next; stream->Read(&next);) {
+          saw_any = true;
+          bool enough = false;
+          taken = take(next, enough);
+          if (!taken.ok() || enough) {
+            context->TryCancel();
+            (void)stream->Finish();
+            return attempt{grpc::Status::OK, true};
+          }
+        }
+        const auto status = stream->Finish();
+        return ended(status, *context);
+      },
+      [&](const attempt& came) { return saw_any || !went_missing(came.status); });
+    return taken.ok() ? outcome(last) : taken;
+  }
 };
 
 /// One call, to the server that is to be asked first.
@@ -381,30 +410,42 @@ absl::Status api_client::events(std::int64_t after, bool follow,
   v1::EventsRequest wanted;
   wanted.set_since_sequence(after);
   wanted.set_follow(follow);
-  absl::Status failed;
-  bool saw_any = false;
-  const auto last = connections_->ask(
-    [&](const connection& to) {
-      const auto context = connections_->make_context();
-      const auto stream = to.stub->Events(context.get(), wanted);
-      v1::Event next;
-      while (stream->Read(&next)) {
-        saw_any = true;
-        const auto seen = from_proto(next);
-        if (!seen.ok())
-          failed = seen.status();
-        if (!seen.ok() || !each(*seen)) {
-          context->TryCancel();
-          (void)stream->Finish();
-          return attempt{grpc::Status::OK, true};
-        }
-      }
-      const auto status = stream->Finish();
-      return ended(status, *context);
+  return connections_->read_stream<v1::Event>(
+    [&](v1::Reprieve::Stub& at, grpc::ClientContext& context) {
+      return at.Events(&context, wanted);
     },
-    // What was seen must not be seen again, so another server is asked before the first event only.
-    [&](const attempt& came) { return saw_any || !went_missing(came.status); });
-  return failed.ok() ? connections_->outcome(last) : failed;
+    [&](const v1::Event& next, bool& enough) {
+      const auto seen = from_proto(next);
+      enough = seen.ok() && !each(*seen);
+      return seen.status();
+    });
+}
+
+absl::Status api_client::backup(backup_sink& into) {
+  std::int64_t came = 0;
+  std::int64_t all = 0;
+  auto read = connections_->read_stream<v1::BackupChunk>(
+    [&](v1::Reprieve::Stub& at, grpc::ClientContext& context) {
+      context.set_deadline(system_clock::now() + backup_patience);
+      return at.Backup(&context, {});
+    },
+    [&](const v1::BackupChunk& next, bool&) {
+      absl::Status taken;
+      if (next.has_header())
+        taken = into.begin(from_proto(next.header()));
+      for (const auto& one : next.records()) {
+        if (!taken.ok())
+          break;
+        taken = into.add(from_proto(one));
+        ++came;
+      }
+      all = next.count();
+      return taken;
+    });
+  if (read.ok() && (came == 0 || came != all))
+    return absl::DataLossError(
+      fmt::format("the server ended the backup after {} records, and says it has {}", came, all));
+  return read;
 }
 
 } // namespace reprieve

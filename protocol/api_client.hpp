@@ -1,6 +1,7 @@
 #pragma once
 
 #include "protocol/tls_files.hpp"
+#include "state/backup.hpp"
 #include "state/requests.hpp"
 
 #include <absl/status/status.h>
@@ -69,6 +70,9 @@ public:
   /// false or the server ends.
   absl::Status events(std::int64_t after, bool follow,
                       const std::function<bool(const event&)>& each);
+
+  /// Hands all that the store holds to `into`; what that has is a backup if this ends well.
+  absl::Status backup(backup_sink& into);
 
 private:
   struct connections;

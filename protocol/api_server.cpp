@@ -1,6 +1,7 @@
 #include "protocol/api_server.hpp"
 
 #include "protocol/api_guard.hpp"
+#include "protocol/backup_stream.hpp"
 #include "protocol/convert_requests.hpp"
 #include "protocol/grpc_status.hpp"
 #include "protocol/heartbeat_intake.hpp"
@@ -132,6 +133,11 @@ public:
       });
     }
     return stream.get();
+  }
+
+  grpc::ServerWriteReactor<v1::BackupChunk>* Backup(grpc::CallbackServerContext* context,
+                                                    const v1::BackupRequest*) override {
+    return backup_stream::start(system_, gateway_, open_stream(*context, api_call::backup));
   }
 
 private:

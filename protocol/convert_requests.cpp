@@ -219,4 +219,29 @@ absl::StatusOr<explanation> from_proto(const v1::ExplainResponse& from) {
   return read.result(std::move(to));
 }
 
+v1::BackupHeader to_proto(const backup_header& from) {
+  v1::BackupHeader to;
+  to.set_schema_version(from.schema);
+  to.set_cluster_id(from.cluster);
+  to.set_taken(to_nanoseconds(from.taken));
+  to.set_revision(from.at);
+  return to;
+}
+
+backup_header from_proto(const v1::BackupHeader& from) {
+  return {from.schema_version(), from.cluster_id(), time_point{duration{from.taken()}},
+          from.revision()};
+}
+
+v1::BackupRecord to_proto(const backup_record& from) {
+  v1::BackupRecord to;
+  to.set_key(from.key);
+  to.set_value(from.value);
+  return to;
+}
+
+backup_record from_proto(const v1::BackupRecord& from) {
+  return {from.key(), from.value()};
+}
+
 } // namespace reprieve

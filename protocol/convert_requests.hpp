@@ -1,5 +1,6 @@
 #pragma once
 
+#include "state/backup.hpp"
 #include "state/requests.hpp"
 
 #include <absl/status/statusor.h>
@@ -40,5 +41,11 @@ absl::StatusOr<explain_request> from_proto(const v1::ExplainRequest& from);
 
 v1::ExplainResponse to_proto(const explanation& from);
 absl::StatusOr<explanation> from_proto(const v1::ExplainResponse& from);
+
+v1::BackupHeader to_proto(const backup_header& from);
+backup_header from_proto(const v1::BackupHeader& from);
+
+v1::BackupRecord to_proto(const backup_record& from);
+backup_record from_proto(const v1::BackupRecord& from);
 
 } // namespace reprieve

@@ -78,6 +78,7 @@ std::string encode(const schema_record& r) {
   to.set_created(to_nanoseconds(r.created));
   to.set_node_shards(static_cast<std::int32_t>(r.node_shards));
   to.set_workload_shards(static_cast<std::int32_t>(r.workload_shards));
+  to.set_epoch_base(r.epoch_base);
   return to.SerializeAsString();
 }
 
@@ -86,9 +87,12 @@ absl::StatusOr<schema_record> decode(std::string_view bytes) {
   const auto from = parse_message<v1::SchemaRecord>(bytes);
   if (!from.ok())
     return from.status();
-  return schema_record{from->version(), from->cluster_id(), time_point{duration{from->created()}},
+  return schema_record{from->version(),
+                       from->cluster_id(),
+                       time_point{duration{from->created()}},
                        static_cast<std::uint32_t>(from->node_shards()),
-                       static_cast<std::uint32_t>(from->workload_shards())};
+                       static_cast<std::uint32_t>(from->workload_shards()),
+                       from->epoch_base()};
 }
 
 std::string encode(const owner_record& r) {

@@ -9,6 +9,7 @@
 #include "state/quota_record.hpp"
 #include "state/resource_group.hpp"
 #include "state/shard_placement.hpp"
+#include "state/store.hpp"
 #include "state/workload_record.hpp"
 
 #include <absl/status/statusor.h>
@@ -31,6 +32,9 @@ struct schema_record {
   time_point created = no_time;
   std::uint32_t node_shards = 1;     ///< of each resource group
   std::uint32_t workload_shards = 1; ///< likewise
+  /// Added to epochs wherever they are remembered outside of the store: in orders, uids and ids of
+  /// decisions. A restored store counts its revisions from the start, and these must not repeat.
+  revision epoch_base = 0;
 };
 
 /// One replica, and what it owns; its modification revision is the epoch of all of that.

@@ -19,6 +19,7 @@ reprieve_library(reprieve_access
 reprieve_library(reprieve_protocol
   SOURCES
     protocol/api_server.cpp
+    protocol/backup_stream.cpp
     protocol/heartbeat_intake.cpp
     protocol/heartbeat_stream.cpp
     protocol/peer_link.cpp

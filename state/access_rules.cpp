@@ -18,13 +18,20 @@ constexpr std::array<std::pair<caller_role, std::string_view>, 5> role_names{{
   {caller_role::admin, "admin"},
 }};
 
-bool is_read(api_call what) {
-  return what != api_call::apply && what != api_call::remove && what != api_call::heartbeat;
+/// The roles that may make a call which is about no object; none where every role may.
+std::vector<caller_role> roles_for(api_call what) {
+  switch (what) {
+  case api_call::heartbeat: // from those who look after the machines, and so may speak for them
+    return {caller_role::cluster_operator, caller_role::admin};
+  case api_call::backup: // the store as it is, down to its keys
+    return {caller_role::admin};
+  default:
+    return {};
+  }
 }
 
-/// Whether the caller looks after the machines, and so may speak for them.
-bool speaks_for_nodes(const caller& who) {
-  return who.role == caller_role::cluster_operator || who.role == caller_role::admin;
+bool changes_objects(api_call what) {
+  return what == api_call::apply || what == api_call::remove;
 }
 
 /// Whether operators look after objects of this kind.
@@ -83,6 +90,18 @@ std::string right_for(const touched_object& o) {
                          : fmt::format("the role submitter of queue {}, or admin", o.queue);
 }
 
+absl::Status check_role(const caller& who, api_call what) {
+  const auto allowed = roles_for(what);
+  if (allowed.empty() || std::find(allowed.begin(), allowed.end(), who.role) != allowed.end())
+    return absl::OkStatus();
+  std::vector<std::string_view> names;
+  for (const auto role : allowed)
+    names.push_back(to_string(role));
+  return absl::PermissionDeniedError(fmt::format("{} may not call {}; that needs the role {}",
+                                                 shown(who), to_string(what),
+                                                 fmt::join(names, " or ")));
+}
+
 } // namespace
 
 std::string_view to_string(caller_role role) {
@@ -97,8 +116,8 @@ std::optional<caller_role> role_from(std::string_view text) {
 }
 
 std::string_view to_string(api_call call) {
-  static constexpr std::array<std::string_view, 7> names{
-    "Apply", "Get", "Describe", "Delete", "Explain", "Heartbeat", "Events"};
+  static constexpr std::array<std::string_view, 8> names{
+    "Apply", "Get", "Describe", "Delete", "Explain", "Heartbeat", "Events", "Backup"};
   return names[static_cast<std::size_t>(call)];
 }
 
@@ -136,13 +155,8 @@ absl::Status check_access(const caller& who, api_call what,
     return absl::PermissionDeniedError(
       fmt::format("{} may not call {}; that needs a role, and {} has none", shown(who),
                   to_string(what), who.name));
-  if (is_read(what))
-    return absl::OkStatus();
-  if (what == api_call::heartbeat)
-    return speaks_for_nodes(who) ? absl::OkStatus()
-                                 : absl::PermissionDeniedError(fmt::format(
-                                   "{} may not call {}; that needs the role operator or admin",
-                                   shown(who), to_string(what)));
+  if (!changes_objects(what))
+    return check_role(who, what);
   if (who.role == caller_role::viewer && objects.empty())
     return absl::PermissionDeniedError(
       fmt::format("{} may not call {}; that needs the role submitter, operator or admin",

@@ -7,7 +7,7 @@ namespace reprieve {
 namespace keys {
 
 std::string owner(std::string_view replica) {
-  return fmt::format("own/{}", replica);
+  return fmt::format("{}{}", owners, replica);
 }
 
 std::string sequence(std::string_view shard) {

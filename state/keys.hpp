@@ -12,6 +12,8 @@ namespace reprieve {
 namespace keys {
 
 inline constexpr std::string_view schema = "meta/schema";
+/// There while the store is being filled from a backup: nobody may serve from it then.
+inline constexpr std::string_view restoring = "meta/restoring";
 
 /// Which replica should own what.
 inline constexpr std::string_view shard_owners = "meta/owners";
@@ -19,6 +21,7 @@ inline constexpr std::string_view shard_owners = "meta/owners";
 /// knowing of each other.
 inline constexpr std::string_view ownership = "meta/ownership";
 
+/// Records of living processes.
 inline constexpr std::string_view owners = "own/";
 std::string owner(std::string_view replica);
 std::string sequence(std::string_view shard);

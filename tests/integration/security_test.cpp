@@ -180,6 +180,7 @@ TEST_F(security, each_role_may_do_what_it_may_and_no_more) {
     {{"apply", "-f", in_models}, {"root", "ci"}},
     {{"apply", "-f", in_guests}, {"root"}},
     {{"heartbeat", "a1"}, {"root", "ops"}},
+    {{"admin", "backup", (data.path() / "backup").string()}, {"root"}},
   };
   for (const auto& [command, allowed] : table)
     for (const auto* who : {"root", "ops", "ci", "eve", "out"}) {
@@ -199,6 +200,11 @@ TEST_F(security, each_role_may_do_what_it_may_and_no_more) {
   EXPECT_EQ(as("ci", {"delete", "workload", "job"}).code, 0);
   EXPECT_EQ(as("ops", {"delete", "node", "n9"}).code, 0);
   EXPECT_EQ(as("root", {"delete", "workload", "guest"}).code, 0);
+
+  expect(1, "eve (viewer) may not call Backup; that needs the role admin",
+         {"--token", "eve-has-this-token", "admin", "backup", (data.path() / "of-eve").string()});
+  EXPECT_FALSE(std::filesystem::exists(data.path() / "of-eve"));
+  EXPECT_FALSE(std::filesystem::exists(data.path() / "of-eve.new"));
 
   expect(1, "the token is not known", {"--token", "nobody-has-this", "get", "nodes"});
   expect(1, "was good until", {"--token", "old-has-this-token", "get", "nodes"});

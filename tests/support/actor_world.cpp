@@ -147,6 +147,11 @@ heartbeat_result replica_world::heartbeat(std::vector<std::string> nodes, bool l
     .value_or(heartbeat_result(absl::DeadlineExceededError("no answer")));
 }
 
+backup_page_result replica_world::backup(const backup_page_request& wanted) {
+  return world_.ask<backup_page_result>(gateway_, wanted)
+    .value_or(backup_page_result(absl::DeadlineExceededError("no answer")));
+}
+
 std::vector<std::string> replica_world::told_of(const std::string& name) {
   std::vector<std::string> types;
   for (const auto& one :

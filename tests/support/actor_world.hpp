@@ -121,6 +121,7 @@ public:
   absl::Status remove(object_kind kind, const std::string& name);
   explain_result explain_workload(const std::string& name);
   heartbeat_result heartbeat(std::vector<std::string> nodes, bool last = false);
+  backup_page_result backup(const backup_page_request& wanted);
   /// What people were told of the object, in order: the events' types.
   std::vector<std::string> told_of(const std::string& name);
 

@@ -13,7 +13,7 @@ constexpr std::array roles{caller_role::none, caller_role::viewer, caller_role::
                            caller_role::cluster_operator, caller_role::admin};
 constexpr std::array calls{api_call::apply,  api_call::get,     api_call::describe,
                            api_call::remove, api_call::explain, api_call::heartbeat,
-                           api_call::events};
+                           api_call::events, api_call::backup};
 constexpr std::array kinds{object_kind::node,
                            object_kind::queue,
                            object_kind::priority_class,
@@ -62,6 +62,7 @@ TEST(access_rules, each_role_may_make_each_call_on_each_kind_as_the_table_says) 
         const bool changes = call == api_call::apply || call == api_call::remove;
         const bool expected = changes                       ? changeable_by(role).contains(kind)
                               : call == api_call::heartbeat ? may_send_heartbeats(role)
+                              : call == api_call::backup    ? role == caller_role::admin
                                                             : role != caller_role::none;
         const std::array objects{an_object(kind)};
         const auto allowed = check_access(somebody(role), call, objects);
@@ -109,6 +110,14 @@ TEST(access_rules, heartbeats_come_from_those_who_look_after_the_machines) {
       << to_string(role);
   EXPECT_EQ(check_access(somebody(caller_role::viewer), api_call::heartbeat, {}).message(),
             "sam (viewer) may not call Heartbeat; that needs the role operator or admin");
+}
+
+TEST(access_rules, only_an_admin_takes_the_whole_store_away) {
+  for (const auto role : roles)
+    EXPECT_EQ(check_access(somebody(role), api_call::backup, {}).ok(), role == caller_role::admin)
+      << to_string(role);
+  EXPECT_EQ(check_access(somebody(caller_role::cluster_operator), api_call::backup, {}).message(),
+            "sam (operator) may not call Backup; that needs the role admin");
 }
 
 TEST(access_rules, a_refusal_names_the_caller_the_object_and_the_missing_right) {
