@@ -2,8 +2,6 @@
 
 #include "state/boot_clock.hpp"
 
-#include <etcd/KeepAlive.hpp>
-
 #include <algorithm>
 #include <exception>
 #include <stdexcept>
@@ -20,6 +18,10 @@ constexpr duration longest_wait = std::chrono::seconds(1);
 /// One that hangs does not keep the next from going to another member.
 constexpr std::size_t renewals_at_once = 2;
 
+/// How long the thread of a keep-alive takes from its start to its waiting.
+constexpr std::chrono::milliseconds until_it_waits{10};
+constexpr std::chrono::milliseconds until_it_surely_waits{300};
+
 } // namespace
 
 etcd_cpp_leases::etcd_cpp_leases(std::shared_ptr<event_thread> thread, etcd_cpp_members& members)
@@ -30,6 +32,7 @@ void etcd_cpp_leases::keep(lease_id lease, duration time_to_live, duration sent,
                            std::function<void()> lost) {
   leases_[lease] = {
     .time_to_live = time_to_live, .deadline = sent + time_to_live, .lost = std::move(lost)};
+  know_deadline(lease, sent + time_to_live);
   attend(lease);
 }
 
@@ -39,10 +42,12 @@ void etcd_cpp_leases::begin_revoking(lease_id lease) {
 }
 
 void etcd_cpp_leases::end_revoking(lease_id lease, bool gone) {
-  if (gone)
+  if (gone) {
     leases_.erase(lease);
-  else if (auto held = leases_.find(lease); held != leases_.end())
+    know_deadline(lease, {});
+  } else if (auto held = leases_.find(lease); held != leases_.end()) {
     held->second.revoking = false;
+  }
 }
 
 void etcd_cpp_leases::stop() {
@@ -94,29 +99,29 @@ void etcd_cpp_leases::renew(lease_id id) {
 /// keep-alive for each.
 etcd_cpp_leases::outcome etcd_cpp_leases::renew_once(etcd::SyncClient& by, lease_id lease,
                                                      duration& sent) {
-  // Its thread must have come to its waiting: if not, it misses that it is to end, and does a
-  // second later, which is how long the shortest time to live lets it wait.
-  constexpr std::chrono::milliseconds until_it_waits{10};
-  constexpr int shortest = 1;
-  std::exception_ptr failure;
+  constexpr int shortest = 1; // its own renewals are a second apart; there should be none
+  const auto failed = std::make_shared<std::atomic<bool>>(false);
   try {
-    etcd::KeepAlive once(
-      by, [&failure](const std::exception_ptr& why) { failure = why; }, shortest, lease);
+    const auto once = std::make_shared<etcd::KeepAlive>(
+      by, [failed](const std::exception_ptr&) { *failed = true; }, shortest, lease);
     std::this_thread::sleep_for(until_it_waits);
     sent = boot_time();
-    once.Check();
-  } catch (const std::exception&) {
-    failure = std::current_exception();
-  }
-  if (!failure)
-    return outcome::renewed;
-  try {
-    std::rethrow_exception(failure);
+    once->Check();
+    end_later(once);
+    return *failed ? outcome::failed : outcome::renewed; // it may be built without exceptions
   } catch (const std::out_of_range&) { // the time to live that etcd answered with is 0
     return outcome::gone;
   } catch (const std::exception&) {
     return outcome::failed;
   }
+}
+
+/// A keep-alive misses that it is to end as long as its thread has not come to its waiting; whoever
+/// ends it then waits for a second.
+void etcd_cpp_leases::end_later(std::shared_ptr<etcd::KeepAlive> used) {
+  thread_->post_at(boot_time() + until_it_surely_waits, [this, used = std::move(used)]() mutable {
+    threads_.post([used = std::move(used)] {});
+  });
 }
 
 void etcd_cpp_leases::renewed(lease_id id, duration sent, outcome how) {
@@ -129,6 +134,7 @@ void etcd_cpp_leases::renewed(lease_id id, duration sent, outcome how) {
   case outcome::renewed:
     backoff_.reset();
     lease.deadline = std::max(lease.deadline, sent + lease.time_to_live);
+    know_deadline(id, lease.deadline);
     break;
   case outcome::gone:
     if (!lease.revoking)
@@ -143,7 +149,23 @@ void etcd_cpp_leases::renewed(lease_id id, duration sent, outcome how) {
   }
 }
 
+duration etcd_cpp_leases::lasts_until(lease_id lease) const {
+  const std::lock_guard lock(deadlines_mutex_);
+  const auto found = deadlines_.find(lease);
+  return found == deadlines_.end() ? duration::zero() : found->second;
+}
+
+/// Zero for one that is gone.
+void etcd_cpp_leases::know_deadline(lease_id lease, duration deadline) {
+  const std::lock_guard lock(deadlines_mutex_);
+  if (deadline == duration::zero())
+    deadlines_.erase(lease);
+  else
+    deadlines_[lease] = deadline;
+}
+
 void etcd_cpp_leases::lose(lease_id lease) {
+  know_deadline(lease, {});
   if (auto held = leases_.extract(lease); held && held.mapped().lost)
     held.mapped().lost();
 }

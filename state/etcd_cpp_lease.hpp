@@ -6,8 +6,11 @@
 #include "state/event_thread.hpp"
 #include "state/store.hpp"
 
+#include <etcd/KeepAlive.hpp>
+
 #include <atomic>
 #include <map>
+#include <mutex>
 
 namespace reprieve {
 
@@ -23,6 +26,9 @@ public:
   /// Says nothing of the lease while it is being revoked.
   void begin_revoking(lease_id lease);
   void end_revoking(lease_id lease, bool gone);
+
+  /// Until when the lease surely lasts, in boot time, or 0 where it may be gone; from any thread.
+  duration lasts_until(lease_id lease) const;
 
   /// Renews nothing any more, and calls nobody.
   void stop();
@@ -47,11 +53,15 @@ private:
   void renew(lease_id lease);
   void renewed(lease_id lease, duration sent, outcome how);
   void lose(lease_id lease);
-  static outcome renew_once(etcd::SyncClient& by, lease_id lease, duration& sent);
+  void know_deadline(lease_id lease, duration deadline);
+  outcome renew_once(etcd::SyncClient& by, lease_id lease, duration& sent);
+  void end_later(std::shared_ptr<etcd::KeepAlive> used);
 
   const std::shared_ptr<event_thread> thread_;
   etcd_cpp_members& members_;
   std::map<lease_id, held_lease> leases_;
+  mutable std::mutex deadlines_mutex_;
+  std::map<lease_id, duration> deadlines_; ///< those of the leases, for other threads
   backoff backoff_;
   std::atomic<bool> stopped_ = false;
   call_threads threads_;

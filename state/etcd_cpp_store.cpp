@@ -159,8 +159,8 @@ public:
           done(made.status());
           return;
         }
-        done(made->id);
         leases_.keep(made->id, made->lives, sent, lost);
+        done(made->id);
       });
   }
 
@@ -201,6 +201,10 @@ public:
 
   etcd_cpp_members& members() {
     return members_;
+  }
+
+  etcd_cpp_leases& leases() {
+    return leases_;
   }
 
 private:
@@ -259,6 +263,10 @@ void etcd_cpp_store::grant(duration time_to_live, store_callback<lease_id> done,
 
 void etcd_cpp_store::revoke(lease_id lease, store_callback<revision> done) {
   session_->post([lease, done = std::move(done)](session& on) { on.revoke(lease, done); });
+}
+
+duration etcd_cpp_store::lasts_until(lease_id lease) const {
+  return session_->leases().lasts_until(lease);
 }
 
 void etcd_cpp_store::compact(revision, store_callback<revision> done) {

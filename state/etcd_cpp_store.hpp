@@ -30,6 +30,7 @@ public:
   void grant(duration time_to_live, store_callback<lease_id> done,
              std::function<void()> lost) override;
   void revoke(lease_id lease, store_callback<revision> done) override;
+  duration lasts_until(lease_id lease) const override;
 
   /// Always `kUnimplemented`.
   void compact(revision before, store_callback<revision> done) override;

@@ -1,3 +1,4 @@
+#include "state/boot_clock.hpp"
 #include "tests/stores/etcd_stores.hpp"
 #include "tests/stores/store_backend.hpp"
 #include "tests/stores/waiting.hpp"
@@ -108,6 +109,23 @@ TYPED_TEST(etcd_trouble, loses_a_lease_at_the_latest_when_it_may_have_expired) {
   EXPECT_LE(now - paused, 2s + 500ms);
   this->etcd().resume();
   EXPECT_TRUE(eventually([&] { return value_of(*store, "a") == "(absent)"; }));
+}
+
+TYPED_TEST(etcd_trouble, is_counted_in_until_when_a_lease_lasts) {
+  auto store = this->open(1s);
+  std::promise<void> lost;
+  const auto before = boot_time();
+  const auto lease = grant(*store, 3s, [&] { lost.set_value(); });
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  EXPECT_GE(store->lasts_until(*lease), before + 3s);
+  EXPECT_TRUE(eventually([&] { return store->lasts_until(*lease) > before + 4s; }));
+  this->etcd().pause();
+  const auto last = boot_time();
+  ASSERT_EQ(lost.get_future().wait_for(patience), std::future_status::ready);
+  EXPECT_LE(store->lasts_until(*lease), last + 3s);
+  EXPECT_LE(store->lasts_until(*lease), boot_time());
+  this->etcd().resume();
+  EXPECT_EQ(store->lasts_until(*lease + 1), duration::zero());
 }
 
 TYPED_TEST(etcd_trouble, keeps_a_lease_over_a_short_restart) {

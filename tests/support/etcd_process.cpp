@@ -131,6 +131,9 @@ void etcd_process::kill() {
 
 void etcd_process::pause() {
   ::kill(process_, SIGSTOP);
+  int status = 0; // its threads go on for a moment
+  if (::waitpid(process_, &status, WUNTRACED) == process_ && !WIFSTOPPED(status))
+    process_ = 0;
 }
 
 void etcd_process::resume() {
