@@ -175,16 +175,19 @@ void keep_table(self_pointer self) {
     replicas.insert(name);
   auto wanted =
     place_shards(*state.groups, replicas, state.known.wanted, state.settings.nodes_per_replica);
-  if (wanted == state.known.wanted)
+  std::map<std::string, std::int64_t> nodes;
+  for (const auto& group : *state.groups)
+    nodes[group.name] = group.nodes;
+  if (wanted == state.known.wanted && nodes == state.known.nodes)
     return;
   const std::string key(keys::shard_owners);
   state.writing = true;
   self
     ->request(state.settings.door, caf::infinite,
               transaction{{state.ground->held(), {key, compared::modified, state.table}},
-                          {put{key, encode(owners_record{wanted}), 0}}})
+                          {put{key, encode(owners_record{wanted, nodes}), 0}}})
     .then(
-      [self, wanted, term = state.term](transaction_answer& answer) {
+      [self, wanted, nodes, term = state.term](transaction_answer& answer) {
         auto& s = self->state;
         if (term != s.term)
           return;
@@ -192,6 +195,7 @@ void keep_table(self_pointer self) {
         if (answer.ok() && answer->succeeded) {
           s.table = answer->current;
           s.known.wanted = wanted;
+          s.known.nodes = nodes;
           self->send(self, look_at_members{});
         } else {
           read_members(self);
@@ -278,8 +282,10 @@ void take_in_members(self_pointer self, const range_result& members, const range
     if (one.key != keys::shard_owners)
       continue;
     state.table = one.modified;
-    if (auto table = decode<owners_record>(one.value); table.ok())
+    if (auto table = decode<owners_record>(one.value); table.ok()) {
       known.wanted = std::move(table->owners);
+      known.nodes = std::move(table->nodes);
+    }
   }
   const auto me = known.members.find(state.settings.name);
   const bool ours = me != known.members.end() && me->second.lease == state.lease;

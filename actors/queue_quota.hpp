@@ -17,6 +17,7 @@ struct quota_report {
   std::string resource_group;
   by_name<quota_need> queues;
   resources capacity;
+  std::int64_t nodes = 0;
 
   bool operator==(const quota_report&) const = default;
 };

@@ -43,6 +43,16 @@ caf::result<absl::Status> commit(self_pointer self, std::vector<ledger_entry> wr
   return answer;
 }
 
+void tell_sizes(self_pointer self) {
+  if (!self->state.counter)
+    return;
+  groups_counted counted;
+  for (const auto& [name, group] : self->state.groups)
+    if (group.has_told)
+      counted.nodes[name] = group.told.nodes;
+  self->send(self->state.counter, std::move(counted));
+}
+
 } // namespace
 
 queue_shard_actor::behavior_type queue_shard(self_pointer self, queue_shard_settings settings) {
@@ -54,6 +64,7 @@ queue_shard_actor::behavior_type queue_shard(self_pointer self, queue_shard_sett
   state.newest_quota = state.quota;
   state.ledger = ledger{std::move(settings.ledger)};
   state.clock = settings.clock;
+  state.counter = std::move(settings.counter);
   self->set_down_handler(
     [self](const caf::down_msg& down) { drop_follower(self->state.followers, down); });
   return {
@@ -88,8 +99,11 @@ queue_shard_actor::behavior_type queue_shard(self_pointer self, queue_shard_sett
       auto& group = self->state.groups[told.resource_group];
       if (group.has_told && group.told == told)
         return;
+      const bool other_size = group.told.nodes != told.nodes;
       group.told = std::move(told);
       group.has_told = true;
+      if (other_size)
+        tell_sizes(self);
       stage_is_due(self);
     },
     [self](read_queues) { return self->state.statuses; },

@@ -33,6 +33,11 @@ struct remove_catalog {
   bool operator==(const remove_catalog&) const = default;
 };
 
+/// How many nodes resource groups have.
+struct groups_counted {
+  by_name<std::int64_t> nodes;
+};
+
 /// Asks how the queues stand.
 struct read_queues {};
 
@@ -42,8 +47,12 @@ struct run_stage {};
 } // namespace reprieve
 
 REPRIEVE_MESSAGE(reprieve::catalog_update)
+REPRIEVE_MESSAGE(reprieve::groups_counted)
 
 namespace reprieve {
+
+/// Who places the groups' shards by their sizes.
+using group_counter_actor = typed_actor<handles<void(groups_counted)>>;
 
 using catalog_follower_actor = typed_actor<handles<void(catalog_update)>>;
 
@@ -91,6 +100,7 @@ struct queue_shard_settings {
   by_name<quota_record> quota;
   ledger_settings ledger;
   wall_clock clock;
+  group_counter_actor counter; ///< is told of sizes, where there is one
 };
 
 struct queue_shard_state {
@@ -115,6 +125,7 @@ struct queue_shard_state {
   by_name<quota_record> quota;        ///< as they are durable
   by_name<quota_record> newest_quota; ///< with the writes under way
   by_name<queue_status> statuses;     ///< as the stage found them last
+  group_counter_actor counter;
   bool stage_due = false;
   bool stage_runs = false; ///< waits for pods or for its writes
 };

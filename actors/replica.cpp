@@ -175,6 +175,24 @@ void ready_when_serving(self_pointer self) {
   state.ready.deliver(absl::OkStatus());
 }
 
+/// Sizes are taken in steps of a quarter or so, lest groups move for a node more or less.
+std::int64_t size_to_place_by(const replica_state& state, const std::string& group) {
+  const auto* nodes = find(state.nodes_of_groups, group);
+  if (nodes == nullptr) {
+    // Its coordinator has not told yet: it is what it was.
+    if (!state.known)
+      return 0;
+    const auto before = state.known->nodes.find(group);
+    return before == state.known->nodes.end() ? 0 : before->second;
+  }
+  if (*nodes <= 0)
+    return 0;
+  std::int64_t step = 1;
+  while (step * 5 / 4 + 1 <= *nodes)
+    step = step * 5 / 4 + 1;
+  return step;
+}
+
 /// Who owns the queue tree says which groups there are to be placed.
 void tell_group_sizes(self_pointer self) {
   auto& state = self->state;
@@ -182,7 +200,8 @@ void tell_group_sizes(self_pointer self) {
     return;
   group_sizes sizes;
   for (const auto& [name, group] : state.catalog_known->groups)
-    sizes.groups.push_back({name, state.schema->node_shards, state.schema->workload_shards, 0});
+    sizes.groups.push_back({name, state.schema->node_shards, state.schema->workload_shards,
+                            size_to_place_by(state, name)});
   self->send(state.members, std::move(sizes));
 }
 
@@ -303,6 +322,10 @@ replica_actor::behavior_type replica(self_pointer self, replica_settings setting
       self->state.catalog_known = std::move(update.known);
       tell_group_sizes(self);
       go_on(self);
+    },
+    [self](groups_counted& counted) {
+      self->state.nodes_of_groups = std::move(counted.nodes);
+      tell_group_sizes(self);
     },
     [self](follow_directory& wanted) {
       if (self->state.serving)

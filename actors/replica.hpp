@@ -70,6 +70,8 @@ using replica_actor = typed_actor<
   handles<void(shard_loaded)>,
   /// From the queue shard: resource groups may have come or gone.
   handles<void(catalog_update)>,
+  /// From the queue shard, where it runs here.
+  handles<void(groups_counted)>,
   /// Sends the follower who serves what, now and after every change.
   handles<void(follow_directory)>,
   /// From a connection to another replica.
@@ -146,6 +148,7 @@ struct replica_state {
   bool looks_for_peers = false;                              ///< whether a reminder is under way
 
   std::shared_ptr<const catalog> catalog_known;
+  by_name<std::int64_t> nodes_of_groups;
   std::shared_ptr<const directory> serving;
   promise<absl::Status> ready;
   bool started = false;

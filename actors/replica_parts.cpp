@@ -144,11 +144,12 @@ void start(self_pointer self, const std::string& shard, std::shared_ptr<shard_co
                                     ledger_for(state, shard, *from), ours.hold_time, ours.clock}));
     break;
   case 'q':
-    state.queues = keep(
-      self, shard,
-      self->spawn(queue_shard, queue_shard_settings{std::string(queue_tree), std::move(from->known),
-                                                    std::move(from->quota),
-                                                    ledger_for(state, shard, *from), ours.clock}));
+    state.queues =
+      keep(self, shard,
+           self->spawn(queue_shard,
+                       queue_shard_settings{std::string(queue_tree), std::move(from->known),
+                                            std::move(from->quota), ledger_for(state, shard, *from),
+                                            ours.clock, self}));
     meet_queue_shard(self, state.queues);
     break;
   default:

@@ -88,6 +88,7 @@ static v1::QuotaReport to_proto(const quota_report& from) {
   to.set_resource_group(from.resource_group);
   write_each(from.queues, *to.mutable_queues());
   write_map(from.capacity, *to.mutable_capacity());
+  to.set_nodes(from.nodes);
   return to;
 }
 
@@ -97,6 +98,7 @@ static absl::StatusOr<quota_report> from_proto(const v1::QuotaReport& from) {
   to.resource_group = from.resource_group();
   read.each("queues", from.queues(), to.queues, from_proto);
   read_map(from.capacity(), to.capacity);
+  to.nodes = from.nodes();
   return read.result(std::move(to));
 }
 

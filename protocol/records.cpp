@@ -122,6 +122,8 @@ std::string encode(const owners_record& r) {
   v1::OwnersRecord to;
   for (const auto& [what, replica] : r.owners)
     (*to.mutable_owners())[what] = replica;
+  for (const auto& [group, nodes] : r.nodes)
+    (*to.mutable_nodes())[group] = nodes;
   return to.SerializeAsString();
 }
 
@@ -130,7 +132,8 @@ absl::StatusOr<owners_record> decode(std::string_view bytes) {
   const auto from = parse_message<v1::OwnersRecord>(bytes);
   if (!from.ok())
     return from.status();
-  return owners_record{{from->owners().begin(), from->owners().end()}};
+  return owners_record{{from->owners().begin(), from->owners().end()},
+                       {from->nodes().begin(), from->nodes().end()}};
 }
 
 std::string encode(const sequence_record& r) {

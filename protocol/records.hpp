@@ -49,6 +49,7 @@ struct owner_record {
 /// What `place_shards` came to.
 struct owners_record {
   shard_owners owners;
+  std::map<std::string, std::int64_t> nodes; ///< of resource groups, by which they were placed
 };
 
 /// The newest batch that a shard's ledger wrote.

@@ -29,8 +29,9 @@ struct member {
 
 /// What the store says about who owns what, at one revision.
 struct membership {
-  std::map<std::string, member> members; ///< by name
-  shard_owners wanted;                   ///< who should own what
+  std::map<std::string, member> members;     ///< by name
+  shard_owners wanted;                       ///< who should own what
+  std::map<std::string, std::int64_t> nodes; ///< of resource groups, when that was found
 
   /// Who owns it; empty where nobody does.
   std::string owner_of(std::string_view shard) const;

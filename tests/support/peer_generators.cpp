@@ -306,9 +306,10 @@ static void draw(quota_need& to) {
 }
 
 void draw(quota_report& to) {
-  auto& [group, queues, capacity] = to;
+  auto& [group, queues, capacity, nodes] = to;
   draw_all(group, queues);
   draw_signed(capacity);
+  draw_signed(nodes);
 }
 
 static void draw_grants(by_name<resources>& to) {

@@ -72,7 +72,7 @@ TEST(records, of_owner_sequence_and_schema_come_back_as_they_were) {
   EXPECT_EQ(owner->owned.size(), 2U);
   EXPECT_EQ(owner->api, "h:2");
   const shard_owners owners{{"c/g", "r"}, {"n/g.0", "s"}};
-  EXPECT_EQ(decode<owners_record>(encode(owners_record{owners}))->owners, owners);
+  EXPECT_EQ(decode<owners_record>(encode(owners_record{owners, {{"g", 7}}}))->owners, owners);
   EXPECT_EQ(decode<sequence_record>(encode(sequence_record{7, "w"}))->number, 7);
   const auto schema = decode<schema_record>(encode(schema_record{1, "c", no_time, 3, 2, 9}));
   ASSERT_TRUE(schema.ok());
