@@ -1,7 +1,7 @@
 #pragma once
 
 #include "actors/caf.hpp"
-#include "state/pod.hpp"
+#include "state/pod_list.hpp"
 #include "state/store.hpp"
 
 #include <string>
@@ -33,7 +33,7 @@ using pod_observer_actor = typed_actor<handles<void(pod_reports)>>;
 
 /// Start this pod on its node, if it was not started before; report either way.
 struct start_order {
-  pod what;
+  pod_list::pointer what;
   revision epoch = 0;
   pod_observer_actor report_to;
 };

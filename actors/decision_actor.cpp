@@ -43,9 +43,11 @@ void split_into_parts(self_pointer self) {
     const auto seen = settings.generations.find(name);
     by_workload[name] = {name, seen == settings.generations.end() ? 0 : seen->second, {}, {}};
   }
-  for (const auto& [p] : settings.what.assignments)
+  for (const auto& shared : settings.placed) {
+    const auto& p = shared->what();
     by_workload[p.workload].placed.emplace_back(pod_slot{p.group, p.replica, p.index},
                                                 p.incarnation);
+  }
   for (const auto& one : settings.what.victims) {
     auto& part = by_workload[one.portion.workload];
     part.workload = one.portion.workload;
@@ -78,6 +80,18 @@ void tell_victims_apart(self_pointer self) {
                event{0, settings.clock.now(self), "Workload", one.portion.workload, "Preempted",
                      fmt::format("{} goes: {}", to_string(one.portion), one.reason),
                      settings.what.id, trace_id_of(settings.what.trace)});
+}
+
+void apply_to_all(self_pointer self, gathering& all, const trace_context& trace) {
+  const auto& state = self->state;
+  const auto& shards = state.settings.shards;
+  const bool at_once = what(self).at_once;
+  ask_touched(self, all, shards.nodes, state.nodes, [&](const auto& parts) {
+    return apply_parts<node_parts>{id(self), parts, at_once, trace};
+  });
+  ask_touched(self, all, shards.workloads, state.workloads, [&](const auto& parts) {
+    return apply_parts<workload_parts>{id(self), parts, at_once, trace};
+  });
 }
 
 void withdraw_from_nodes(self_pointer self, const withdraw& order) {
@@ -138,10 +152,10 @@ void prepare_all(self_pointer self) {
       write_bodies(self);
   });
   ask_touched(self, all, settings.shards.nodes, state.nodes, [&](const auto& parts) {
-    return prepare<node_parts>{id(self), group, parts, trace};
+    return prepare<node_parts>{id(self), group, parts, settings.what.at_once, trace};
   });
   ask_touched(self, all, settings.shards.workloads, state.workloads, [&](const auto& parts) {
-    return prepare<workload_parts>{id(self), group, parts, trace};
+    return prepare<workload_parts>{id(self), group, parts, settings.what.at_once, trace};
   });
   all.complete();
 }
@@ -156,7 +170,6 @@ void apply_all(self_pointer self) {
   const auto trace = begin_step(self, "decision.apply");
   state.step.set("victims", what(self).victims.size());
   state.told = !what(self).victims.empty();
-  const auto& shards = state.settings.shards;
   auto all = of_shards([self](absl::Status applied) {
     if (!applied.ok()) {
       try_again(self, [self] { apply_all(self); });
@@ -167,12 +180,7 @@ void apply_all(self_pointer self) {
     tell_victims_apart(self);
     wait_for_room(self);
   });
-  ask_touched(self, all, shards.nodes, state.nodes, [&](const auto& parts) {
-    return apply_parts<node_parts>{id(self), parts, trace};
-  });
-  ask_touched(self, all, shards.workloads, state.workloads, [&](const auto& parts) {
-    return apply_parts<workload_parts>{id(self), parts, trace};
-  });
+  apply_to_all(self, all, trace);
   all.complete();
 }
 
@@ -194,18 +202,25 @@ void wait_for_room(self_pointer self) {
 
 void start_all(self_pointer self) {
   auto& state = self->state;
+  const auto& shards = state.settings.shards;
   const auto trace = state.step.context();
   auto all = of_shards([self](absl::Status started) {
     if (!started.ok()) {
       try_again(self, [self] { start_all(self); });
       return;
     }
-    tell_people(self, "Started", fmt::format("{} pods are bound", what(self).assignments.size()));
+    if (!what(self).at_once)
+      tell_people(self, "Started",
+                  fmt::format("{} pods are bound", self->state.settings.placed.size()));
     write_end(self, absl::OkStatus());
   });
-  ask_touched(self, all, state.settings.shards.nodes, state.nodes, [&](const auto&) {
-    return start_pods{id(self), trace};
-  });
+  if (what(self).at_once) {
+    apply_to_all(self, all, trace);
+  } else {
+    ask_touched(self, all, shards.nodes, state.nodes, [&](const auto&) {
+      return start_pods{id(self), trace};
+    });
+  }
   all.complete();
 }
 
@@ -216,6 +231,8 @@ void end(self_pointer self, const absl::Status& how) {
   state.whole.set("outcome", how.ok() ? "done" : "aborted");
   state.step.end();
   state.whole.end();
+  if (what(self).at_once)
+    release_all(self); // nobody asks for it any more
   self->send(state.settings.owner, decision_ended{id(self), how});
   self->quit();
 }
@@ -279,7 +296,7 @@ decision_actor::behavior_type run_decision(decision_actor::stateful_pointer<deci
   state.whole.set("decision", decided.id);
   state.whole.set("resource_group", decided.resource_group);
   state.whole.set("policy", decided.policy);
-  state.whole.set("pods", decided.assignments.size());
+  state.whole.set("pods", state.settings.placed.size());
   state.whole.set("victims", decided.victims.size());
   state.whole.set("recovered", state.settings.recovered);
   decided.trace = state.whole.context();

@@ -88,7 +88,8 @@ using decision_actor = typed_actor<
 
 struct decision_settings {
   decision what;
-  node_parts parts; ///< what it does by node
+  pod_pointers placed; ///< the pods of its assignments, which `what` is without
+  node_parts parts;    ///< what it does by node
   /// Whether the store has it already: its owner was replaced, and it goes on from its phase.
   bool recovered = false;
   bool waits_for_others = false;    ///< does nothing before `begin_votes`

@@ -45,12 +45,14 @@ struct prepare {
   std::string decision;
   std::string resource_group;
   Parts parts;
+  bool at_once = false; ///< a node shard's room has to be free now
   trace_context trace;
 
   bool operator==(const prepare&) const = default;
 };
 
-/// Lets a hold go before the commit.
+/// Lets a hold go before the commit; or the decision, which the shard has carried out at once, is
+/// over.
 struct release_hold {
   std::string decision;
 
@@ -63,6 +65,7 @@ template <class Parts>
 struct apply_parts {
   std::string decision;
   Parts parts;
+  bool at_once = false; ///< a node shard binds and starts what it would nominate
   trace_context trace;
 
   bool operator==(const apply_parts&) const = default;

@@ -74,25 +74,28 @@ void write_chunks(self_pointer self, std::shared_ptr<const std::vector<std::stri
       [self](caf::error& error) { give_up(self, to_status(error)); });
 }
 
-/// Creates the decision's key as committed, if nobody aborted it first.
+/// Creates the decision's key as committed, if nobody aborted it first; as starting, where all room
+/// is free.
 void write_commit(self_pointer self) {
   auto& settings = self->state.settings;
   auto committed = head_of(settings.what, settings.chunks);
-  committed.summary.phase = decision_phase::committed;
+  committed.summary.phase =
+    settings.what.at_once ? decision_phase::starting : decision_phase::committed;
   committed.summary.committed = settings.clock.now(self);
   transaction writes{to_commit(self),
                      with_content(self, put{keys::open_decision(id(self)), encode(committed), 0})};
   self->request(settings.store, caf::infinite, std::move(writes))
     .then(
-      [self, at = committed.summary.committed](transaction_answer& answer) {
+      [self, at = committed.summary.committed,
+       phase = committed.summary.phase](transaction_answer& answer) {
         auto& s = self->state.settings;
         if (answer.ok() && answer->succeeded) {
           self->state.unwritten_body.clear();
           s.head_revision = answer->current;
           s.what.committed = at;
-          enter(self, decision_phase::committed);
-          tell_people(self, "Committed", s.what.why.summary);
-          apply_all(self);
+          enter(self, phase);
+          tell_people(self, s.what.at_once ? "Started" : "Committed", s.what.why.summary);
+          go_on(self);
         } else if (planted == planted_bug::unknown_is_aborted && !answer.ok()) {
           give_up(self, answer.status());
         } else {
@@ -145,7 +148,7 @@ void read_phase(self_pointer self) {
 
 void write_bodies(self_pointer self) {
   begin_step(self, "decision.commit");
-  auto chunks = encode_bodies(what(self));
+  auto chunks = encode_bodies(what(self), self->state.settings.placed);
   self->state.settings.chunks = static_cast<std::uint32_t>(chunks.size());
   if (chunks.size() == 1) {
     self->state.unwritten_body = std::move(chunks.front());
@@ -253,8 +256,10 @@ void write_end(self_pointer self, absl::Status how) {
           resume_from_store(self);
           return;
         }
-        tell_people(self, how.ok() ? "Done" : "Aborted",
-                    how.ok() ? "the decision is carried out" : std::string(how.message()));
+        if (!how.ok())
+          tell_people(self, "Aborted", std::string(how.message()));
+        else if (!what(self).at_once)
+          tell_people(self, "Done", "the decision is carried out");
         end(self, how);
       },
       [self](caf::error&) { resume_from_store(self); });

@@ -18,7 +18,7 @@ namespace reprieve {
 namespace {
 
 using self_pointer = gateway_actor::stateful_pointer<gateway_state>;
-using batch_pointer = std::list<std::vector<admitted>>::iterator;
+using batch_pointer = std::list<admitted_batch>::iterator;
 
 constexpr std::size_t most_decisions = 20;
 
@@ -41,18 +41,18 @@ void put_in_groups(self_pointer self, batch_pointer batch, std::function<void(ab
   std::map<node_shard_actor, put_nodes> nodes;
   std::map<workload_shard_actor, put_workloads> workloads;
   for (const auto& one : *batch) {
-    if (in_catalog(kind_of(one.what)))
+    if (in_catalog(kind_of(one->what)))
       continue;
-    const auto name = group_of(one.what);
+    const auto name = group_of(one->what);
     const auto* group = group_named(state, name);
     if (group == nullptr) {
       done(not_serving(name));
       return;
     }
-    if (const auto* n = std::get_if<node>(&one.what))
+    if (const auto* n = std::get_if<node>(&one->what))
       nodes[shard_for(group->shards.nodes, n->name)].nodes.push_back(*n);
     else
-      workloads[shard_for(group->shards.workloads, name_of(one.what))].objects.push_back(one);
+      workloads[shard_for(group->shards.workloads, name_of(one->what))].objects.push_back(one);
   }
   gathering all(std::move(done));
   for (auto& [shard, wanted] : nodes)
@@ -66,10 +66,11 @@ void put_in_groups(self_pointer self, batch_pointer batch, std::function<void(ab
 /// moment to start.
 void wait_for_groups(self_pointer self, batch_pointer batch, std::function<void(absl::Status)> done,
                      int tries) {
-  const bool served = std::all_of(batch->begin(), batch->end(), [&](const admitted& one) {
-    const auto* made = std::get_if<resource_group>(&one.what);
-    return made == nullptr || group_named(self->state, made->name) != nullptr;
-  });
+  const bool served =
+    std::all_of(batch->begin(), batch->end(), [&](const std::shared_ptr<const admitted>& one) {
+      const auto* made = std::get_if<resource_group>(&one->what);
+      return made == nullptr || group_named(self->state, made->name) != nullptr;
+    });
   if (served || tries == 0) {
     put_in_groups(self, batch, std::move(done));
     return;
@@ -84,8 +85,8 @@ void wait_for_groups(self_pointer self, batch_pointer batch, std::function<void(
 void write_batch(self_pointer self, batch_pointer batch, std::function<void(absl::Status)> done) {
   put_catalog first;
   for (const auto& one : *batch)
-    if (in_catalog(kind_of(one.what)))
-      first.objects.push_back(one.what);
+    if (in_catalog(kind_of(one->what)))
+      first.objects.push_back(one->what);
   if (first.objects.empty()) {
     put_in_groups(self, batch, std::move(done));
     return;
@@ -101,18 +102,25 @@ void write_batch(self_pointer self, batch_pointer batch, std::function<void(absl
 }
 
 batch_pointer put_under_way(gateway_state& state, std::vector<admitted> objects) {
-  const auto batch = state.under_way.insert(state.under_way.end(), std::move(objects));
-  for (const auto& one : *batch)
-    state.coming[{kind_of(one.what), name_of(one.what)}].push_back(&one);
+  const auto batch = state.under_way.insert(state.under_way.end(), admitted_batch{});
+  for (auto& one : objects)
+    batch->push_back(std::make_shared<const admitted>(std::move(one)));
+  for (const auto& one : *batch) {
+    auto& coming = state.coming[kind_of(one->what)][name_of(one->what)];
+    coming.forms.push_back(one.get());
+    count_if_new(state, coming);
+  }
   return batch;
 }
 
 void end_under_way(gateway_state& state, batch_pointer batch) {
   for (const auto& one : *batch) {
-    const auto found = state.coming.find({kind_of(one.what), name_of(one.what)});
-    std::erase(found->second, &one);
-    if (found->second.empty())
-      state.coming.erase(found);
+    auto& of_kind = state.coming[kind_of(one->what)];
+    const auto found = of_kind.find(name_of(one->what));
+    std::erase(found->second.forms, one.get());
+    count_if_new(state, found->second);
+    if (found->second.forms.empty())
+      of_kind.erase(found);
   }
   state.under_way.erase(batch);
 }
@@ -141,7 +149,7 @@ void admit_and_write(self_pointer self, const apply_request& wanted, promise<app
   });
 }
 
-caf::result<apply_result> apply_all(self_pointer self, const apply_request& wanted) {
+caf::result<apply_result> apply_all(self_pointer self, apply_request& wanted) {
   auto& state = self->state;
   if (!state.serving || !state.known)
     return apply_result(starting());
@@ -149,9 +157,11 @@ caf::result<apply_result> apply_all(self_pointer self, const apply_request& want
   std::vector<asked_object> about{{object_kind::queue, {}}}; // whose catalog admission goes by
   for (const auto& one : wanted.objects)
     about.push_back({kind_of(one), name_of(one)});
-  confirm(self, about, [self, wanted, answer](const confirmation& found) mutable {
+  // Not copied with the function that it goes along with.
+  auto kept = std::make_shared<const apply_request>(std::move(wanted));
+  confirm(self, about, [self, kept, answer](const confirmation& found) mutable {
     if (found.how.ok())
-      admit_and_write(self, wanted, answer);
+      admit_and_write(self, *kept, answer);
     else
       answer.deliver(apply_result(nothing_changed(found.how)));
   });
@@ -441,7 +451,7 @@ gateway_actor::behavior_type limited_gateway(self_pointer self, gateway_limits l
 gateway_actor::behavior_type gateway(self_pointer self) {
   self->state.started = self->clock().now();
   return {
-    [self](const apply_request& wanted) { return apply_all(self, wanted); },
+    [self](apply_request& wanted) { return apply_all(self, wanted); },
     [self](const get_request& wanted) { return get(self, wanted); },
     [self](const describe_request& wanted) { return describe(self, wanted); },
     [self](const delete_request& wanted) { return delete_all(self, wanted); },

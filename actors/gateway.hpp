@@ -5,6 +5,9 @@
 #include "state/admission.hpp"
 #include "state/backup.hpp"
 #include "state/requests.hpp"
+#include "state/text_map.hpp"
+
+#include <absl/container/btree_map.h>
 
 #include <functional>
 #include <list>
@@ -60,6 +63,9 @@ using gateway_actor = typed_actor<
   /// From itself.
   handles<void(go_on)>>;
 
+/// Objects that were admitted together.
+using admitted_batch = std::vector<std::shared_ptr<const admitted>>;
+
 struct gateway_limits {
   std::int64_t workloads_per_queue = 1'000'000;
 };
@@ -70,7 +76,7 @@ struct gateway_state {
   gateway_limits limits;
 
   template <class T>
-  using by_name_shared = std::map<std::string, std::shared_ptr<const T>, std::less<>>;
+  using by_name_shared = absl::btree_map<std::string, std::shared_ptr<const T>, std::less<>>;
 
   std::shared_ptr<const directory> serving;
   caf::actor_clock::time_point started; ///< before which nothing is known
@@ -84,9 +90,15 @@ struct gateway_state {
   by_name<disruption_budget> budgets;
   by_name<placement> placements;
   /// Batches that were admitted and are being written: later ones are judged as if they were there.
-  std::list<std::vector<admitted>> under_way;
-  /// The objects in them by kind and name, oldest first.
-  std::map<std::pair<object_kind, std::string>, std::vector<const admitted*>> coming;
+  std::list<admitted_batch> under_way;
+  /// One or more objects in them of one kind and name.
+  struct coming_object {
+    std::vector<const admitted*> forms; ///< oldest first
+    std::string counts_in;              ///< the queue that has it in `new_in_queue`, if one does
+  };
+  std::map<object_kind, text_map<coming_object>> coming;
+  /// How many of them are workloads that are not there yet, by queue.
+  by_name<std::int64_t> new_in_queue;
 };
 
 gateway_actor::behavior_type gateway(gateway_actor::stateful_pointer<gateway_state> self);

@@ -75,9 +75,14 @@ template <class Shards>
 void ask_shards(confirming& all, char kind, const std::string& group, const Shards& shards,
                 const std::string& name) {
   const auto count = static_cast<std::uint32_t>(shards.size());
-  for (std::uint32_t k = 0; k < count; ++k)
-    if (name.empty() || shard_number(name, count) == k)
-      all.ask(fmt::format("{}/{}", kind, shard_name(group, k)), shards[k]);
+  const auto ask = [&](std::uint32_t k) {
+    all.ask(fmt::format("{}/{}", kind, shard_name(group, k)), shards[k]);
+  };
+  if (!name.empty())
+    ask(shard_number(name, count));
+  else
+    for (std::uint32_t k = 0; k < count; ++k)
+      ask(k);
 }
 
 } // namespace

@@ -9,10 +9,24 @@
 
 namespace reprieve {
 
+namespace {
+
+/// What is being written of this name; null where nothing is.
+template <class State>
+auto* find_coming(State& state, object_kind kind, std::string_view name) {
+  const auto of_kind = state.coming.find(kind);
+  if (of_kind == state.coming.end())
+    return static_cast<decltype(&of_kind->second.begin()->second)>(nullptr);
+  const auto found = of_kind->second.find(name);
+  return found == of_kind->second.end() ? nullptr : &found->second;
+}
+
+} // namespace
+
 template <class T>
 const T* gateway_facts::find_under_way(object_kind kind, std::string_view name) const {
-  const auto found = state_.coming.find({kind, std::string(name)});
-  return found == state_.coming.end() ? nullptr : std::get_if<T>(&found->second.back()->what);
+  const auto* coming = find_coming(state_, kind, name);
+  return coming == nullptr ? nullptr : std::get_if<T>(&coming->forms.back()->what);
 }
 
 std::optional<std::string> gateway_facts::group_of_node(std::string_view name) const {
@@ -38,7 +52,10 @@ const workload_status* gateway_facts::find_status(std::string_view name) const {
 
 std::optional<object_reference> gateway_facts::user_of(object_kind kind,
                                                        std::string_view name) const {
-  for (const auto& [user, record] : state_.workloads) {
+  // What is in use are mostly queues, classes and groups; there are many workloads and nodes, which
+  // go without a look at all the others.
+  static const decltype(state_.workloads) none;
+  for (const auto& [user, record] : in_catalog(kind) ? state_.workloads : none) {
     const auto& spec = record->spec;
     const bool uses_class =
       spec.priority_class == name || spec.preemption_priority_class == name
@@ -64,11 +81,8 @@ queue_fill gateway_facts::fill_of_queue(std::string_view name) const {
   queue_fill fill{0, state_.limits.workloads_per_queue};
   if (const auto* counted = find(state_.workloads_in_queue, name))
     fill.workloads = *counted;
-  for (auto coming = state_.coming.lower_bound({object_kind::workload, {}});
-       coming != state_.coming.end() && coming->first.first == object_kind::workload; ++coming)
-    if (!state_.workloads.contains(coming->first.second)
-        && std::get<workload>(coming->second.back()->what).queue == name)
-      ++fill.workloads;
+  if (const auto* coming = find(state_.new_in_queue, name))
+    fill.workloads += *coming;
   return fill;
 }
 
@@ -83,31 +97,51 @@ void take_in(by_name<T>& known, const std::vector<T>& changed,
     known.erase(name);
 }
 
-void count_out(gateway_state& state, const std::string& queue) {
-  const auto counted = state.workloads_in_queue.find(queue);
+void count_out(by_name<std::int64_t>& counts, const std::string& queue) {
+  const auto counted = counts.find(queue);
   if (--counted->second == 0)
-    state.workloads_in_queue.erase(counted);
+    counts.erase(counted);
 }
 
 void drop_workload(gateway_state& state, const std::string& name) {
   const auto found = state.workloads.find(name);
   if (found == state.workloads.end())
     return;
-  count_out(state, found->second->spec.queue);
+  count_out(state.workloads_in_queue, found->second->spec.queue);
   state.workloads.erase(found);
+  if (auto* coming = find_coming(state, object_kind::workload, name))
+    count_if_new(state, *coming);
 }
 
 void put_workload(gateway_state& state, std::shared_ptr<const workload_record> record) {
   auto& kept = state.workloads[record->spec.name];
-  if (!kept || kept->spec.queue != record->spec.queue) {
-    if (kept)
-      count_out(state, kept->spec.queue);
+  const bool is_new = !kept;
+  if (is_new || kept->spec.queue != record->spec.queue) {
+    if (!is_new)
+      count_out(state.workloads_in_queue, kept->spec.queue);
     ++state.workloads_in_queue[record->spec.queue];
   }
   kept = std::move(record);
+  if (auto* coming = is_new ? find_coming(state, object_kind::workload, kept->spec.name) : nullptr)
+    count_if_new(state, *coming);
 }
 
 } // namespace
+
+void count_if_new(gateway_state& state, gateway_state::coming_object& coming) {
+  std::string queue;
+  if (const auto* last =
+        coming.forms.empty() ? nullptr : std::get_if<workload>(&coming.forms.back()->what);
+      last != nullptr && !state.workloads.contains(last->name))
+    queue = last->queue;
+  if (coming.counts_in == queue)
+    return;
+  if (!coming.counts_in.empty())
+    count_out(state.new_in_queue, coming.counts_in);
+  if (!queue.empty())
+    ++state.new_in_queue[queue];
+  coming.counts_in = std::move(queue);
+}
 
 namespace {
 
@@ -182,9 +216,11 @@ void take_in(gateway_state& state, workload_delta& delta) {
 
 catalog catalog_with_under_way(const gateway_state& state) {
   auto known = *state.known;
-  for (const auto& batch : state.under_way)
-    for (const auto& one : batch)
-      put_in(known, one.what);
+  for (const auto& [kind, objects] : state.coming)
+    if (in_catalog(kind))
+      for (const auto& [name, coming] : objects)
+        for (const auto* one : coming.forms)
+          put_in(known, one->what);
   return known;
 }
 

@@ -28,6 +28,10 @@ void take_in(gateway_state& state, node_delta& delta);
 /// What a workload shard has told.
 void take_in(gateway_state& state, workload_delta& delta);
 
+/// Counts a workload in its queue while it is being written and not there yet; to be called
+/// whenever either may have changed.
+void count_if_new(gateway_state& state, gateway_state::coming_object& coming);
+
 /// The durable catalog with what is under way in it.
 catalog catalog_with_under_way(const gateway_state& state);
 

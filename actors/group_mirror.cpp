@@ -37,6 +37,17 @@ bool goes_before_it_is_known(const pod& p, const workload_record* owner) {
          && wants(*owner, p);
 }
 
+/// Whether the pod has only come further on its node since, which is nothing to its workload.
+bool differ_in_progress_only(const pod& before, const pod& now) {
+  const auto is_there = [](const pod& p) {
+    return (p.phase == pod_phase::bound || p.phase == pod_phase::running) && p.evicted_by.empty();
+  };
+  return is_there(before) && is_there(now) && before.node == now.node
+         && before.workload == now.workload && before.group == now.group
+         && before.replica == now.replica && before.disruption == now.disruption
+         && before.requests == now.requests;
+}
+
 /// Whether decisions for a node stand on the same ground by either record.
 bool takes_pods_alike(const std::shared_ptr<const node_record>& a,
                       const std::shared_ptr<const node_record>& b) {
@@ -114,43 +125,52 @@ void group_mirror::remove_budget(const std::string& name) {
   view_.remove_budget(name);
 }
 
-void group_mirror::promise(const std::string& id, std::span<const assignment> placements) {
-  for (const auto& one : placements) {
-    auto& on = node_named(one.placed.node);
-    const auto placed = std::make_shared<const shared_pod>(one.placed);
-    on.second.promised[id].placed.put(placed);
-    if (on.second.stale || !on.second.in_view) {
-      mark(on);
-      continue;
-    }
-    // The node is up to date: what comes is all that changes.
-    on.second.taken_in.put(placed);
-    on.second.shown.put(placed);
-    ahead_.insert(&on);
-    show(on, placed->what());
+void group_mirror::promise(const std::string& id, const pod_list::pointer& placed) {
+  auto& on = node_named(placed->what().node);
+  on.second.promised[id].placed.put(placed);
+  if (on.second.stale || !on.second.in_view) {
+    mark(on);
+    return;
   }
+  // The node is up to date: what comes is all that changes.
+  auto& taken_in = on.second.taken_in;
+  auto& shown = on.second.shown;
+  if (taken_in.shares_all_with(shown)) {
+    shown = {};
+    taken_in.put(placed);
+    shown = taken_in;
+  } else {
+    taken_in.put(placed);
+    shown.put(placed);
+  }
+  ahead_.insert(&on);
+  show(on, placed->what());
 }
 
-void group_mirror::open(std::shared_ptr<const decision> d, std::span<const node_part> parts) {
+void group_mirror::open(open_decision d, std::span<const node_part> parts) {
   for (const auto& part : parts) {
     auto& on = node_named(part.node);
-    mark(on);
-    on.second.promised[d->id] = part;
+    auto& promised = on.second.promised[d.id];
+    // What was promised one by one is there.
+    if (!part.victims.empty() || !promised.placed.shares_all_with(part.placed))
+      mark(on);
+    promised = part;
   }
-  for (const auto& one : d->assignments)
-    workload_named(one.placed.workload).second.placed_by.insert(d->id);
-  for (const auto& one : d->victims)
+  for (const auto& p : d.placed)
+    workload_named(p->what().workload).second.placed_by.insert(d.id);
+  for (const auto& one : d.victims)
     for (const auto& p : one.pods)
       going_.insert(p.uid);
-  unjudged_.insert(d->id);
-  open_[d->id] = std::move(d);
+  unjudged_.insert(d.id);
+  auto& kept = open_[d.id];
+  kept = std::move(d);
 }
 
 void group_mirror::spare_victims(const std::string& id) {
   const auto found = open_.find(id);
   if (found == open_.end())
     return;
-  for (const auto& one : found->second->victims)
+  for (const auto& one : found->second.victims)
     for (const auto& p : one.pods) {
       auto& on = node_named(p.node);
       if (const auto part = on.second.promised.find(id); part != on.second.promised.end())
@@ -168,13 +188,13 @@ void group_mirror::close(const std::string& id) {
     if (on.second.promised.erase(id) > 0)
       mark(on);
   };
-  for (const auto& one : found->second->assignments) {
-    close_on(one.placed.node);
-    auto& placed = workload_named(one.placed.workload);
+  for (const auto& p : found->second.placed) {
+    close_on(p->what().node);
+    auto& placed = workload_named(p->what().workload);
     if (placed.second.placed_by.erase(id) > 0)
       mark(placed); // so that nothing is kept of one that is not there any more
   }
-  for (const auto& one : found->second->victims) {
+  for (const auto& one : found->second.victims) {
     mark(workload_named(one.portion.workload));
     for (const auto& p : one.pods) {
       close_on(p.node);
@@ -262,8 +282,12 @@ void group_mirror::refresh_node(named_node& one) {
   entry.in_view = entry.record;
   add_to(capacity_, entry.record->spec.capacity);
   compare_with_shard(one);
-  for (const auto& p : changed)
-    show(one, p->what());
+  for (const auto& [before, now] : changed) {
+    if (before && differ_in_progress_only(before->what(), now->what()))
+      view_.put_pod(now->what());
+    else
+      show(one, now->what());
+  }
 }
 
 /// The pod stands on the node, or has changed there.

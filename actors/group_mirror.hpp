@@ -38,10 +38,18 @@ public:
 
   // -- what own decisions will do -----------------------------------------------------------------
 
-  /// Counts these placements in from now on, for a decision that is still being put together.
-  void promise(const std::string& id, std::span<const assignment> placements);
+  /// What has to be known of an open decision; pods are those that the shards get.
+  struct open_decision {
+    std::string id;
+    std::vector<std::string> workloads;
+    pod_pointers placed;
+    std::vector<victim> victims;
+  };
+
+  /// Counts a placement in from now on, for a decision that is still being put together.
+  void promise(const std::string& id, const pod_list::pointer& placed);
   /// The decision is under way with all that it does; `parts` is what it does by node.
-  void open(std::shared_ptr<const decision> d, std::span<const node_part> parts);
+  void open(open_decision d, std::span<const node_part> parts);
   /// The decision is given up: who goes by it is what the shards' records say.
   void spare_victims(const std::string& id);
   /// Its pods start, whatever happens.
@@ -203,13 +211,13 @@ private:
   void note_for_shards(const pod& p);
   void compare_with_shard(named_node& one);
   void forget_standing(workload_entry& entry);
-  held_decision hold_of(const decision& d) const;
+  held_decision hold_of(const open_decision& d) const;
   void expect_in_budgets(const standing& of, std::int64_t sign);
-  std::string why_groundless(const decision& d) const;
+  std::string why_groundless(const open_decision& d) const;
 
   text_map<node_entry> nodes_;
   text_map<workload_entry> workloads_;
-  std::map<std::string, std::shared_ptr<const decision>, std::less<>> open_;
+  std::map<std::string, open_decision, std::less<>> open_;
   std::set<std::string> unjudged_; ///< open decisions whose ground may have changed
 
   bool room_came_free_ = false;

@@ -62,22 +62,22 @@ plan_over_holds group_mirror::decide_over_holds(const preemptor& who, const plan
   view();
   std::vector<held_decision> holds;
   for (const auto& [id, d] : open_)
-    if (!starting_.contains(id) && std::ranges::any_of(d->assignments, [&](const assignment& one) {
-          return one.placed.priority < who.priority;
+    if (!starting_.contains(id) && std::ranges::any_of(d.placed, [&](const pod_list::pointer& p) {
+          return p->what().priority < who.priority;
         }))
-      holds.push_back(hold_of(*d));
+      holds.push_back(hold_of(d));
   return reprieve::decide_over_holds(view_, who, settings, holds);
 }
 
 /// What an open decision does in the view.
-held_decision group_mirror::hold_of(const decision& d) const {
+held_decision group_mirror::hold_of(const open_decision& d) const {
   held_decision held{d.id, {}, {}};
   const auto shown = [&](const std::string& node, const std::string& uid) {
     const auto on = nodes_.find(node);
     return on == nodes_.end() ? nullptr : on->second.shown.find(uid);
   };
-  for (const auto& one : d.assignments)
-    if (const pod* p = shown(one.placed.node, one.placed.uid))
+  for (const auto& one : d.placed)
+    if (const pod* p = shown(one->what().node, one->what().uid))
       held.nominated.push_back(*p);
   for (const auto& one : d.victims)
     for (const auto& each : one.pods)
@@ -213,7 +213,7 @@ std::vector<group_mirror::groundless_decision> group_mirror::groundless() {
   std::vector<groundless_decision> found;
   for (const auto& id : std::exchange(unjudged_, {}))
     if (const auto open = open_.find(id); open != open_.end())
-      if (auto reason = why_groundless(*open->second); !reason.empty())
+      if (auto reason = why_groundless(open->second); !reason.empty())
         found.push_back({id, std::move(reason)});
   return found;
 }
@@ -225,9 +225,9 @@ bool group_mirror::room_came_free() {
 
 std::string group_mirror::where_else(const std::string& id, const plan_settings& settings) {
   const auto open = open_.find(id);
-  if (open == open_.end() || open->second->assignments.empty())
+  if (open == open_.end() || open->second.placed.empty())
     return {};
-  const auto& d = *open->second;
+  const auto& d = open->second;
   view_of_nodes();
   const auto still_there = [&](const victim_pod& p) {
     const auto on = nodes_.find(p.node);
@@ -243,12 +243,15 @@ std::string group_mirror::where_else(const std::string& id, const plan_settings&
     const auto at = entry.pods.find(p.uid);
     return at != entry.pods.end() && at->second->second.shown.find(p.uid)->placed_by != d.id;
   };
-  const auto& uid = d.assignments.front().placed.uid;
+  const auto& uid = d.placed.front()->what().uid;
+  std::vector<assignment> assignments;
+  for (const auto& p : d.placed)
+    assignments.push_back({p->what()});
   for (const auto& unit : lacking_units(*entry.record, stands, [&](const pod& p) {
          return &entry.pods.find(p.uid)->second->second.in_view->spec;
        }))
     if (unit.groups.front().pods.front().uid == uid)
-      if (auto found = review(view_, unit, {d.id, d.assignments, {}}, settings);
+      if (auto found = review(view_, unit, {d.id, assignments, {}}, settings);
           found.becomes == nomination_review::fate::moves)
         return found.why;
   return {};
@@ -276,13 +279,13 @@ time_point group_mirror::look_for_stuck(time_point now, duration force_delete_af
   return next;
 }
 
-std::string group_mirror::why_groundless(const decision& d) const {
+std::string group_mirror::why_groundless(const open_decision& d) const {
   for (const auto& one : d.victims)
     for (const auto& p : one.pods)
       if (stuck_.contains(p.uid))
         return fmt::format("victim {} did not leave node {} within its limit", p.uid, p.node);
-  for (const auto& one : d.assignments) {
-    const auto& p = one.placed;
+  for (const auto& one : d.placed) {
+    const auto& p = one->what();
     const auto owner = find_workload(p.workload);
     if (!owner || !wants(*owner, p))
       return fmt::format("pod {} is not wanted any more", p.name);

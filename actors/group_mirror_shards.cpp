@@ -19,11 +19,11 @@ void group_mirror::compare_with_shard(named_node& one) {
   const bool stuck = !stuck_.empty() && std::ranges::any_of(entry.shown, [&](const pod& p) {
     return stuck_.contains(p.uid);
   });
-  if (stuck || entry.taken_in.shared() != entry.record->pods.shared())
+  if (stuck || !entry.taken_in.shares_all_with(entry.record->pods))
     ahead_.insert(&one);
   else
     ahead_.erase(&one);
-  if (entry.taken_in.shared() != entry.shown.shared() || told_costs_.contains(name))
+  if (!entry.taken_in.shares_all_with(entry.shown) || told_costs_.contains(name))
     dear_.insert(name);
 }
 
@@ -38,7 +38,7 @@ std::vector<node_row> group_mirror::ahead_of_shards() {
 
 void group_mirror::tell_shards_all() {
   for (const auto& [name, entry] : nodes_) {
-    if (entry.taken_in.shared() != entry.shown.shared())
+    if (!entry.taken_in.shares_all_with(entry.shown))
       dear_.insert(name);
     for (const auto& p : entry.shown)
       note_for_shards(p);

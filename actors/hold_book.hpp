@@ -43,6 +43,7 @@ struct hold_book {
     std::string resource_group;
     Parts parts;
     time_point until = no_time;
+    bool at_once = false; ///< once committed, it does not wait for anything
   };
 
   std::string shard;
@@ -135,7 +136,7 @@ template <class Self, class Parts>
 void keep_hold(Self self, const prepare<Parts>& asked) {
   auto& holds = self->state.holds;
   holds.held[asked.decision] = {asked.resource_group, asked.parts,
-                                holds.clock.now(self) + holds.time};
+                                holds.clock.now(self) + holds.time, asked.at_once};
   detail::look_later(self);
 }
 
@@ -155,13 +156,17 @@ void drop_earlier_votes(Self self, const drop_votes& order) {
       dropped.push_back(decision);
   for (const auto& decision : dropped)
     holds.erase(decision);
+  std::erase_if(self->state.ledger.carried_out, [&](const std::string& decision) {
+    return epoch_of_decision(decision) < order.before && !order.open.contains(decision);
+  });
 }
 
-/// The decision has given up before its commit.
+/// The decision has given up before its commit, or is over.
 template <class Self>
 void release(Self self, const std::string& decision) {
   auto& holds = self->state.holds;
   holds.erase(decision);
+  self->state.ledger.carried_out.erase(decision);
   if (const auto aborted = holds.aborted_here.find(decision); aborted != holds.aborted_here.end()) {
     detail::forget_abort(self, decision, aborted->second);
     holds.aborted_here.erase(aborted);

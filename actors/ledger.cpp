@@ -74,7 +74,8 @@ private:
 
 ledger::ledger(ledger_settings with)
     : settings(std::move(with)),
-      writer(fmt::format("{}@{}", settings.owner->key(), settings.owner->epoch())) {}
+      writer(fmt::format("{}@{}", settings.owner->key(), settings.owner->epoch())),
+      carried_out(settings.carried_out) {}
 
 absl::Status confirm(const ledger& of) {
   if (of.settings.owner->is_sure())
@@ -94,13 +95,15 @@ void fill_batch(ledger& of) {
     if (next.written < next.writes.size())
       break;
     of.in_flight_for.push_back(std::move(next.done));
+    if (!next.carries_out.empty())
+      of.carried_out.insert(std::move(next.carries_out));
     of.waiting.pop_front();
   }
   const auto& settings = of.settings;
   const auto key = keys::sequence(settings.shard);
   of.in_flight.operations = filled.finish();
   of.in_flight.operations.emplace_back(
-    put{key, encode(sequence_record{settings.sequence + 1, of.writer}), 0});
+    put{key, encode(sequence_record{settings.sequence + 1, of.writer, of.carried_out}), 0});
   of.in_flight.comparisons = {{key, compared::modified, settings.sequence_revision}};
   if (planted != planted_bug::no_epoch)
     of.in_flight.comparisons.push_back(settings.owner->held());

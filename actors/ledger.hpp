@@ -11,6 +11,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,7 +44,8 @@ struct ledger_settings {
   std::string shard;
   ownership_pointer owner; ///< the replica that owns the shard; every write compares its epoch
   std::int64_t sequence = 0;
-  revision sequence_revision = 0; ///< of the shard's sequence key, 0 where it is absent
+  revision sequence_revision = 0;    ///< of the shard's sequence key, 0 where it is absent
+  std::set<std::string> carried_out; ///< as the sequence key has them
   store_door_actor store;
 };
 
@@ -69,6 +71,7 @@ struct ledger {
   struct request {
     std::vector<ledger_entry> writes;
     answer done;
+    std::string carries_out;
     std::size_t written = 0; ///< how many of them earlier batches had
   };
 
@@ -80,6 +83,8 @@ struct ledger {
   std::deque<request> waiting;
   transaction in_flight;
   std::vector<answer> in_flight_for; ///< whose requests are whole when it is durable
+  /// Open decisions that were carried out by a request's writes; durable with the last of these.
+  std::set<std::string> carried_out;
   bool busy = false;
   bool flush_due = false;
   /// Wait to hear that the shard is still this ledger's, as they have nothing to write that would
@@ -215,11 +220,13 @@ void confirm_ledger(Self self) {
 
 } // namespace detail
 
-/// Calls `done` when all writes are durable. Without any it asks for what was asked before to be.
+/// Calls `done` when all writes are durable, and with them that they carry out a decision, if they
+/// do. Without any it asks for what was asked before to be.
 template <class Self>
-void write(Self self, std::vector<ledger_entry> writes, ledger::answer done) {
+void write(Self self, std::vector<ledger_entry> writes, ledger::answer done,
+           std::string carries_out = {}) {
   auto& of = self->state.ledger;
-  if (writes.empty() && of.waiting.empty()) {
+  if (writes.empty() && carries_out.empty() && of.waiting.empty()) {
     if (of.busy) {
       of.in_flight_for.push_back(std::move(done));
       return;
@@ -229,7 +236,7 @@ void write(Self self, std::vector<ledger_entry> writes, ledger::answer done) {
       detail::confirm_ledger(self);
     return;
   }
-  of.waiting.push_back({std::move(writes), std::move(done)});
+  of.waiting.push_back({std::move(writes), std::move(done), std::move(carries_out)});
   // What waits in the mailbox joins: the more there is to do, the more goes into one batch.
   if (!of.busy && !std::exchange(of.flush_due, true))
     self->send(self, ledger_flush{});
@@ -271,14 +278,16 @@ ledger_entry write_of(std::string key, const Record* next) {
 /// started again from the store, here or elsewhere. Where there is nothing to write, what made that
 /// so may still be on its way, and is waited for.
 template <class Self, class F>
-void write_then(Self self, std::vector<ledger_entry> writes, F then) {
-  write(self, std::move(writes),
-        [self, then = std::move(then)](const absl::Status& written) mutable {
-          if (written.ok())
-            then();
-          else
-            self->quit(lost_ownership());
-        });
+void write_then(Self self, std::vector<ledger_entry> writes, F then, std::string carries_out = {}) {
+  write(
+    self, std::move(writes),
+    [self, then = std::move(then)](const absl::Status& written) mutable {
+      if (written.ok())
+        then();
+      else
+        self->quit(lost_ownership());
+    },
+    std::move(carries_out));
 }
 
 } // namespace reprieve

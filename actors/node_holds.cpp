@@ -32,20 +32,41 @@ record_pointer sure_form(const node_shard_state& state, const std::string& name)
 
 } // namespace
 
+std::vector<const node_part*> held_by_others(const node_shard_state& state, const std::string& node,
+                                             std::string_view decision, bool only_at_once) {
+  std::vector<const node_part*> held;
+  const auto holders = state.held_on.find(node);
+  if (holders == state.held_on.end())
+    return held;
+  for (const auto& other : holders->second) {
+    const auto& hold = state.holds.held.find(other)->second;
+    if (other == decision || (only_at_once && !hold.at_once))
+      continue;
+    for (const auto& part : hold.parts)
+      if (part.node == node)
+        held.push_back(&part);
+  }
+  return held;
+}
+
+absl::Status has_room_now(const node_shard_state& state, const node_record& record,
+                          const node_part& part, std::string_view decision) {
+  return has_room_now(record, held_by_others(state, part.node, decision, true), part,
+                      [&](std::string_view other) { return state.granted.contains(other); });
+}
+
 absl::Status vote(node_shard_pointer self, const prepare<node_parts>& asked) {
   auto& state = self->state;
   for (const auto& part : asked.parts) {
     const auto record = sure_form(state, part.node);
     if (!record)
       return absl::FailedPreconditionError(fmt::format("node {} is gone", part.node));
-    std::vector<const node_part*> held;
-    if (const auto holders = state.held_on.find(part.node); holders != state.held_on.end())
-      for (const auto& decision : holders->second)
-        for (const auto& other : state.holds.held.find(decision)->second.parts)
-          if (other.node == part.node && decision != asked.decision)
-            held.push_back(&other);
+    const auto held = held_by_others(state, part.node, asked.decision);
     if (auto possible = can_promise(*record, held, part); !possible.ok())
       return possible;
+    if (asked.at_once)
+      if (auto free = has_room_now(state, *record, part, asked.decision); !free.ok())
+        return free;
   }
   state.holds.erase(asked.decision);
   for (const auto& part : asked.parts)

@@ -9,6 +9,14 @@ using node_shard_pointer = node_shard_actor::stateful_pointer<node_shard_state>;
 /// Says whether all parts of the decision can be had, and holds them on a yes (DESIGN 4.2).
 absl::Status vote(node_shard_pointer self, const prepare<node_parts>& asked);
 
+/// Whether what a decision places on a node can be bound now.
+absl::Status has_room_now(const node_shard_state& state, const node_record& record,
+                          const node_part& part, std::string_view decision);
+
+/// The parts of others that are held on a node, or only those that will be placed at once.
+std::vector<const node_part*> held_by_others(const node_shard_state& state, const std::string& node,
+                                             std::string_view decision, bool only_at_once = false);
+
 /// A hold has gone: its nodes are not held for the decision any more.
 void forget_holder(node_shard_state& state, const std::string& decision, const node_parts& parts);
 

@@ -44,9 +44,12 @@ bool room_is_free(const node_shard_state& state, const std::string& decision) {
   return touched == state.touched.end()
          || std::all_of(touched->second.begin(), touched->second.end(), [&](const auto& name) {
               const auto record = state.records.newest(name);
-              return !record || room_is_free(*record, decision, [&](std::string_view other) {
+              const auto granted = [&](std::string_view other) {
                 return state.granted.contains(other);
-              });
+              };
+              return !record
+                     || room_is_free(*record, decision, granted,
+                                     held_by_others(state, name, decision, true));
             });
 }
 
@@ -84,9 +87,10 @@ void check_room_on(self_pointer self, const std::vector<std::string>& nodes) {
     check_room(self, decision);
 }
 
-/// Makes the changes durable, then visible, then calls `then`.
+/// Makes the changes durable, and with them that a decision is carried out by them, if one is; then
+/// visible, then calls `then`.
 template <class F>
-void commit(self_pointer self, record_changes changes, F then) {
+void commit(self_pointer self, record_changes changes, F then, std::string carries_out = {}) {
   auto& state = self->state;
   std::vector<ledger_entry> writes;
   std::vector<std::string> names;
@@ -96,7 +100,7 @@ void commit(self_pointer self, record_changes changes, F then) {
     state.records.stage(name, next);
     names.push_back(name);
   }
-  write_then(self, std::move(writes), [self, names = std::move(names), then]() mutable {
+  auto show = [self, names = std::move(names), then]() mutable {
     std::vector<record_pointer> changed;
     std::vector<std::string> removed;
     for (const auto& name : names) {
@@ -111,7 +115,8 @@ void commit(self_pointer self, record_changes changes, F then) {
     publish(self, std::move(changed), std::move(removed));
     then();
     check_room_on(self, names);
-  });
+  };
+  write_then(self, std::move(writes), std::move(show), std::move(carries_out));
 }
 
 /// For those who change records from files of their own.
@@ -121,12 +126,16 @@ void write_records(self_pointer self, record_changes changes, std::function<void
 
 /// Like `commit`, for a request that is answered when all is durable and `then` is done.
 template <class F>
-caf::result<absl::Status> commit_and_answer(self_pointer self, record_changes changes, F then) {
+caf::result<absl::Status> commit_and_answer(self_pointer self, record_changes changes, F then,
+                                            std::string carries_out = {}) {
   auto answer = self->make_response_promise<absl::Status>();
-  commit(self, std::move(changes), [answer, then = std::move(then)]() mutable {
-    then();
-    answer.deliver(absl::OkStatus());
-  });
+  commit(
+    self, std::move(changes),
+    [answer, then = std::move(then)]() mutable {
+      then();
+      answer.deliver(absl::OkStatus());
+    },
+    std::move(carries_out));
   return answer;
 }
 
@@ -134,12 +143,13 @@ caf::result<absl::Status> commit_and_answer(self_pointer self, record_changes ch
   return commit_and_answer(self, std::move(changes), [] {});
 }
 
-void order_start(self_pointer self, const pod& p) {
+void order_start(self_pointer self, const pod_list::pointer& p) {
   self->send(self->state.cluster, start_order{p, epoch_of(self->state), self});
 }
 
 /// The rest of a change that orders something for each of these pods once it is durable.
-auto order_each(self_pointer self, std::vector<pod> pods, void (*order)(self_pointer, const pod&)) {
+auto order_each(self_pointer self, pod_pointers pods,
+                void (*order)(self_pointer, const pod_list::pointer&)) {
   return [self, pods = std::move(pods), order] {
     for (const auto& p : pods)
       order(self, p);
@@ -165,6 +175,32 @@ record_changes change_touched(const node_shard_state& state, std::string_view de
   return changes;
 }
 
+/// Binds and starts what a decision places whose room is free. Once: a pod may have come and gone
+/// again before a coordinator that begins anew asks for it.
+caf::result<absl::Status> place_at_once(self_pointer self,
+                                        const apply_parts<node_parts>& committed) {
+  auto& state = self->state;
+  record_changes changes;
+  pod_pointers bound;
+  const bool done = state.ledger.carried_out.contains(committed.decision);
+  // A decision that was committed before a restart holds nothing here, and others may have come.
+  if (!done && !state.holds.held.contains(committed.decision))
+    for (const auto& part : committed.parts)
+      if (const auto record = state.records.newest(part.node))
+        if (auto free = has_room_now(state, *record, part, committed.decision); !free.ok())
+          return absl::UnavailableError(free.message());
+  if (!done)
+    for (const auto& part : committed.parts)
+      if (auto next = edit(state, part.node)) {
+        std::ranges::move(bind_at_once(*next, part, state.clock.now(self)),
+                          std::back_inserter(bound));
+        changes[part.node] = std::move(next);
+      }
+  state.holds.erase(committed.decision);
+  return commit_and_answer(self, std::move(changes),
+                           order_each(self, std::move(bound), order_start), committed.decision);
+}
+
 caf::result<absl::Status> remove(self_pointer self, const remove_nodes& wanted) {
   record_changes changes;
   for (const auto& name : wanted.names) {
@@ -186,7 +222,7 @@ caf::result<absl::Status> remove(self_pointer self, const remove_nodes& wanted) 
 caf::result<absl::Status> stop(self_pointer self, const stop_pods& wanted) {
   auto& state = self->state;
   record_changes changes;
-  std::vector<pod> told;
+  pod_pointers told;
   for (const auto& one : wanted.pods) {
     auto& record = changes[one.node];
     if (!record)
@@ -194,16 +230,17 @@ caf::result<absl::Status> stop(self_pointer self, const stop_pods& wanted) {
     if (!record)
       continue;
     const pod* known = find_pod(*record, one.uid);
-    // What is only nominated goes with its decision, which is given up as a whole.
-    if (known == nullptr || known->stop_told != no_time || known->phase == pod_phase::nominated)
+    // What is only nominated goes with its decision, which is given up as a whole; what has ended
+    // is there until its workload knows.
+    if (known == nullptr || known->stop_told != no_time || known->phase == pod_phase::nominated
+        || known->phase == pod_phase::gone)
       continue;
     auto stopping = *known;
     stopping.phase = pod_phase::terminating;
     stopping.stop_told = state.clock.now(self);
     if (stopping.evicted_by.empty())
       stopping.evicted_by = wanted.reason;
-    told.push_back(stopping);
-    put_pod(*record, std::move(stopping));
+    record->pods.put(told.emplace_back(std::make_shared<const shared_pod>(std::move(stopping))));
   }
   std::erase_if(changes, [&](const auto& entry) {
     return !entry.second || *entry.second == *state.records.newest(entry.first);
@@ -291,12 +328,13 @@ void take_in(self_pointer self, const pod_reports& reports) {
 /// has carried out.
 void repeat_orders(self_pointer self) {
   for (const auto& [name, record] : self->state.records.durable())
-    for (const auto& p : record->pods) {
+    for (const auto& shared : record->pods.shared()) {
+      const auto& p = shared->what();
       if (p.stop_told != no_time)
-        order_stop(self, p);
+        order_stop(self, shared);
       else if (p.phase == pod_phase::bound || p.phase == pod_phase::running
                || p.phase == pod_phase::gone)
-        order_start(self, p);
+        order_start(self, shared);
     }
 }
 
@@ -312,6 +350,10 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
     holds_of<node_parts>(state.shard, settings.ledger, settings.hold_time, settings.clock);
   state.holds.gone = [self](const std::string& decision, const node_parts& parts) {
     forget_holder(self->state, decision, parts);
+    std::vector<std::string> nodes;
+    for (const auto& part : parts)
+      nodes.push_back(part.node);
+    check_room_on(self, nodes);
   };
   state.ledger = ledger{std::move(settings.ledger)};
   state.cluster = std::move(settings.cluster);
@@ -372,9 +414,11 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
     [self](const release_hold& dropped) { release(self, dropped.decision); },
     [self](const apply_parts<node_parts>& committed) -> caf::result<absl::Status> {
       auto traced = start_span("node_shard.apply", committed.trace);
+      if (committed.at_once)
+        return place_at_once(self, committed);
       const auto now = self->state.clock.now(self);
       record_changes changes;
-      std::vector<pod> told;
+      pod_pointers told;
       auto& touched = self->state.touched[committed.decision];
       for (const auto& part : committed.parts) {
         touched.insert(part.node);
@@ -404,7 +448,7 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
         return absl::UnavailableError("its room is not free yet");
       self->state.granted.insert(starting.decision);
       const auto now = self->state.clock.now(self);
-      std::vector<pod> bound;
+      pod_pointers bound;
       auto changes = change_touched(self->state, starting.decision, [&](node_record& record) {
         auto more = bind_nominated(record, starting.decision, now);
         bound.insert(bound.end(), more.begin(), more.end());
@@ -436,11 +480,12 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
       });
       self->state.touched.erase(dropped.decision);
       // Those who ended by themselves meanwhile and stay after all: their end is told again.
-      std::vector<pod> ended;
+      pod_pointers ended;
       for (const auto& [name, next] : changes)
-        std::copy_if(
-          next->pods.begin(), next->pods.end(), std::back_inserter(ended),
-          [](const pod& p) { return p.phase == pod_phase::gone && p.evicted_by.empty(); });
+        std::ranges::copy_if(
+          next->pods.shared(), std::back_inserter(ended), [](const pod_list::pointer& p) {
+            return p->what().phase == pod_phase::gone && p->what().evicted_by.empty();
+          });
       return commit_and_answer(self, std::move(changes),
                                order_each(self, std::move(ended), order_start));
     },

@@ -21,8 +21,9 @@ void look_later(self_pointer self) {
 
 } // namespace
 
-void order_stop(self_pointer self, const pod& p) {
+void order_stop(self_pointer self, const pod_list::pointer& told) {
   auto& state = self->state;
+  const auto& p = told->what();
   self->send(state.cluster,
              stop_order{p.uid, p.node, p.evicted_by, p.checkpoint_time, p.grace_period,
                         state.force_delete_after, epoch_of(state), self});
@@ -37,7 +38,7 @@ void tell_too_early(self_pointer self, const prepare<node_parts>& asked) {
     for (const auto& uid : part.victims) {
       auto victim = *find_pod(*self->state.records.newest(part.node), uid);
       victim.evicted_by = asked.decision;
-      order_stop(self, victim);
+      order_stop(self, std::make_shared<const shared_pod>(std::move(victim)));
     }
 }
 

@@ -5,7 +5,8 @@
 namespace reprieve {
 
 /// Orders the pod to stop, with the whole schedule, and remembers when its grace period is over.
-void order_stop(node_shard_actor::stateful_pointer<node_shard_state> self, const pod& p);
+void order_stop(node_shard_actor::stateful_pointer<node_shard_state> self,
+                const pod_list::pointer& told);
 
 /// A mistake on purpose: the decision is not committed.
 void tell_too_early(node_shard_actor::stateful_pointer<node_shard_state> self,

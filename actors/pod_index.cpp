@@ -8,12 +8,12 @@ void pod_index::replace(const pod_list& before, const pod_list& after) {
   auto old = before.shared().begin();
   const auto end = before.shared().end();
   for (const auto& p : after.shared()) {
-    while (old != end && *old != p && (*old)->what().uid <= p->what().uid)
+    while (old != end && *old != p && (*old)->what().uid < p->what().uid)
       remove(*old++);
-    if (old != end && *old == p)
-      ++old;
-    else
+    if (old == end || (*old)->what().uid != p->what().uid)
       put(p);
+    else if (const auto& was = *old++; was != p)
+      change(was, p);
   }
   while (old != end)
     remove(*old++);
@@ -35,6 +35,15 @@ std::vector<pod_list::pointer> pod_index::named(std::string_view pod) const {
 
 void pod_index::put(const pod_list::pointer& p) {
   by_workload_[p->what().workload].push_back(p);
+}
+
+/// Of a uid the workload stays the same.
+void pod_index::change(const pod_list::pointer& from, const pod_list::pointer& to) {
+  auto& pods = by_workload_[to->what().workload];
+  if (const auto at = std::ranges::find(pods, from); at != pods.end())
+    *at = to;
+  else
+    pods.push_back(to);
 }
 
 void pod_index::remove(const pod_list::pointer& p) {

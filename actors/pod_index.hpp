@@ -1,11 +1,10 @@
 #pragma once
 
 #include "state/pod_list.hpp"
+#include "state/text_map.hpp"
 
-#include <functional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace reprieve {
@@ -23,18 +22,11 @@ public:
   std::vector<pod_list::pointer> named(std::string_view pod) const;
 
 private:
-  struct text_hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const {
-      return std::hash<std::string_view>{}(text);
-    }
-  };
-
   void put(const pod_list::pointer& p);
+  void change(const pod_list::pointer& from, const pod_list::pointer& to);
   void remove(const pod_list::pointer& p);
 
-  std::unordered_map<std::string, std::vector<pod_list::pointer>, text_hash, std::equal_to<>>
-    by_workload_;
+  text_map<std::vector<pod_list::pointer>> by_workload_;
 };
 
 } // namespace reprieve

@@ -3,6 +3,7 @@
 #include "state/text_map.hpp"
 
 #include <memory>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,45 +20,59 @@ public:
   using pointer = std::shared_ptr<const Record>;
   using map_type = text_map<pointer>;
 
-  explicit record_table(map_type durable = {}) : durable_(std::move(durable)) {}
+  explicit record_table(map_type durable = {}) {
+    entries_.reserve(durable.size());
+    for (auto& [name, record] : durable)
+      entries_[name].durable = std::move(record);
+  }
 
-  const map_type& durable() const {
-    return durable_;
+  /// All durable records with their names, in no order.
+  auto durable() const {
+    const auto is_there = [](const auto& one) { return one.second.durable != nullptr; };
+    const auto as_pair = [](const auto& one) {
+      return std::pair<const std::string&, const pointer&>{one.first, one.second.durable};
+    };
+    return entries_ | std::views::filter(is_there) | std::views::transform(as_pair);
   }
 
   pointer durable(std::string_view name) const {
-    const auto found = durable_.find(name);
-    return found == durable_.end() ? nullptr : found->second;
+    const auto found = entries_.find(name);
+    return found == entries_.end() ? nullptr : found->second.durable;
   }
 
   /// The record with all writes under way in it; null where there is none.
   pointer newest(std::string_view name) const {
-    const auto found = staged_.find(name);
-    return found == staged_.end() ? durable(name) : found->second.back();
+    const auto found = entries_.find(name);
+    if (found == entries_.end())
+      return nullptr;
+    const auto& [durable, staged] = found->second;
+    return staged.empty() ? durable : staged.back();
   }
 
   /// Takes a new form of the record in, null to erase it; it is visible once it is settled.
   void stage(const std::string& name, pointer next) {
-    staged_[name].push_back(std::move(next));
+    entries_[name].staged.push_back(std::move(next));
   }
 
   /// The oldest write under way to `name` is durable. Returns the record's form.
   pointer settle(const std::string& name) {
-    const auto found = staged_.find(name);
-    auto next = std::move(found->second.front());
-    found->second.erase(found->second.begin());
-    if (found->second.empty())
-      staged_.erase(found);
-    if (next)
-      durable_[name] = next;
-    else
-      durable_.erase(name);
-    return next;
+    const auto found = entries_.find(name);
+    auto& [durable, staged] = found->second;
+    durable = std::move(staged.front());
+    staged.erase(staged.begin());
+    auto settled = durable;
+    if (!durable && staged.empty())
+      entries_.erase(found);
+    return settled;
   }
 
 private:
-  map_type durable_;
-  text_map<std::vector<pointer>> staged_; ///< mostly one each
+  struct entry {
+    pointer durable;             ///< null where there is none yet, or none any more
+    std::vector<pointer> staged; ///< mostly one
+  };
+
+  text_map<entry> entries_;
 };
 
 } // namespace reprieve

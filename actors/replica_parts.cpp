@@ -24,8 +24,10 @@ ledger_settings ledger_for(const replica_state& state, const std::string& shard,
   settings.store = state.store;
   if (from.sequence) {
     settings.sequence_revision = from.sequence->modified;
-    if (const auto record = decode<sequence_record>(from.sequence->value); record.ok())
+    if (auto record = decode<sequence_record>(from.sequence->value); record.ok()) {
       settings.sequence = record->number;
+      settings.carried_out = std::move(record->carried_out);
+    }
   }
   return settings;
 }

@@ -30,22 +30,12 @@ resources taken_by(const std::vector<assignment>& assignments) {
   return sum;
 }
 
-/// What the mirror has to know of a decision.
-decision without_reasons(const decision& d) {
-  decision lean;
-  lean.id = d.id;
-  lean.workloads = d.workloads;
-  lean.assignments = d.assignments;
-  lean.victims = d.victims;
-  return lean;
-}
-
 /// Adds one unit's plan to a decision that is being put together.
 void take_plan(decision_settings& settings, const pending_unit& unit, plan&& made) {
   auto& what = settings.what;
   for (auto& one : made.assignments) {
     one.placed.placed_by = what.id;
-    what.assignments.push_back(std::move(one));
+    settings.placed.push_back(std::make_shared<const shared_pod>(std::move(one.placed)));
   }
   const auto& workload = unit.who->workload;
   if (settings.generations.insert_or_assign(workload, unit.record->status.generation).second)
@@ -81,7 +71,7 @@ private:
   void go_on() {
     for (; next_ < units_.size(); ++next_) {
       const auto& unit = units_[next_];
-      if (may_be_tried(unit) && state_.mirror.still_lacks(*unit.who) && !serve(unit))
+      if (may_be_tried(unit) && still_lacks(unit) && !serve(unit))
         return;
     }
     launch_batch();
@@ -128,6 +118,15 @@ private:
     return state_.grants.has_value();
   }
 
+  /// A decision with victims may have taken those that the unit was to join, and so may whatever
+  /// came while shards were asked. Placements leave all others as they were, but for more of a
+  /// gang.
+  bool still_lacks(const pending_unit& unit) const {
+    const bool as_it_was =
+      !others_may_have_gone_ && std::ranges::none_of(unit.record->spec.groups, &pod_group::is_gang);
+    return as_it_was || state_.mirror.still_lacks(*unit.who);
+  }
+
   /// Whether the group's grant covers so much more in the unit's queue, once these have gone; if
   /// not, the unit waits for it.
   bool is_granted(const pending_unit& unit, const resources& more,
@@ -160,6 +159,7 @@ private:
       auto made = find_room(state_.mirror.view_of_nodes(), who, settings_);
       if (made.assignments.empty()) {
         launch_batch(); // nobody waits for the answers who does not need them
+        others_may_have_gone_ = true;
         ask_shards(self_, request_for(who, settings_, nodes_to_ask_for(who)),
                    [cycle = shared_from_this()] { cycle->go_on(); });
         return false;
@@ -194,20 +194,21 @@ private:
     auto& what = batch_.what;
     if (what.id.empty())
       begin(batch_, "placement");
-    const auto before = what.assignments.size();
+    const auto before = batch_.placed.size();
     take_plan(batch_, unit, std::move(made));
     // The next unit must see what this one takes.
-    state_.mirror.promise(what.id, std::span{what.assignments}.subspan(before));
-    if (what.assignments.size() >= most_pods_in_a_batch)
+    for (const auto& p : std::span{batch_.placed}.subspan(before))
+      state_.mirror.promise(what.id, p);
+    if (batch_.placed.size() >= most_pods_in_a_batch)
       launch_batch();
   }
 
   void launch_batch() {
     if (batch_.what.id.empty())
       return;
-    batch_.what.why.summary =
-      fmt::format("{} pods of {} workloads fit without preemption", batch_.what.assignments.size(),
-                  batch_.what.workloads.size());
+    batch_.what.at_once = true;
+    batch_.what.why.summary = fmt::format("{} pods of {} workloads fit without preemption",
+                                          batch_.placed.size(), batch_.what.workloads.size());
     launch(self_, std::exchange(batch_, decision_settings{}));
   }
 
@@ -267,6 +268,7 @@ private:
     settings.budgets = budget_parts(view, made.followed.victims);
     take_plan(settings, unit, std::move(made));
     launch(self_, std::move(settings));
+    others_may_have_gone_ = true;
   }
 
   /// The room that the unit may have is held for less important ones: they give it up, and when
@@ -313,6 +315,7 @@ private:
   front_of_line front_;       ///< who may preempt in a group with sessions (DESIGN 3.6)
   std::vector<pending_unit> units_;
   std::size_t next_ = 0; ///< of them to be served
+  bool others_may_have_gone_ = false;
 };
 
 void cycle_after(self_pointer self, duration delay) {
@@ -386,10 +389,12 @@ void launch(self_pointer self, decision_settings settings) {
   begun.asked = ours.clock.now(self);
   for (const auto& part : settings.budgets)
     begun.budgets.push_back(part.budget);
-  settings.parts = parts_of(settings.what); // pods that the mirror and the shards share
+  if (settings.recovered)
+    settings.placed = shared_pods(std::exchange(settings.what.assignments, {}));
+  settings.parts = parts_of(settings.placed, settings.what.victims);
   begun.after = to_be_told_before(state, settings);
   settings.waits_for_others = !begun.after.empty();
-  state.mirror.open(std::make_shared<const decision>(without_reasons(settings.what)),
+  state.mirror.open({id, settings.what.workloads, settings.placed, settings.what.victims},
                     settings.parts);
   begun.actor = self->spawn<caf::monitored>(run_decision, std::move(settings));
   state.running->emplace(id, begun.actor);

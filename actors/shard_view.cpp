@@ -65,8 +65,8 @@ void shard_view::refresh(const std::string& name, node_entry& entry) {
   }
   if (!entry.in_view || !planned_on_alike(*entry.in_view, *entry.record))
     view_.put_node(planned_on(*entry.record));
-  for (const auto& p : found.changed)
-    view_.put_pod(p->what());
+  for (const auto& one : found.changed)
+    view_.put_pod(one.now->what());
   entry.shown = std::move(found.shown);
   entry.in_view = entry.record;
 }

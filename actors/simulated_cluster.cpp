@@ -112,21 +112,22 @@ bool is_stale(simulated_cluster_state& state, const std::string& node, revision 
 
 void take_order(self_pointer self, start_order& order) {
   auto& state = self->state;
-  if (is_stale(state, order.what.node, order.epoch))
+  const auto& what = order.what->what();
+  if (is_stale(state, what.node, order.epoch))
     return;
-  auto [found, fresh] = state.pods.try_emplace(order.what.uid);
+  auto [found, fresh] = state.pods.try_emplace(what.uid);
   auto& p = found->second;
   p.observer = std::move(order.report_to);
   if (!fresh) {
     report(self, p);
     return;
   }
-  p.life.uid = order.what.uid;
-  p.life.node = order.what.node;
+  p.life.uid = what.uid;
+  p.life.node = what.node;
   p.life.epoch = order.epoch;
-  p.life.run_for = annotated(order.what, "simulation/run-for", duration{0});
-  p.life.stop_takes = annotated(order.what, "simulation/stop-takes", state.settings.stop_takes);
-  p.life.stuck_for = annotated(order.what, "simulation/stuck-for", duration{0});
+  p.life.run_for = annotated(what, "simulation/run-for", duration{0});
+  p.life.stop_takes = annotated(what, "simulation/stop-takes", state.settings.stop_takes);
+  p.life.stuck_for = annotated(what, "simulation/stuck-for", duration{0});
   enter(self, p, stage::starting);
 }
 

@@ -50,9 +50,9 @@ struct simulated_cluster_state {
 
   simulated_cluster_settings settings;
   std::unique_ptr<simulated_journal> journal;
-  std::map<std::string, simulated_pod, std::less<>> pods; ///< by uid, ended ones too
-  std::set<std::pair<time_point, std::string>> due;       ///< uids of pods
-  time_point next_step = no_time;                         ///< for which a reminder is under way
+  text_map<simulated_pod> pods;                      ///< by uid, ended ones too
+  std::set<std::pair<time_point, std::string>> due;  ///< uids of pods
+  time_point next_step = no_time;                    ///< for which a reminder is under way
   std::map<pod_observer_actor, pod_reports> reports; ///< to be sent when all is done that is due
   text_map<revision> newest_epoch;                   ///< by node: its agent has seen orders of that
 };

@@ -53,15 +53,12 @@ absl::Status vote_on_budget(workload_shard_state& state, const std::string& deci
 }
 
 /// The decisions that were promised that these workloads stay as they are.
-std::vector<std::string> in_the_way(const workload_shard_state& state,
-                                    const std::vector<std::string>& workloads) {
-  std::vector<std::string> found;
-  for (const auto& [decision, hold] : state.holds.held)
-    if (std::ranges::any_of(hold.parts.workloads, [&](const workload_part& part) {
-          return part.generation != 0
-                 && std::ranges::find(workloads, part.workload) != workloads.end();
-        }))
-      found.push_back(decision);
+std::set<std::string> in_the_way(const workload_shard_state& state,
+                                 const std::vector<std::string>& workloads) {
+  std::set<std::string> found;
+  for (const auto& name : workloads)
+    if (const auto promised = state.promised.find(name); promised != state.promised.end())
+      found.insert(promised->second.begin(), promised->second.end());
   return found;
 }
 
@@ -77,8 +74,21 @@ absl::Status vote(workload_shard_pointer self, const prepare<workload_parts>& as
       return voted;
   if (!asked.parts.budgets.empty())
     state.evicting[asked.decision] = asked.parts.budgets;
+  for (const auto& part : asked.parts.workloads)
+    if (part.generation != 0)
+      state.promised[part.workload].insert(asked.decision);
   keep_hold(self, asked);
   return absl::OkStatus();
+}
+
+void forget_promises(workload_shard_state& state, const std::string& decision,
+                     const workload_parts& parts) {
+  for (const auto& part : parts.workloads)
+    if (const auto found = state.promised.find(part.workload); found != state.promised.end()) {
+      found->second.erase(decision);
+      if (found->second.empty())
+        state.promised.erase(found);
+    }
 }
 
 void change_when_free(workload_shard_pointer self, std::vector<std::string> workloads,

@@ -10,6 +10,10 @@ using workload_shard_pointer = workload_shard_actor::stateful_pointer<workload_s
 /// that on a yes (DESIGN 4.2).
 absl::Status vote(workload_shard_pointer self, const prepare<workload_parts>& asked);
 
+/// What the decision was promised of workloads does not bind any more.
+void forget_promises(workload_shard_state& state, const std::string& decision,
+                     const workload_parts& parts);
+
 /// Goes on with a change of these workloads as soon as no vote is in its way. Decisions that have
 /// such a vote are aborted, unless they are committed already and take their hold themselves.
 void change_when_free(workload_shard_pointer self, std::vector<std::string> workloads,

@@ -139,8 +139,8 @@ std::shared_ptr<workload_record> admitted_record(self_pointer self, const worklo
 void put_all(self_pointer self, const put_workloads& wanted, answer_promise answer) {
   shard_changes changes;
   for (const auto& one : wanted.objects) {
-    const auto& name = name_of(one.what);
-    if (const auto* spec = std::get_if<workload>(&one.what)) {
+    const auto& name = name_of(one->what);
+    if (const auto* spec = std::get_if<workload>(&one->what)) {
       const auto known = self->state.workloads.newest(name);
       if (known && known->deleting) {
         refuse(self,
@@ -149,12 +149,12 @@ void put_all(self_pointer self, const put_workloads& wanted, answer_promise answ
                std::move(answer));
         return;
       }
-      auto next = admitted_record(self, *spec, one.priorities.value_or(resolved_priorities{}));
+      auto next = admitted_record(self, *spec, one->priorities.value_or(resolved_priorities{}));
       if (!known || *next != *known)
         changes.workloads[name] = std::move(next);
-    } else if (const auto* budget = std::get_if<disruption_budget>(&one.what)) {
+    } else if (const auto* budget = std::get_if<disruption_budget>(&one->what)) {
       changes.budgets[name] = std::make_shared<disruption_budget>(*budget);
-    } else if (const auto* share = std::get_if<placement>(&one.what)) {
+    } else if (const auto* share = std::get_if<placement>(&one->what)) {
       changes.placements[name] = std::make_shared<placement>(*share);
     }
   }
@@ -227,7 +227,10 @@ workload_shard_actor::behavior_type workload_shard(self_pointer self,
   state.epoch = settings.ledger.owner->lasting_epoch();
   state.holds =
     holds_of<workload_parts>(state.shard, settings.ledger, settings.hold_time, settings.clock);
-  state.holds.gone = [self](const auto&, const auto&) { go_on_with_changes(self); };
+  state.holds.gone = [self](const std::string& decision, const workload_parts& parts) {
+    forget_promises(self->state, decision, parts);
+    go_on_with_changes(self);
+  };
   state.ledger = ledger{std::move(settings.ledger)};
   state.clock = settings.clock;
   for (const auto& [name, budget] : state.budgets.durable())
@@ -239,8 +242,8 @@ workload_shard_actor::behavior_type workload_shard(self_pointer self,
       auto answer = self->make_response_promise<absl::Status>();
       std::vector<std::string> workloads;
       for (const auto& one : wanted.objects)
-        if (std::holds_alternative<workload>(one.what))
-          workloads.push_back(name_of(one.what));
+        if (std::holds_alternative<workload>(one->what))
+          workloads.push_back(name_of(one->what));
       change_when_free(self, std::move(workloads), [self, answer, wanted = std::move(wanted)] {
         put_all(self, wanted, answer);
       });

@@ -10,8 +10,10 @@
 #include "state/budget_count.hpp"
 #include "state/disruption_budget.hpp"
 #include "state/placement.hpp"
+#include "state/text_map.hpp"
 #include "state/workload_record.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -37,9 +39,12 @@ struct workload_delta {
 
 /// Admitted workloads, budgets and placements.
 struct put_workloads {
-  std::vector<admitted> objects;
+  std::vector<std::shared_ptr<const admitted>> objects;
 
-  bool operator==(const put_workloads&) const = default;
+  bool operator==(const put_workloads& other) const {
+    return std::ranges::equal(objects, other.objects,
+                              [](const auto& a, const auto& b) { return *a == *b; });
+  }
 };
 
 /// Workloads are marked as deleting and go when their pods have gone; the rest goes at once.
@@ -162,6 +167,8 @@ struct workload_shard_state {
   wall_clock clock;
 
   hold_book<workload_parts> holds;
+  /// The decisions that were promised that a workload stays as it is, by its name.
+  text_map<std::set<std::string>> promised;
   std::vector<waiting_change> waiting;
   std::vector<node_feed_actor> nodes;
   bool follows_nodes = false;          ///< only where there are budgets

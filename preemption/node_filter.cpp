@@ -15,10 +15,15 @@ bool all_tolerated(const std::vector<taint>& taints, const std::vector<toleratio
 } // namespace
 
 node_filter::node_filter(const cluster_view& view, const demand& asked)
-    : view_(view), asked_(asked), known_(asked.groups.size() * view.node_rows()) {}
+    : view_(view), asked_(asked),
+      parts_((view.node_rows() + nodes_at_a_time - 1) / nodes_at_a_time),
+      known_(asked.groups.size() * parts_) {}
 
 suitability node_filter::of(std::size_t group, node_row n) const {
-  auto& known = known_[group * view_.node_rows() + n];
+  auto& part = known_[group * parts_ + n / nodes_at_a_time];
+  if (!part)
+    part = std::make_unique<judged>();
+  auto& known = (*part)[n % nodes_at_a_time];
   if (known == suitability::unknown)
     known = judge(asked_.groups[group], n);
   return known;

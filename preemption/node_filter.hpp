@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -41,7 +42,11 @@ private:
 
   const cluster_view& view_;
   const demand& asked_;
-  mutable std::vector<suitability> known_; ///< by group, then node
+  /// By group, then node; some nodes at a time, as most are never asked for.
+  static constexpr std::size_t nodes_at_a_time = 256;
+  using judged = std::array<suitability, nodes_at_a_time>;
+  std::size_t parts_ = 0; ///< of each group
+  mutable std::vector<std::unique_ptr<judged>> known_;
 };
 
 /// How many nodes there are of each suitability for one group.

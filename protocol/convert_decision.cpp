@@ -31,6 +31,7 @@ void write_head(const decision& from, Message& to) {
   to.set_ended(to_nanoseconds(from.ended));
   to.set_abort_reason(from.abort_reason);
   to.set_victims_told(from.victims_told);
+  to.set_at_once(from.at_once);
   *to.mutable_trace() = to_proto(from.trace);
 }
 
@@ -49,6 +50,7 @@ void read_head(const Message& from, decision& to, field_reader& read) {
   read.time("ended", from.ended(), to.ended);
   to.abort_reason = from.abort_reason();
   to.victims_told = from.victims_told();
+  to.at_once = from.at_once();
   read.one("trace", from.trace(), to.trace, from_proto);
 }
 

@@ -2,6 +2,7 @@
 
 #include "protocol/convert_fields.hpp"
 #include "protocol/convert_workload.hpp"
+#include "protocol/wire_writer.hpp"
 
 namespace reprieve {
 namespace {
@@ -118,8 +119,56 @@ absl::StatusOr<pod> from_proto(const v1::Pod& from) {
   return read.result(std::move(to));
 }
 
+std::string encode_message(const pod& from) {
+  using form = v1::Pod;
+  constexpr std::size_t usual_size = 384;
+  std::string bytes;
+  bytes.reserve(usual_size);
+  wire_writer write{bytes};
+  write.text(form::kUidFieldNumber, from.uid);
+  write.text(form::kNameFieldNumber, from.name);
+  write.text(form::kWorkloadFieldNumber, from.workload);
+  write.text(form::kGroupFieldNumber, from.group);
+  write.integer(form::kReplicaFieldNumber, from.replica);
+  write.integer(form::kIndexFieldNumber, from.index);
+  write.text(form::kNodeFieldNumber, from.node);
+  write.integer(form::kPhaseFieldNumber, to_proto(from.phase));
+  write.map(form::kRequestsFieldNumber, from.requests);
+  write.map(form::kLabelsFieldNumber, from.labels);
+  write.integer(form::kDisruptionModeFieldNumber, to_proto(from.disruption));
+  write.integer(form::kPriorityFieldNumber, from.priority);
+  if (from.own_priority)
+    write.any_integer(form::kOwnPriorityFieldNumber, *from.own_priority);
+  write.integer(form::kIncarnationFieldNumber, from.incarnation);
+  write.map(form::kAnnotationsFieldNumber, from.annotations);
+  write.integer(form::kDaemonFieldNumber, from.daemon ? 1 : 0);
+  write.integer(form::kOptedOutFieldNumber, from.opted_out ? 1 : 0);
+  write.integer(form::kProtectedMemberFieldNumber, from.protected_member ? 1 : 0);
+  write.text(form::kOwnerFieldNumber, from.owner);
+  write.integer(form::kCreatedFieldNumber, to_nanoseconds(from.created));
+  write.integer(form::kStartedFieldNumber, to_nanoseconds(from.started));
+  write.integer(form::kCheckpointedFieldNumber, to_nanoseconds(from.checkpointed));
+  write.integer(form::kStopToldFieldNumber, to_nanoseconds(from.stop_told));
+  write.any_integer(form::kGracePeriodFieldNumber, from.grace_period.count());
+  write.integer(form::kCheckpointTimeFieldNumber, from.checkpoint_time.count());
+  write.integer(form::kMinimumRuntimeFieldNumber, from.minimum_runtime.count());
+  write.text(form::kPlacedByFieldNumber, from.placed_by);
+  write.text(form::kEvictedByFieldNumber, from.evicted_by);
+  return bytes;
+}
+
 const std::string& bytes_of(const shared_pod& p) {
-  return p.bytes([](const pod& what) { return to_proto(what).SerializeAsString(); });
+  return p.bytes(encode_message);
+}
+
+absl::StatusOr<pod_list::pointer> shared_pod_from(const std::string& bytes) {
+  const auto message = parse_message<v1::Pod>(bytes);
+  if (!message.ok())
+    return message.status();
+  auto read = from_proto(*message);
+  if (!read.ok())
+    return read.status();
+  return std::make_shared<const shared_pod>(*std::move(read), bytes);
 }
 
 } // namespace reprieve

@@ -19,7 +19,13 @@ absl::StatusOr<portion_id> from_proto(const v1::PortionId& from);
 v1::Pod to_proto(const pod& from);
 absl::StatusOr<pod> from_proto(const v1::Pod& from);
 
+/// The bytes of what `to_proto` makes, without making it.
+std::string encode_message(const pod& from);
+
 /// The bytes of the pod's message, which it remembers.
 const std::string& bytes_of(const shared_pod& p);
+
+/// The other way; the pod keeps the bytes.
+absl::StatusOr<pod_list::pointer> shared_pod_from(const std::string& bytes);
 
 } // namespace reprieve

@@ -10,16 +10,13 @@ namespace reprieve {
 
 static v1::StartOrder to_proto(const start_order& from) {
   v1::StartOrder to;
-  to.set_pod(to_proto(from.what).SerializeAsString());
+  to.set_pod(bytes_of(*from.what));
   to.set_epoch(from.epoch);
   return to;
 }
 
 static absl::StatusOr<start_order> from_proto(const v1::StartOrder& from) {
-  const auto message = parse_message<v1::Pod>(from.pod());
-  if (!message.ok())
-    return message.status();
-  auto what = from_proto(*message);
+  auto what = shared_pod_from(from.pod());
   if (!what.ok())
     return what.status();
   return start_order{*std::move(what), from.epoch(), {}};

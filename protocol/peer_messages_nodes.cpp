@@ -87,25 +87,13 @@ static v1::NodePart to_proto(const node_part& from) {
   return to;
 }
 
-/// The pod keeps the bytes: they are what the shard stores of it.
-static absl::StatusOr<pod_list::pointer> placed_from(const std::string& bytes) {
-  const auto message = parse_message<v1::Pod>(bytes);
-  if (!message.ok())
-    return message.status();
-  auto placed = from_proto(*message);
-  if (!placed.ok())
-    return placed.status();
-  return std::make_shared<const shared_pod>(*std::move(placed), bytes);
-}
-
 static absl::StatusOr<node_part> from_proto(const v1::NodePart& from) {
   node_part to;
   std::vector<pod_list::pointer> placed;
   field_reader read;
   to.node = from.node();
-  read.all("placed", from.placed(), placed, placed_from);
-  for (auto& p : placed)
-    to.placed.put(std::move(p));
+  read.all("placed", from.placed(), placed, shared_pod_from);
+  to.placed = pod_list::of(std::move(placed));
   to.victims.assign(from.victims().begin(), from.victims().end());
   return read.result(std::move(to));
 }
@@ -115,6 +103,7 @@ static v1::PrepareNodes to_proto(const prepare<node_parts>& from) {
   to.set_decision(from.decision);
   to.set_resource_group(from.resource_group);
   write_all(from.parts, *to.mutable_parts());
+  to.set_at_once(from.at_once);
   return to;
 }
 
@@ -124,6 +113,7 @@ static absl::StatusOr<prepare<node_parts>> from_proto(const v1::PrepareNodes& fr
   to.decision = from.decision();
   to.resource_group = from.resource_group();
   read.all("parts", from.parts(), to.parts, from_proto);
+  to.at_once = from.at_once();
   return read.result(std::move(to));
 }
 
@@ -131,6 +121,7 @@ static v1::ApplyNodes to_proto(const apply_parts<node_parts>& from) {
   v1::ApplyNodes to;
   to.set_decision(from.decision);
   write_all(from.parts, *to.mutable_parts());
+  to.set_at_once(from.at_once);
   return to;
 }
 
@@ -139,6 +130,7 @@ static absl::StatusOr<apply_parts<node_parts>> from_proto(const v1::ApplyNodes& 
   field_reader read;
   to.decision = from.decision();
   read.all("parts", from.parts(), to.parts, from_proto);
+  to.at_once = from.at_once();
   return read.result(std::move(to));
 }
 

@@ -53,14 +53,18 @@ static absl::StatusOr<admitted> from_proto(const v1::AdmittedObject& from) {
 
 static v1::PutWorkloads to_proto(const put_workloads& from) {
   v1::PutWorkloads to;
-  write_all(from.objects, *to.mutable_objects());
+  for (const auto& one : from.objects)
+    *to.add_objects() = to_proto(*one);
   return to;
 }
 
 static absl::StatusOr<put_workloads> from_proto(const v1::PutWorkloads& from) {
   put_workloads to;
   field_reader read;
-  read.all("objects", from.objects(), to.objects, from_proto);
+  std::vector<admitted> objects;
+  read.all("objects", from.objects(), objects, from_proto);
+  for (auto& one : objects)
+    to.objects.push_back(std::make_shared<const admitted>(std::move(one)));
   return read.result(std::move(to));
 }
 

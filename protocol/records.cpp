@@ -13,6 +13,7 @@
 #include "protocol/convert_slot.hpp"
 #include "protocol/convert_workload.hpp"
 #include "protocol/convert_workload_status.hpp"
+#include "protocol/wire_writer.hpp"
 
 #include <reprieve/v1/records.pb.h>
 
@@ -20,22 +21,7 @@
 
 namespace reprieve {
 
-namespace {
-
-/// Appends a field that holds a message, given as its bytes.
-void append_message(std::uint32_t field, std::string_view message, std::string& to) {
-  constexpr std::uint32_t length_delimited = 2;
-  const auto append_number = [&](std::size_t number) {
-    for (; number >= 0x80U; number >>= 7U)
-      to.push_back(static_cast<char>((number & 0x7FU) | 0x80U));
-    to.push_back(static_cast<char>(number));
-  };
-  append_number(field << 3U | length_delimited);
-  append_number(message.size());
-  to.append(message);
-}
-
-} // namespace
+namespace {} // namespace
 
 /// A record that is one message of the model by itself.
 template <class Message, class Record>
@@ -62,6 +48,7 @@ decision_head head_of(const decision& d, std::uint32_t chunks) {
   summary.ended = d.ended;
   summary.abort_reason = d.abort_reason;
   summary.victims_told = d.victims_told;
+  summary.at_once = d.at_once;
   summary.trace = d.trace;
   head.chunks = chunks;
   std::set<std::string> evicted;
@@ -140,6 +127,7 @@ std::string encode(const sequence_record& r) {
   v1::SequenceRecord to;
   to.set_number(r.number);
   to.set_writer(r.writer);
+  to.mutable_carried_out()->Assign(r.carried_out.begin(), r.carried_out.end());
   return to.SerializeAsString();
 }
 
@@ -148,7 +136,8 @@ absl::StatusOr<sequence_record> decode(std::string_view bytes) {
   const auto from = parse_message<v1::SequenceRecord>(bytes);
   if (!from.ok())
     return from.status();
-  return sequence_record{from->number(), from->writer()};
+  return sequence_record{
+    from->number(), from->writer(), {from->carried_out().begin(), from->carried_out().end()}};
 }
 
 std::string encode(const node_record& r) {
@@ -163,8 +152,9 @@ std::string encode(const node_record& r) {
   for (const auto& p : r.pods.shared())
     size += bytes_of(*p).size() + tag_and_length;
   bytes.reserve(size);
+  wire_writer write{bytes};
   for (const auto& p : r.pods.shared())
-    append_message(v1::NodeRecord::kPodsFieldNumber, bytes_of(*p), bytes);
+    write.bytes(v1::NodeRecord::kPodsFieldNumber, bytes_of(*p));
   return bytes;
 }
 
@@ -176,11 +166,13 @@ absl::StatusOr<node_record> decode(std::string_view bytes) {
   field_reader read;
   node_record to;
   std::vector<pod> pods;
+  std::vector<pod_list::pointer> shared;
   read.one("node", from->node(), to.spec, from_proto);
   read.one("status", from->status(), to.status, from_proto);
   read.all("pods", from->pods(), pods, from_proto);
   for (auto& p : pods)
-    to.pods.put(std::move(p));
+    shared.push_back(std::make_shared<const shared_pod>(std::move(p)));
+  to.pods = pod_list::of(std::move(shared));
   return read.result(std::move(to));
 }
 
@@ -306,28 +298,24 @@ absl::StatusOr<decision_head> decode(std::string_view bytes) {
                        {from->evicted_workloads().begin(), from->evicted_workloads().end()}};
 }
 
-std::vector<std::string> encode_bodies(const decision& d, std::size_t chunk_bytes) {
-  std::vector<std::string> chunks;
-  v1::DecisionBody body;
-  *body.mutable_why() = to_proto(d.why);
-  std::size_t bytes = body.ByteSizeLong();
-  const auto close = [&] {
-    chunks.push_back(body.SerializeAsString());
-    body.Clear();
-    bytes = 0;
+std::vector<std::string> encode_bodies(const decision& d, std::span<const pod_list::pointer> placed,
+                                       std::size_t chunk_bytes) {
+  using form = v1::DecisionBody;
+  std::vector<std::string> chunks(1);
+  const auto add = [&](std::uint32_t field, std::string_view message) {
+    if (!chunks.back().empty() && chunks.back().size() + message.size() > chunk_bytes)
+      chunks.emplace_back();
+    wire_writer{chunks.back()}.bytes(field, message);
   };
-  const auto add = [&](auto message, auto* to) {
-    const auto size = message.ByteSizeLong();
-    if (bytes > 0 && bytes + size > chunk_bytes)
-      close();
-    bytes += size;
-    *to->Add() = std::move(message);
-  };
-  for (const auto& one : d.assignments)
-    add(to_proto(one), body.mutable_assignments());
+  add(form::kWhyFieldNumber, to_proto(d.why).SerializeAsString());
+  std::string assigned;
+  for (const auto& p : placed) {
+    assigned.clear();
+    wire_writer{assigned}.bytes(v1::Assignment::kPlacedFieldNumber, bytes_of(*p));
+    add(form::kAssignmentsFieldNumber, assigned);
+  }
   for (const auto& one : d.victims)
-    add(to_proto(one), body.mutable_victims());
-  close();
+    add(form::kVictimsFieldNumber, to_proto(one).SerializeAsString());
   return chunks;
 }
 

@@ -56,6 +56,7 @@ struct owners_record {
 struct sequence_record {
   std::int64_t number = 0;
   std::string writer;
+  std::set<std::string> carried_out; ///< open decisions that must not be carried out once more
 };
 
 /// A decision as its key holds it: all but what its chunks hold.
@@ -88,7 +89,8 @@ template <class Record>
 absl::StatusOr<Record> decode(std::string_view bytes);
 
 /// The decision's placements, victims and reasoning in chunks of at most about `chunk_bytes`.
-std::vector<std::string> encode_bodies(const decision& d, std::size_t chunk_bytes = 256 * 1024);
+std::vector<std::string> encode_bodies(const decision& d, std::span<const pod_list::pointer> placed,
+                                       std::size_t chunk_bytes = 256 * 1024);
 
 /// Puts one chunk's content back into the decision; chunks come in order.
 absl::Status add_body(decision& d, std::string_view bytes);

@@ -60,7 +60,7 @@ remote_machines_actor::behavior_type remote_machines(self_pointer self, std::str
   connect(self);
   return {
     [self](start_order& order) {
-      auto& kept = self->state.orders[order.what.uid] = std::move(order);
+      auto& kept = self->state.orders[order.what->what().uid] = std::move(order);
       send(self->state, kept);
     },
     [self](stop_order& order) {

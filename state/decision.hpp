@@ -115,6 +115,8 @@ struct decision {
   time_point ended = no_time;
   std::string abort_reason;
   bool victims_told = false; ///< when it was aborted: they go although it does not
+  /// Its room was free when it was decided: the commit is its start, and nothing is nominated.
+  bool at_once = false;
   trace_context trace;
 
   bool operator==(const decision&) const = default;

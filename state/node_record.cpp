@@ -89,6 +89,21 @@ struct exchange {
   }
 };
 
+void bind(pod& p, time_point now) {
+  p.phase = pod_phase::bound;
+  p.created = now;
+}
+
+/// Whether what is placed fits into what is left of a node.
+absl::Status leave_room(balance& left, const node_part& wanted, const std::string& node) {
+  for (const auto& p : wanted.placed)
+    left.take(p.requests);
+  if (const auto lacking = left.short_of(wanted.placed); !lacking.empty())
+    return absl::FailedPreconditionError(fmt::format(
+      "node {} lacks {} of {}", node, format_quantity(-left.amount(lacking), lacking), lacking));
+  return absl::OkStatus();
+}
+
 /// A hold takes room until its pods are bound, and these count as pods then.
 bool is_hold(const pod& p) {
   return p.phase == pod_phase::nominated;
@@ -96,16 +111,25 @@ bool is_hold(const pod& p) {
 
 } // namespace
 
-std::vector<node_part> parts_of(const decision& d) {
+pod_pointers shared_pods(std::span<const assignment> placements) {
+  pod_pointers pods;
+  pods.reserve(placements.size());
+  for (const auto& one : placements)
+    pods.push_back(std::make_shared<const shared_pod>(one.placed));
+  return pods;
+}
+
+std::vector<node_part> parts_of(std::span<const pod_list::pointer> placed,
+                                std::span<const victim> victims) {
   std::map<std::string, node_part, std::less<>> by_node;
   const auto part = [&](const std::string& name) -> node_part& {
     auto& found = by_node[name];
     found.node = name;
     return found;
   };
-  for (const auto& one : d.assignments)
-    part(one.placed.node).placed.put(one.placed);
-  for (const auto& one : d.victims)
+  for (const auto& p : placed)
+    part(p->what().node).placed.put(p);
+  for (const auto& one : victims)
     for (const auto& p : one.pods)
       part(p.node).victims.push_back(p.uid);
   std::vector<node_part> parts;
@@ -186,12 +210,20 @@ absl::Status can_promise(const node_record& record, std::span<const node_part* c
         add(one.goes, leaving->requests);
     left.take_all(most.emplace_back(one.most()));
   }
-  for (const auto& p : wanted.placed)
-    left.take(p.requests);
-  if (const auto lacking = left.short_of(wanted.placed); !lacking.empty())
-    return absl::FailedPreconditionError(fmt::format(
-      "node {} lacks {} of {}", name, format_quantity(-left.amount(lacking), lacking), lacking));
-  return absl::OkStatus();
+  return leave_room(left, wanted, name);
+}
+
+absl::Status has_room_now(const node_record& record, std::span<const node_part* const> coming,
+                          const node_part& wanted,
+                          const std::function<bool(std::string_view)>& granted) {
+  balance left{record.spec.capacity};
+  for (const auto& p : record.pods)
+    if (takes_room(p.phase) && (!is_hold(p) || granted(p.placed_by)))
+      left.take(p.requests);
+  for (const node_part* part : coming)
+    for (const auto& p : part->placed)
+      left.take(p.requests);
+  return leave_room(left, wanted, record.spec.name);
 }
 
 void apply(pod_list& pods, const node_part& part, std::string_view decision) {
@@ -210,25 +242,28 @@ void apply(node_record& record, const node_part& part, std::string_view decision
   apply(record.pods, part, decision);
 }
 
-std::vector<pod> tell_victims(node_record& record, std::string_view decision, time_point now) {
+pod_pointers tell_victims(node_record& record, std::string_view decision, time_point now) {
   record.pods.erase_if([&](const pod& p) {
     return p.evicted_by == decision && p.phase == pod_phase::gone; // before it was told
   });
-  std::vector<pod> told;
-  record.pods.change_if(
+  return record.pods.change_if(
     [&](const pod& p) { return p.evicted_by == decision && p.stop_told == no_time; },
     [&](pod& p) {
       p.phase = pod_phase::terminating;
       p.stop_told = now;
-      told.push_back(p);
     });
-  return told;
 }
 
 bool room_is_free(const node_record& record, std::string_view decision,
-                  const std::function<bool(std::string_view)>& granted) {
+                  const std::function<bool(std::string_view)>& granted,
+                  std::span<const node_part* const> coming) {
   balance bindable{record.spec.capacity};
   balance fair{record.spec.capacity};
+  for (const node_part* part : coming)
+    for (const auto& p : part->placed) {
+      bindable.take(p.requests);
+      fair.take(p.requests);
+    }
   pod_list waiting;
   for (const auto& shared : record.pods.shared()) {
     const auto& p = shared->what();
@@ -246,14 +281,20 @@ bool room_is_free(const node_record& record, std::string_view decision,
   return bindable.short_of(waiting).empty() && fair.short_of(waiting).empty();
 }
 
-std::vector<pod> bind_nominated(node_record& record, std::string_view decision, time_point now) {
-  std::vector<pod> bound;
-  record.pods.change_if([&](const pod& p) { return is_hold(p) && p.placed_by == decision; },
-                        [&](pod& p) {
-                          p.phase = pod_phase::bound;
-                          p.created = now;
-                          bound.push_back(p);
-                        });
+pod_pointers bind_nominated(node_record& record, std::string_view decision, time_point now) {
+  return record.pods.change_if([&](const pod& p) { return is_hold(p) && p.placed_by == decision; },
+                               [&](pod& p) { bind(p, now); });
+}
+
+pod_pointers bind_at_once(node_record& record, const node_part& part, time_point now) {
+  pod_pointers bound;
+  for (const auto& placed : part.placed) {
+    if (record.pods.find(placed.uid) != nullptr)
+      continue;
+    auto p = placed;
+    bind(p, now);
+    record.pods.put(bound.emplace_back(std::make_shared<const shared_pod>(std::move(p))));
+  }
   return bound;
 }
 

@@ -42,8 +42,14 @@ struct node_part {
   bool operator==(const node_part&) const = default;
 };
 
+using pod_pointers = std::vector<pod_list::pointer>;
+
+/// The placed pods as records, messages and threads share them.
+pod_pointers shared_pods(std::span<const assignment> placements);
+
 /// The parts of a decision by node, in order of name.
-std::vector<node_part> parts_of(const decision& d);
+std::vector<node_part> parts_of(std::span<const pod_list::pointer> placed,
+                                std::span<const victim> victims);
 
 const pod* find_pod(const node_record& record, std::string_view uid);
 
@@ -54,26 +60,36 @@ const pod* find_pod(const node_record& record, std::string_view uid);
 absl::Status can_promise(const node_record& record, std::span<const node_part* const> holds,
                          const node_part& wanted);
 
+/// Whether what is placed can be bound now, beside what is on the node, what was granted to other
+/// decisions and what `coming` may place at any moment.
+absl::Status has_room_now(
+  const node_record& record, std::span<const node_part* const> coming, const node_part& wanted,
+  const std::function<bool(std::string_view)>& granted = [](std::string_view) { return false; });
+
 /// The record with the decision's part in it. Applying it again changes nothing.
 void apply(node_record& record, const node_part& part, std::string_view decision);
 void apply(pod_list& pods, const node_part& part, std::string_view decision);
 
 /// Marks the decision's victims as told to stop. Returns the ones that were not told before.
-std::vector<pod> tell_victims(node_record& record, std::string_view decision, time_point now);
+pod_pointers tell_victims(node_record& record, std::string_view decision, time_point now);
 
-/// Whether all pods nominated by the decision can be bound at once: beside what is on the node and
-/// what was granted to other decisions, and leaving to the holds of others all but what their own
-/// victims still take.
+/// Whether all pods nominated by the decision can be bound at once: beside what is on the node,
+/// what was granted to other decisions and what `coming` may place at any moment, and leaving to
+/// the holds of others all but what their own victims still take.
 bool room_is_free(
   const node_record& record, std::string_view decision,
-  const std::function<bool(std::string_view)>& granted = [](std::string_view) { return false; });
+  const std::function<bool(std::string_view)>& granted = [](std::string_view) { return false; },
+  std::span<const node_part* const> coming = {});
 
 /// Binds what the decision nominated. Returns those pods.
-std::vector<pod> bind_nominated(node_record& record, std::string_view decision, time_point now);
+pod_pointers bind_nominated(node_record& record, std::string_view decision, time_point now);
 
 /// Takes the decision's nominations back, and reprieves those of its victims of whose portion none
 /// was told. `told` names portions with told pods on any node.
 void release(node_record& record, std::string_view decision, std::span<const portion_id> told);
+
+/// Puts what the decision places into the record as bound. Returns those pods.
+pod_pointers bind_at_once(node_record& record, const node_part& part, time_point now);
 
 /// Puts or replaces a pod by uid.
 void put_pod(node_record& record, pod p);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "state/copy_on_write.hpp"
 #include "state/pod.hpp"
 
 #include <algorithm>
@@ -43,8 +44,9 @@ private:
   mutable std::string bytes_;
 };
 
-/// The pods of a node, in order of uid. Copies share their pods, so that a new form of a node's
-/// record costs what is new in it, and what two forms have in common is told by a look.
+/// The pods of a node, in order of uid. Copies share the list until one of them changes, and their
+/// pods even then, so that a new form of a node's record costs what is new in it, and what two
+/// forms have in common is told by a look.
 class pod_list {
 public:
   using pointer = std::shared_ptr<const shared_pod>;
@@ -117,45 +119,64 @@ public:
       put(p);
   }
   /// Of pods in order of uid.
-  explicit pod_list(std::vector<pointer> pods) : pods_(std::move(pods)) {}
+  explicit pod_list(std::vector<pointer> pods) {
+    pods_.write() = std::move(pods);
+  }
+  /// Of pods in any order; of several with one uid the last counts.
+  static pod_list of(std::vector<pointer> pods) {
+    if (std::ranges::adjacent_find(pods, std::ranges::greater_equal{}, uid_of) != pods.end()) {
+      std::ranges::reverse(pods);
+      std::ranges::stable_sort(pods, {}, uid_of);
+      const auto twice = std::ranges::unique(pods, {}, uid_of);
+      pods.erase(twice.begin(), twice.end());
+    }
+    return pod_list{std::move(pods)};
+  }
 
   const_iterator begin() const {
-    return const_iterator{pods_.data()};
+    return const_iterator{shared().data()};
   }
   const_iterator end() const {
-    return const_iterator{pods_.data() + pods_.size()};
+    return const_iterator{shared().data() + size()};
   }
   std::size_t size() const {
-    return pods_.size();
+    return shared().size();
   }
   bool empty() const {
-    return pods_.empty();
+    return shared().empty();
   }
   const pod& front() const {
-    return pods_.front()->what();
+    return shared().front()->what();
   }
   const pod& back() const {
-    return pods_.back()->what();
+    return shared().back()->what();
   }
 
   /// The pods themselves: the same pointer is the same pod, unchanged.
   const std::vector<pointer>& shared() const {
-    return pods_;
+    return pods_.read();
+  }
+
+  /// Whether both have the very same pods, unchanged.
+  bool shares_all_with(const pod_list& other) const {
+    return pods_.is_same_as(other.pods_) || shared() == other.shared();
   }
 
   /// Null where it is not there.
   const pod* find(std::string_view uid) const {
     const auto found = position_of(uid);
-    return is_at(found, uid) ? &(*found)->what() : nullptr;
+    return is_at(found, uid) ? &shared()[found]->what() : nullptr;
   }
 
   /// Puts or replaces the pod of that uid.
   void put(pointer p) {
     const auto found = position_of(p->what().uid);
-    if (is_at(found, p->what().uid))
-      pods_[index_of(found)] = std::move(p);
+    const bool replaces = is_at(found, p->what().uid);
+    auto& pods = pods_.write();
+    if (replaces)
+      pods[found] = std::move(p);
     else
-      pods_.insert(found, std::move(p));
+      pods.insert(pods.begin() + static_cast<std::ptrdiff_t>(found), std::move(p));
   }
   void put(pod p) {
     put(std::make_shared<const shared_pod>(std::move(p)));
@@ -165,47 +186,54 @@ public:
     const auto found = position_of(uid);
     if (!is_at(found, uid))
       return false;
-    pods_.erase(found);
+    auto& pods = pods_.write();
+    pods.erase(pods.begin() + static_cast<std::ptrdiff_t>(found));
     return true;
   }
 
   template <class Condition>
   void erase_if(Condition condition) {
-    std::erase_if(pods_, [&](const pointer& p) { return condition(p->what()); });
+    const auto goes = [&](const pointer& p) { return condition(p->what()); };
+    if (std::ranges::any_of(shared(), goes))
+      std::erase_if(pods_.write(), goes);
   }
 
   /// Does `change` to a copy of each pod that the condition holds for, which takes its place. The
-  /// uid stays.
+  /// uid stays. Returns the changed ones.
   template <class Condition, class Change>
-  void change_if(Condition condition, Change change) {
-    for (auto& p : pods_)
-      if (condition(p->what())) {
-        auto next = p->what();
-        change(next);
-        p = std::make_shared<const shared_pod>(std::move(next));
-      }
+  std::vector<pointer> change_if(Condition condition, Change change) {
+    std::vector<pointer> changed;
+    for (std::size_t i = 0; i < size(); ++i) {
+      if (!condition(shared()[i]->what()))
+        continue;
+      auto next = shared()[i]->what();
+      change(next);
+      changed.push_back(std::make_shared<const shared_pod>(std::move(next)));
+      pods_.write()[i] = changed.back();
+    }
+    return changed;
   }
 
   bool operator==(const pod_list& other) const {
-    return std::equal(
-      pods_.begin(), pods_.end(), other.pods_.begin(), other.pods_.end(),
-      [](const pointer& a, const pointer& b) { return a == b || a->what() == b->what(); });
+    return pods_.is_same_as(other.pods_)
+           || std::ranges::equal(shared(), other.shared(), [](const pointer& a, const pointer& b) {
+                return a == b || a->what() == b->what();
+              });
   }
 
 private:
-  std::vector<pointer>::const_iterator position_of(std::string_view uid) const {
-    return std::lower_bound(
-      pods_.begin(), pods_.end(), uid,
-      [](const pointer& p, std::string_view wanted) { return p->what().uid < wanted; });
+  static std::string_view uid_of(const pointer& p) {
+    return p->what().uid;
   }
-  bool is_at(std::vector<pointer>::const_iterator at, std::string_view uid) const {
-    return at != pods_.end() && (*at)->what().uid == uid;
+  std::size_t position_of(std::string_view uid) const {
+    const auto found = std::ranges::lower_bound(shared(), uid, {}, uid_of);
+    return static_cast<std::size_t>(found - shared().begin());
   }
-  std::size_t index_of(std::vector<pointer>::const_iterator at) const {
-    return static_cast<std::size_t>(at - pods_.begin());
+  bool is_at(std::size_t position, std::string_view uid) const {
+    return position < size() && shared()[position]->what().uid == uid;
   }
 
-  std::vector<pointer> pods_;
+  copy_on_write<std::vector<pointer>> pods_;
 };
 
 } // namespace reprieve

@@ -30,6 +30,8 @@ void order_counts::count(const simulated_journal::entry& life) {
     ++running;
   else if (life.at == stage::stopping)
     ++stopping;
+  else if (life.at == stage::stopped)
+    ++stopped;
 }
 
 whole_replica::whole_replica(caf::actor_system& system, const stored_cluster& made_up,

@@ -17,6 +17,7 @@ struct order_counts {
   std::atomic<std::size_t> started = 0;
   std::atomic<std::size_t> running = 0;
   std::atomic<std::size_t> stopping = 0;
+  std::atomic<std::size_t> stopped = 0;
 
   void count(const simulated_journal::entry& life);
 };

@@ -16,6 +16,7 @@ using fault = faulty_store::fault;
 /// Asks a shard that is nothing but its ledger.
 struct ledger_write {
   std::vector<ledger_entry> writes;
+  std::string carries_out;
 };
 
 ledger_entry entry(std::string key, std::string value) {
@@ -46,8 +47,10 @@ ledger_host(ledger_host_actor::stateful_pointer<ledger_host_state> self, ledger_
   return {
     [self](ledger_write& wanted) -> caf::result<absl::Status> {
       auto answer = self->make_response_promise<absl::Status>();
-      write(self, std::move(wanted.writes),
-            [answer](const absl::Status& how) mutable { answer.deliver(how); });
+      write(
+        self, std::move(wanted.writes),
+        [answer](const absl::Status& how) mutable { answer.deliver(how); },
+        std::move(wanted.carries_out));
       return answer;
     },
     [self](ledger_flush) { flush_ledger(self); },
@@ -71,7 +74,7 @@ protected:
   }
 
   absl::Status write(const std::string& key, const std::string& value) {
-    return world_.ask<absl::Status>(ledger_, ledger_write{{entry(key, value)}})
+    return world_.ask<absl::Status>(ledger_, ledger_write{{entry(key, value)}, {}})
       .value_or(absl::DeadlineExceededError("no answer"));
   }
 
@@ -83,6 +86,18 @@ protected:
         found = {answer->values.front().value, answer->values.front().version};
     });
     return found;
+  }
+
+  /// The decisions that were known to be carried out with the write of this key.
+  std::set<std::string> known_at(const std::string& key) {
+    range_request sequence{just(keys::sequence("n/default.0")), 0, 0, false};
+    memory_->read({just(key), 0, 0, false},
+                  [&](const auto& answer) { sequence.at = answer->values.front().modified; });
+    std::set<std::string> known;
+    memory_->read(sequence, [&](const auto& answer) {
+      known = decode<sequence_record>(answer->values.front().value)->carried_out;
+    });
+    return known;
   }
 
   std::shared_ptr<memory_store> memory_ = std::make_shared<memory_store>();
@@ -101,7 +116,7 @@ TEST_F(ledger_test, gathers_writes_while_a_batch_is_in_flight) {
   int answers = 0;
   for (int i = 0; i < 100; ++i)
     world_.system().spawn([&, i](caf::event_based_actor* self) {
-      self->request(ledger_, caf::infinite, ledger_write{{entry("k" + std::to_string(i), "v")}})
+      self->request(ledger_, caf::infinite, ledger_write{{entry("k" + std::to_string(i), "v")}, {}})
         .then([&](absl::Status& how) { answers += how.ok() ? 1 : 0; });
     });
   world_.settle();
@@ -125,7 +140,7 @@ TEST_F(ledger_test, writes_only_the_last_form_of_a_key_that_is_written_again) {
   std::vector<std::string> answers;
   for (const std::string value : {"1", "2", "3"})
     world_.system().spawn([&, value](caf::event_based_actor* self) {
-      self->request(ledger_, caf::infinite, ledger_write{{entry("a", value), entry(value, "")}})
+      self->request(ledger_, caf::infinite, ledger_write{{entry("a", value), entry(value, "")}, {}})
         .then([&, value](absl::Status& how) { answers.push_back(how.ok() ? value : "failed"); });
     });
   world_.settle();
@@ -147,6 +162,18 @@ TEST_F(ledger_test, keeps_a_request_whole_that_fits_into_one_transaction) {
     });
   world_.settle();
   EXPECT_EQ(whole, (std::vector<std::size_t>{1, 2}));
+}
+
+TEST_F(ledger_test, knows_that_a_decision_is_carried_out_with_the_last_of_its_writes) {
+  ledger_write large{{}, "d1"};
+  for (int i = 0; i < 200; ++i)
+    large.writes.push_back(entry("k" + std::to_string(i), "v"));
+  ASSERT_TRUE(world_.ask<absl::Status>(ledger_, large)->ok());
+  EXPECT_TRUE(write("a", "1").ok());
+  // For as long as nobody says that it is over.
+  EXPECT_EQ(known_at("k0"), std::set<std::string>{});
+  EXPECT_EQ(known_at("k199"), std::set<std::string>{"d1"});
+  EXPECT_EQ(known_at("a"), std::set<std::string>{"d1"});
 }
 
 TEST_F(ledger_test, writes_once_when_the_answer_was_lost) {

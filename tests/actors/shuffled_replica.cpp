@@ -100,8 +100,13 @@ bool shuffled_replica::step() {
     if (begins != nullptr && !begun_.insert(begins->id()).second)
       begins = nullptr;
     world_.step_at(position);
-    if (begins != nullptr)
-      launched_[begins->state.settings.what.id] = begins->state.settings.what;
+    if (begins != nullptr) {
+      const auto& settings = begins->state.settings;
+      auto& launched = launched_[settings.what.id];
+      launched = settings.what;
+      for (const auto& p : settings.placed)
+        launched.assignments.push_back({p->what()});
+    }
     return true;
   }
   return false;
@@ -155,7 +160,10 @@ void shuffled_replica::send_change() {
     if (const auto* n = std::get_if<node>(&change.what))
       self->request(shards.nodes[number], caf::infinite, put_nodes{{*n}}).then(taken);
     else
-      self->request(shards.workloads[number], caf::infinite, put_workloads{{change}}).then(taken);
+      self
+        ->request(shards.workloads[number], caf::infinite,
+                  put_workloads{{std::make_shared<const admitted>(change)}})
+        .then(taken);
   });
 }
 

@@ -103,10 +103,7 @@ void no_node_is_overcommitted(const cluster& in, const plan& made) {
 
 /// What the plan saw, the nodes' own records see, too, once those who leave were told.
 void every_node_votes_for(const cluster& in, const plan& made) {
-  decision planned;
-  planned.assignments = made.assignments;
-  planned.victims = made.victims;
-  for (const auto& part : parts_of(planned)) {
+  for (const auto& part : parts_of(shared_pods(made.assignments), made.victims)) {
     const auto spec = std::ranges::find(in.all_nodes(), part.node, &node::name);
     node_record record{*spec, {}};
     for (const auto& p : in.all_pods())

@@ -267,9 +267,9 @@ void draw(trace_context& to) {
 
 void draw(decision& to) {
   auto& [id, group, workloads, queue, priority, policy, phase, assignments, victims, why, scored,
-         decided, committed, ended, abort_reason, victims_told, trace] = to;
+         decided, committed, ended, abort_reason, victims_told, at_once, trace] = to;
   draw_all(id, group, workloads, queue, policy, phase, assignments, victims, why, scored, decided,
-           committed, ended, abort_reason, victims_told, trace);
+           committed, ended, abort_reason, victims_told, at_once, trace);
   draw_signed(priority);
 }
 

@@ -226,8 +226,10 @@ void draw(heartbeat_result& to) {
 // -- workloads ------------------------------------------------------------------------------------
 
 void draw(put_workloads& to) {
-  auto& [objects] = to;
+  std::vector<admitted> objects;
   draw(objects);
+  for (auto& one : objects)
+    to.objects.push_back(std::make_shared<const admitted>(std::move(one)));
 }
 
 void draw(remove_workloads& to) {

@@ -15,6 +15,7 @@
 
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/unknown_field_set.h>
+#include <google/protobuf/util/message_differencer.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -45,6 +46,16 @@ Model any() {
   draw(made);
   RC_LOG() << to_proto(made).ShortDebugString() << '\n';
   return made;
+}
+
+TEST(conversion, bytes_of_a_pod_are_those_of_its_message) {
+  check([] {
+    const auto made = any<pod>();
+    v1::Pod parsed;
+    RC_ASSERT(parsed.ParseFromString(encode_message(made)));
+    RC_ASSERT(google::protobuf::util::MessageDifferencer::Equals(parsed, to_proto(made)));
+    RC_ASSERT(encode_message(made).size() == to_proto(made).ByteSizeLong());
+  });
 }
 
 void expect_round_trip_of(const auto& made) {

@@ -237,13 +237,50 @@ TEST(node_record, withdrawing_reprieves_whole_portions_that_were_not_told) {
   EXPECT_EQ(find_pod(record, "b-0")->evicted_by, "d1");
 }
 
+TEST(node_record, has_room_now_for_what_fits_beside_all_that_is_there_or_may_come_at_once) {
+  auto record = node_with(8);
+  auto leaving = pod_of("a", 0, 2, pod_phase::terminating);
+  leaving.stop_told = now;
+  put_pod(record, leaving);
+  auto waiting = pod_of("b", 0, 1, pod_phase::nominated);
+  waiting.placed_by = "d1";
+  put_pod(record, waiting);
+  put_pod(record, pod_of("c", 0, 4, pod_phase::gone));
+  const auto coming = part({pod_of("d", 0, 2)}, {});
+  const auto fits = [&](std::int64_t gpus, std::vector<const node_part*> others, bool granted) {
+    return has_room_now(record, others, part({pod_of("e", 0, gpus)}, {}),
+                        [&](std::string_view d) { return granted && d == "d1"; })
+      .ok();
+  };
+  EXPECT_TRUE(fits(6, {}, false)) << "who waits does so until those have gone that it waits for";
+  EXPECT_FALSE(fits(7, {}, false)) << "although one is leaving";
+  EXPECT_TRUE(fits(5, {}, true));
+  EXPECT_FALSE(fits(6, {}, true));
+  EXPECT_TRUE(fits(4, {&coming}, false));
+  EXPECT_FALSE(fits(5, {&coming}, false));
+}
+
+TEST(node_record, binds_at_once_what_is_not_there_yet) {
+  auto record = node_with(8);
+  put_pod(record, pod_of("a", 0, 2));
+  const auto wanted =
+    part({pod_of("a", 0, 2, pod_phase::nominated), pod_of("b", 0, 2, pod_phase::nominated)}, {});
+  const auto bound = bind_at_once(record, wanted, now);
+  ASSERT_EQ(bound.size(), 1U);
+  EXPECT_EQ(bound.front()->what().uid, "b-0");
+  EXPECT_EQ(find_pod(record, "b-0")->phase, pod_phase::bound);
+  EXPECT_EQ(find_pod(record, "b-0")->created, now);
+  EXPECT_EQ(find_pod(record, "a-0")->phase, pod_phase::running);
+  EXPECT_TRUE(bind_at_once(record, wanted, now).empty());
+}
+
 TEST(node_record, a_decision_is_split_by_node) {
   decision d;
   auto placed = pod_of("c", 0, 8);
   placed.node = "n2";
   d.assignments.push_back({placed});
   d.victims.push_back({{"a", "g", 0, -1}, 1, false, 0, {{"a-0", "n1"}, {"a-1", "n2"}}, ""});
-  const auto parts = parts_of(d);
+  const auto parts = parts_of(shared_pods(d.assignments), d.victims);
   ASSERT_EQ(parts.size(), 2U);
   EXPECT_EQ(parts[0], (node_part{"n1", {}, {"a-0"}}));
   EXPECT_EQ(parts[1], (node_part{"n2", {placed}, {"a-1"}}));

@@ -39,7 +39,7 @@ TEST(records, of_a_decision_come_back_from_head_and_chunks) {
     for (int i = 0; i < 5; ++i)
       d.assignments.push_back(drawn<assignment>());
     // Small chunks, so that there are several.
-    const auto chunks = encode_bodies(d, 200);
+    const auto chunks = encode_bodies(d, shared_pods(d.assignments), 200);
     const auto head = head_of(d, static_cast<std::uint32_t>(chunks.size()));
     auto read = decode<decision_head>(encode(head));
     RC_ASSERT(read.ok());
@@ -73,7 +73,10 @@ TEST(records, of_owner_sequence_and_schema_come_back_as_they_were) {
   EXPECT_EQ(owner->api, "h:2");
   const shard_owners owners{{"c/g", "r"}, {"n/g.0", "s"}};
   EXPECT_EQ(decode<owners_record>(encode(owners_record{owners, {{"g", 7}}}))->owners, owners);
-  EXPECT_EQ(decode<sequence_record>(encode(sequence_record{7, "w"}))->number, 7);
+  const auto sequence = decode<sequence_record>(encode(sequence_record{7, "w", {"d1", "d2"}}));
+  ASSERT_TRUE(sequence.ok());
+  EXPECT_EQ(sequence->number, 7);
+  EXPECT_EQ(sequence->carried_out, (std::set<std::string>{"d1", "d2"}));
   const auto schema = decode<schema_record>(encode(schema_record{1, "c", no_time, 3, 2, 9}));
   ASSERT_TRUE(schema.ok());
   EXPECT_EQ(schema->node_shards, 3U);
