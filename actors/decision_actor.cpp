@@ -144,7 +144,12 @@ void prepare_all(self_pointer self) {
     remember_epoch(state, *settings.shards.workload_owners[number]);
   auto all = of_shards([self](absl::Status votes) {
     self->state.voting = false;
-    if (!votes.ok() && planted != planted_bug::partial_vote)
+    const bool refused = !votes.ok() && planted != planted_bug::partial_vote;
+    // Somebody who is to leave may still be where the plan saw nobody, as what another decision
+    // waits for came sooner: then this one waits as well.
+    if (refused && absl::IsFailedPrecondition(votes) && std::exchange(what(self).at_once, false))
+      prepare_all(self);
+    else if (refused)
       give_up(self, votes);
     else if (self->state.cancelled)
       give_up(self, absl::CancelledError(self->state.cancel_reason));
