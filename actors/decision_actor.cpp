@@ -90,7 +90,7 @@ void apply_to_all(self_pointer self, gathering& all, const trace_context& trace)
     return apply_parts<node_parts>{id(self), parts, at_once, trace};
   });
   ask_touched(self, all, shards.workloads, state.workloads, [&](const auto& parts) {
-    return apply_parts<workload_parts>{id(self), parts, at_once, trace};
+    return apply_parts<workload_parts>{id(self), parts, false, trace};
   });
 }
 
@@ -160,7 +160,7 @@ void prepare_all(self_pointer self) {
     return prepare<node_parts>{id(self), group, parts, settings.what.at_once, trace};
   });
   ask_touched(self, all, settings.shards.workloads, state.workloads, [&](const auto& parts) {
-    return prepare<workload_parts>{id(self), group, parts, settings.what.at_once, trace};
+    return prepare<workload_parts>{id(self), group, parts, false, trace};
   });
   all.complete();
 }

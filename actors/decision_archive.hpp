@@ -18,10 +18,11 @@ using head_filter = std::function<bool(const decision_head&)>;
 using decision_filter = std::function<bool(const decision&)>;
 
 /// Finds the newest decisions, `most` at the most, whose heads pass `coarse` and that pass `fine`
-/// (where it is given) when they are read whole. Calls `done` with them, newest first.
+/// (where it is given) when they are read whole. Calls `done` with them, newest first. Each answer
+/// of the store is waited for up to `time`.
 template <class Self, class F>
 void find_decisions(Self self, store_door_actor store, head_filter coarse, decision_filter fine,
-                    std::size_t most, F done);
+                    std::size_t most, F done, std::chrono::seconds time = answer_time);
 
 namespace detail {
 
@@ -33,13 +34,14 @@ struct decision_search : std::enable_shared_from_this<decision_search<Self, F>> 
   decision_filter fine;
   std::size_t most = 0;
   F done;
+  std::chrono::seconds time;
   std::vector<decision> heads; ///< newest last
   std::vector<decision> found;
 
   decision_search(Self who, store_door_actor from, decision_filter filter, std::size_t limit,
-                  F then)
+                  F then, std::chrono::seconds patience)
       : self(who), store(std::move(from)), fine(std::move(filter)), most(limit),
-        done(std::move(then)) {}
+        done(std::move(then)), time(patience) {}
 
   /// Reads the bodies of the newest head that is left.
   void next() {
@@ -50,7 +52,7 @@ struct decision_search : std::enable_shared_from_this<decision_search<Self, F>> 
     auto head = std::move(heads.back());
     heads.pop_back();
     range_request bodies{with_prefix(keys::bodies_of(head.id)), 0, 0, false};
-    self->request(store, answer_time, std::move(bodies))
+    self->request(store, time, std::move(bodies))
       .then(
         [search = this->shared_from_this(), head](range_answer& answer) mutable {
           if (!answer.ok()) {
@@ -74,16 +76,16 @@ struct decision_search : std::enable_shared_from_this<decision_search<Self, F>> 
 
 template <class Self, class F>
 void find_decisions(Self self, store_door_actor store, head_filter coarse, decision_filter fine,
-                    std::size_t most, F done) {
+                    std::size_t most, F done, std::chrono::seconds time) {
   auto search = std::make_shared<detail::decision_search<Self, F>>(self, store, std::move(fine),
-                                                                   most, std::move(done));
+                                                                   most, std::move(done), time);
   // "d/done/" stands before "d/open/": one range from the one to the end of the other.
   range_request heads{
     {std::string(keys::done_decisions), with_prefix(std::string(keys::open_decisions)).end},
     0,
     0,
     false};
-  self->request(store, answer_time, std::move(heads))
+  self->request(store, time, std::move(heads))
     .then(
       [search, coarse = std::move(coarse)](range_answer& answer) {
         if (!answer.ok()) {

@@ -45,7 +45,7 @@ struct prepare {
   std::string decision;
   std::string resource_group;
   Parts parts;
-  bool at_once = false; ///< a node shard's room has to be free now
+  bool at_once = false; ///< for a node shard: the room has to be free now
   trace_context trace;
 
   bool operator==(const prepare&) const = default;
@@ -65,7 +65,7 @@ template <class Parts>
 struct apply_parts {
   std::string decision;
   Parts parts;
-  bool at_once = false; ///< a node shard binds and starts what it would nominate
+  bool at_once = false; ///< for a node shard: bind and start what it would nominate
   trace_context trace;
 
   bool operator==(const apply_parts&) const = default;

@@ -1,6 +1,6 @@
 #include "actors/gateway.hpp"
 
-#include "actors/decision_archive.hpp"
+#include "actors/gateway_accounts.hpp"
 #include "actors/gateway_backup.hpp"
 #include "actors/gateway_confirmation.hpp"
 #include "actors/gateway_facts.hpp"
@@ -19,8 +19,6 @@ namespace {
 
 using self_pointer = gateway_actor::stateful_pointer<gateway_state>;
 using batch_pointer = std::list<admitted_batch>::iterator;
-
-constexpr std::size_t most_decisions = 20;
 
 /// The resource group whose shards own the object.
 std::string group_of(const object& o) {
@@ -125,9 +123,10 @@ void end_under_way(gateway_state& state, batch_pointer batch) {
   state.under_way.erase(batch);
 }
 
-void admit_and_write(self_pointer self, const apply_request& wanted, promise<apply_result> answer) {
+void admit_and_write(self_pointer self, const apply_request& wanted, const catalog& known,
+                     promise<apply_result> answer) {
   auto& state = self->state;
-  auto let_in = admit(wanted.objects, catalog_with_under_way(state), gateway_facts{state});
+  auto let_in = admit(wanted.objects, catalog_with_under_way(state, known), gateway_facts{state});
   if (!let_in.ok()) {
     answer.deliver(apply_result(let_in.status()));
     return;
@@ -155,16 +154,25 @@ caf::result<apply_result> apply_all(self_pointer self, apply_request& wanted) {
     return apply_result(starting());
   auto answer = self->make_response_promise<apply_result>();
   std::vector<asked_object> about{{object_kind::queue, {}}}; // whose catalog admission goes by
-  for (const auto& one : wanted.objects)
+  std::vector<asked_workload> workloads;
+  for (const auto& one : wanted.objects) {
     about.push_back({kind_of(one), name_of(one)});
+    if (const auto* w = std::get_if<workload>(&one))
+      workloads.push_back({w->name, w->resource_group});
+  }
+  const bool only_workloads = workloads.size() == wanted.objects.size();
   // Not copied with the function that it goes along with.
   auto kept = std::make_shared<const apply_request>(std::move(wanted));
-  confirm(self, about, [self, kept, answer](const confirmation& found) mutable {
+  auto go_on = [self, kept, answer](const confirmation& found) mutable {
     if (found.how.ok())
-      admit_and_write(self, *kept, answer);
+      admit_and_write(self, *kept, *found.known, answer);
     else
       answer.deliver(apply_result(nothing_changed(found.how)));
-  });
+  };
+  if (only_workloads)
+    confirm_workloads(self, workloads, std::move(go_on));
+  else
+    confirm(self, about, std::move(go_on));
   return answer;
 }
 
@@ -208,12 +216,12 @@ absl::Status may_delete(const gateway_state& state, const delete_request& wanted
 }
 
 /// What is in the way of the removal, or ok where it goes on and `answer` comes of it.
-absl::Status remove_all(self_pointer self, const delete_request& wanted,
+absl::Status remove_all(self_pointer self, const delete_request& wanted, const catalog& durable,
                         promise<absl::Status> answer) {
   auto& state = self->state;
   if (auto allowed = may_delete(state, wanted); !allowed.ok())
     return allowed;
-  const auto known = catalog_with_under_way(state);
+  const auto known = catalog_with_under_way(state, durable);
   for (const auto& name : wanted.names)
     if (auto possible = admit_removal(wanted.kind, name, known, gateway_facts{state});
         !possible.ok())
@@ -254,15 +262,24 @@ caf::result<absl::Status> delete_all(self_pointer self, const delete_request& wa
   if (!state.serving || !state.known)
     return starting();
   auto answer = self->make_response_promise<absl::Status>();
-  std::vector<asked_object> about;
-  for (const auto& name : wanted.names)
-    about.push_back({wanted.kind, name});
-  confirm(self, about, [self, wanted, answer](const confirmation& found) mutable {
+  auto go_on = [self, wanted, answer](const confirmation& found) mutable {
     const auto in_the_way =
-      found.how.ok() ? remove_all(self, wanted, answer) : nothing_changed(found.how);
+      found.how.ok() ? remove_all(self, wanted, *found.known, answer) : nothing_changed(found.how);
     if (!in_the_way.ok())
       answer.deliver(in_the_way);
-  });
+  };
+  std::vector<asked_object> about;
+  std::vector<asked_workload> workloads;
+  for (const auto& name : wanted.names) {
+    about.push_back({wanted.kind, name});
+    const auto known = state.workloads.find(name);
+    if (wanted.kind == object_kind::workload && known != state.workloads.end())
+      workloads.push_back({name, known->second->spec.resource_group});
+  }
+  if (!workloads.empty() && workloads.size() == wanted.names.size())
+    confirm_workloads(self, workloads, std::move(go_on));
+  else
+    confirm(self, about, std::move(go_on));
   return answer;
 }
 
@@ -294,128 +311,6 @@ caf::result<get_result> get(self_pointer self, const get_request& wanted) {
             answer.deliver(look_up(self->state, wanted, queues));
           },
           [answer](caf::error& error) mutable { answer.deliver(get_result(to_status(error))); });
-    });
-  return answer;
-}
-
-bool contains(const std::vector<std::string>& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-/// Decisions that place the workload or take something from it.
-head_filter concerning(std::string workload) {
-  return [workload = std::move(workload)](const decision_head& head) {
-    return contains(head.summary.workloads, workload) || contains(head.evicted, workload);
-  };
-}
-
-bool mentions(const decision& d, std::string_view pod) {
-  return std::any_of(
-           d.assignments.begin(), d.assignments.end(),
-           [&](const assignment& one) { return one.placed.uid == pod || one.placed.name == pod; })
-         || std::any_of(d.victims.begin(), d.victims.end(), [&](const victim& one) {
-              return std::any_of(one.pods.begin(), one.pods.end(), [&](const victim_pod& gone) {
-                // A uid begins with the pod's name and a dot.
-                return gone.uid == pod
-                       || (gone.uid.starts_with(pod) && gone.uid[pod.size()] == '.');
-              });
-            });
-}
-
-caf::result<describe_result> describe(self_pointer self, const describe_request& wanted) {
-  auto& state = self->state;
-  if (!state.serving || !state.known)
-    return describe_result(starting());
-  auto found = look_up(state, get_request{wanted.kind, wanted.name, {}, {}}, {});
-  if (!found.ok())
-    return describe_result(found.status());
-  auto result = std::make_shared<description>();
-  result->what = std::move(found->front());
-  result->pods = pods_of(state, wanted.kind, wanted.name);
-  auto answer = self->make_response_promise<describe_result>();
-  auto failed = [answer](const absl::Status& why) mutable { answer.deliver(describe_result(why)); };
-  self->request(state.serving->events, answer_time, read_events{0, wanted.name})
-    .then(
-      [self, wanted, result, answer, failed](event_list& events) mutable {
-        result->events = std::move(events);
-        if (wanted.kind != object_kind::workload) {
-          answer.deliver(describe_result(std::move(*result)));
-          return;
-        }
-        find_decisions(
-          self, self->state.serving->store, concerning(wanted.name), {}, most_decisions,
-          [result, answer, failed](absl::StatusOr<std::vector<decision>> decisions) mutable {
-            if (!decisions.ok()) {
-              failed(decisions.status());
-              return;
-            }
-            result->decisions = *std::move(decisions);
-            answer.deliver(describe_result(std::move(*result)));
-          });
-      },
-      [failed](caf::error& error) mutable { failed(to_status(error)); });
-  return answer;
-}
-
-/// Adds why the workload waits, and answers.
-void answer_with_reason(self_pointer self, const std::string& workload,
-                        promise<explain_result> answer, explanation result) {
-  const auto record = self->state.workloads.find(workload);
-  const auto* group = record == self->state.workloads.end()
-                        ? nullptr
-                        : group_named(self->state, record->second->spec.resource_group);
-  if (group == nullptr) {
-    answer.deliver(explain_result(std::move(result)));
-    return;
-  }
-  if (!group->coordinator) {
-    result.pending_reason = "its resource group's coordinator is starting";
-    answer.deliver(explain_result(std::move(result)));
-    return;
-  }
-  self->request(group->coordinator, answer_time, why_pending{workload})
-    .then(
-      [answer, result](std::string& reason) mutable {
-        result.pending_reason = std::move(reason);
-        answer.deliver(explain_result(std::move(result)));
-      },
-      [answer](caf::error& error) mutable { answer.deliver(explain_result(to_status(error))); });
-}
-
-caf::result<explain_result> explain(self_pointer self, const explain_request& wanted) {
-  auto& state = self->state;
-  if (!state.serving)
-    return explain_result(starting());
-  head_filter coarse;
-  decision_filter fine;
-  std::string subject;
-  if (!wanted.decision.empty()) {
-    subject = "decision " + wanted.decision;
-    coarse = [id = wanted.decision](const decision_head& head) { return head.summary.id == id; };
-  } else if (!wanted.workload.empty()) {
-    subject = "workload " + wanted.workload;
-    coarse = concerning(wanted.workload);
-  } else {
-    subject = "pod " + wanted.pod;
-    // A pod's name begins with its workload's.
-    coarse = [pod = wanted.pod](const decision_head& head) {
-      const auto owns = [&](const std::string& workload) { return pod.starts_with(workload); };
-      return std::any_of(head.summary.workloads.begin(), head.summary.workloads.end(), owns)
-             || std::any_of(head.evicted.begin(), head.evicted.end(), owns);
-    };
-    fine = [pod = wanted.pod](const decision& d) { return mentions(d, pod); };
-  }
-  auto answer = self->make_response_promise<explain_result>();
-  find_decisions(
-    self, state.serving->store, std::move(coarse), std::move(fine), most_decisions,
-    [self, answer, wanted, subject](absl::StatusOr<std::vector<decision>> found) mutable {
-      if (!found.ok())
-        answer.deliver(explain_result(found.status()));
-      else if (found->empty() && !self->state.workloads.contains(wanted.workload))
-        answer.deliver(
-          explain_result(absl::NotFoundError(fmt::format("nothing is known of {}", subject))));
-      else
-        answer_with_reason(self, wanted.workload, answer, explanation{*std::move(found), {}});
     });
   return answer;
 }

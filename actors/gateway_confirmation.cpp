@@ -1,8 +1,11 @@
 #include "actors/gateway_confirmation.hpp"
 
 #include "actors/gateway_routes.hpp"
+#include "actors/shard_loader.hpp"
+#include "actors/store_reading.hpp"
 #include "state/membership_rules.hpp"
 
+#include <algorithm>
 #include <memory>
 
 namespace reprieve {
@@ -12,7 +15,9 @@ namespace {
 using self_pointer = gateway_actor::stateful_pointer<gateway_state>;
 
 /// Longer than it takes to see that a connection is dead.
-constexpr std::chrono::seconds patience{4};
+constexpr std::chrono::milliseconds patience{4000};
+/// Long enough for one that is there, where the store knows as well.
+constexpr std::chrono::milliseconds short_patience{300};
 
 /// One confirmation under way: of each shard that was asked, whether it answered.
 class confirming : public std::enable_shared_from_this<confirming> {
@@ -22,17 +27,31 @@ public:
 
   template <class Handle>
   void ask(const std::string& shard, const Handle& whom) {
-    if (!asked_.insert(shard).second)
-      return;
+    if (asked_.insert(shard).second)
+      ask_for(shard, whom, patience,
+              [me = shared_from_this()](const absl::Status& why) { me->one_less(why); });
+  }
+
+  /// Likewise, but who does not answer soon is done without: `otherwise` has to see to it that
+  /// `one_less` is called.
+  template <class Handle, class F>
+  void ask_or(const std::string& shard, const Handle& whom, F otherwise) {
+    if (asked_.insert(shard).second)
+      ask_for(shard, whom, short_patience,
+              [otherwise](const absl::Status&) mutable { otherwise(); });
+  }
+
+  /// Something else is waited for.
+  void one_more() {
     ++open_;
-    self_->request(whom, patience, confirm_ownership{})
-      .then(
-        [me = shared_from_this(), shard](const absl::Status& how) {
-          if (how.ok())
-            me->self_->state.confirmed[shard] = me->asked_at_;
-          me->one_less(how);
-        },
-        [me = shared_from_this()](caf::error& error) { me->one_less(to_status(error)); });
+  }
+
+  void use(std::shared_ptr<const catalog> known) {
+    known_ = std::move(known);
+  }
+
+  self_pointer self() const {
+    return self_;
   }
 
   void is_missing(const std::string& shard, const absl::Status& why) {
@@ -44,13 +63,30 @@ public:
     worst_.Update(how);
     if (--open_ > 0)
       return;
-    confirmation found{worst_, duration{0}};
+    confirmation found{worst_, duration{0}, known_ ? known_ : self_->state.known};
     if (!worst_.ok())
       found.age = self_->clock().now() - oldest();
     then_(std::move(found));
   }
 
 private:
+  template <class Handle, class F>
+  void ask_for(const std::string& shard, const Handle& whom, std::chrono::milliseconds time,
+               F failed) {
+    one_more();
+    self_->request(whom, time, confirm_ownership{})
+      .then(
+        [me = shared_from_this(), shard, failed](const absl::Status& how) mutable {
+          if (!how.ok()) {
+            failed(how);
+            return;
+          }
+          me->self_->state.confirmed[shard] = me->asked_at_;
+          me->one_less(how);
+        },
+        [failed](caf::error& error) mutable { failed(to_status(error)); });
+  }
+
   /// When the one that was confirmed first of all that were asked was.
   caf::actor_clock::time_point oldest() const {
     auto first = asked_at_;
@@ -66,6 +102,7 @@ private:
   std::function<void(confirmation)> then_;
   caf::actor_clock::time_point asked_at_;
   std::set<std::string> asked_;
+  std::shared_ptr<const catalog> known_; ///< from the store; null where the gateway's will do
   absl::Status worst_;
   std::size_t open_ = 1;
 };
@@ -85,13 +122,90 @@ void ask_shards(confirming& all, char kind, const std::string& group, const Shar
       ask(k);
 }
 
+/// Sees to it that the store has no workload of these names, in order, in the shard of another
+/// resource group than theirs.
+void read_names(const std::shared_ptr<confirming>& all, const std::string& shard,
+                const std::vector<std::string>& names) {
+  const key_range range{keys::workload(shard, names.front()),
+                        keys::workload(shard, names.back()) + '\0'};
+  all->self()
+    ->request(all->self()->state.serving->store, patience, range_request{range, 0, 0, true})
+    .then(
+      [all, shard, names](range_answer& answer) {
+        if (!answer.ok()) {
+          all->one_less(answer.status());
+          return;
+        }
+        const auto taken = std::ranges::find_if(answer->values, [&](const key_value& one) {
+          return std::binary_search(names.begin(), names.end(), keys::last_part(one.key));
+        });
+        all->one_less(taken == answer->values.end()
+                        ? absl::OkStatus()
+                        : absl::UnavailableError(
+                          fmt::format("workload {} is in shard {}, whose owner does not answer",
+                                      std::string(keys::last_part(taken->key)), shard)));
+      },
+      [all](caf::error& error) { all->one_less(to_status(error)); });
+}
+
+/// Asks the workload shards of one resource group about the names that they may have.
+void ask_about_names(const std::shared_ptr<confirming>& all, const std::string& group,
+                     const std::vector<asked_workload>& about) {
+  const auto& state = all->self()->state;
+  const auto count = state.serving->schema.workload_shards;
+  struct names_there {
+    std::vector<std::string> names;
+    bool own = false; ///< one of them is or will be there
+  };
+  std::map<std::uint32_t, names_there> shards;
+  for (const auto& one : about) {
+    auto& there = shards[shard_number(one.name, count)];
+    there.names.push_back(one.name);
+    there.own = there.own || one.resource_group == group;
+  }
+  const auto* serving = group_named(state, group);
+  for (auto& [k, there] : shards) {
+    std::ranges::sort(there.names);
+    const auto shard = shard_name(group, k);
+    const auto key = "w/" + shard;
+    const auto look = [all, shard, names = there.names] { read_names(all, shard, names); };
+    if (serving != nullptr && there.own) {
+      all->ask(key, serving->shards.workloads[k]);
+    } else if (serving != nullptr) {
+      all->ask_or(key, serving->shards.workloads[k], look);
+    } else if (there.own) {
+      all->is_missing(key, not_serving(group));
+    } else {
+      all->one_more();
+      look();
+    }
+  }
+}
+
+/// Goes by the catalog that the store has.
+void read_catalog(const std::shared_ptr<confirming>& all,
+                  const std::vector<asked_workload>& about) {
+  const auto prefix = std::string(queue_tree_shard) + "/";
+  read_all(all->self(), all->self()->state.serving->store, {prefix},
+           [all, about](absl::StatusOr<key_values> found) {
+             const auto known = found.ok() ? catalog_in(*found) : found.status();
+             if (known.ok()) {
+               for (const auto& [group, settings] : known->groups)
+                 if (!all->self()->state.known->groups.contains(group))
+                   ask_about_names(all, group, about);
+               all->use(std::make_shared<const catalog>(*known));
+             }
+             all->one_less(known.status());
+           });
+}
+
 } // namespace
 
 void confirm(self_pointer self, const std::vector<asked_object>& about,
              std::function<void(confirmation)> then) {
   auto& state = self->state;
   if (state.serving->alone) {
-    then({});
+    then({absl::OkStatus(), duration{0}, state.known});
     return;
   }
   auto all = std::make_shared<confirming>(self, std::move(then));
@@ -111,6 +225,21 @@ void confirm(self_pointer self, const std::vector<asked_object>& about,
         ask_shards(*all, 'w', group, there->shards.workloads, name);
     }
   }
+  all->one_less(absl::OkStatus());
+}
+
+void confirm_workloads(self_pointer self, const std::vector<asked_workload>& about,
+                       std::function<void(confirmation)> then) {
+  auto& state = self->state;
+  if (state.serving->alone) {
+    then({absl::OkStatus(), duration{0}, state.known});
+    return;
+  }
+  auto all = std::make_shared<confirming>(self, std::move(then));
+  all->ask_or(std::string(queue_tree_shard), state.serving->queues,
+              [all, about] { read_catalog(all, about); });
+  for (const auto& [group, settings] : state.known->groups)
+    ask_about_names(all, group, about);
   all->one_less(absl::OkStatus());
 }
 

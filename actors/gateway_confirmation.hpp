@@ -4,6 +4,7 @@
 #include "state/object.hpp"
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,15 +16,30 @@ struct asked_object {
   std::string name;
 };
 
+/// A workload that a request is to change, and the resource group that it is or will be in.
+struct asked_workload {
+  std::string name;
+  std::string resource_group;
+};
+
 /// How sure the gateway is of what it knows.
 struct confirmation {
   absl::Status how; ///< ok: it knows all that anybody was told before it was asked
   duration age{0};  ///< else: how long ago that was so
+  /// The catalog of that moment, which the gateway need not have been told of.
+  std::shared_ptr<const catalog> known{};
 };
 
 /// Calls `then` when those who own the objects have said whether they still do. What they told
 /// before that has come here by then: whatever another replica has acknowledged is known, too.
 void confirm(gateway_actor::stateful_pointer<gateway_state> self,
              const std::vector<asked_object>& about, std::function<void(confirmation)> then);
+
+/// Likewise before workloads are changed, and so that nobody waits for those who have nothing to do
+/// with it: who owns the workloads has to answer, but the catalog, and whether the names are taken
+/// in other resource groups, is read from the store where their owners are lost or take too long.
+void confirm_workloads(gateway_actor::stateful_pointer<gateway_state> self,
+                       const std::vector<asked_workload>& about,
+                       std::function<void(confirmation)> then);
 
 } // namespace reprieve

@@ -214,8 +214,8 @@ void take_in(gateway_state& state, workload_delta& delta) {
   take_in(state.placements, delta.placements, delta.removed_placements);
 }
 
-catalog catalog_with_under_way(const gateway_state& state) {
-  auto known = *state.known;
+catalog catalog_with_under_way(const gateway_state& state, const catalog& durable) {
+  auto known = durable;
   for (const auto& [kind, objects] : state.coming)
     if (in_catalog(kind))
       for (const auto& [name, coming] : objects)

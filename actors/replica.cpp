@@ -38,6 +38,8 @@ void fail_or_try_again(self_pointer self, const absl::Status& why) {
 void join(self_pointer self) {
   self->send(self->state.members, join_members{self->state.schema->epoch_base});
   self->send(self, prune_decisions{});
+  if (!self->state.history.is_kept_for_ever())
+    self->send(self, compact_store{});
 }
 
 void check_schema(self_pointer self);
@@ -156,6 +158,27 @@ void prune(self_pointer self) {
       [](caf::error&) {});
 }
 
+/// Has the store forget what happened before the time that its history is kept for. Who owns the
+/// queue tree does so for all; a compaction that fails is made up for by the next.
+void compact_history(self_pointer self) {
+  auto& state = self->state;
+  if (!state.ground || !state.queues) {
+    state.history.forget();
+    return;
+  }
+  self
+    ->request(state.store, answer_time, range_request{just(std::string(keys::schema)), 1, 0, true})
+    .then(
+      [self](range_answer& answer) {
+        auto& s = self->state;
+        if (!answer.ok() || !s.queues)
+          return;
+        if (const auto before = s.history.saw(s.settings.clock.now(self), answer->current))
+          s.settings.behind->compact(*before, [](const absl::StatusOr<revision>&) {});
+      },
+      [](caf::error&) {});
+}
+
 /// Everything that this replica should own by now runs.
 void ready_when_serving(self_pointer self) {
   auto& state = self->state;
@@ -266,6 +289,7 @@ replica_actor::behavior_type replica(self_pointer self, replica_settings setting
   auto& state = self->state;
   state.settings = std::move(settings);
   const auto& ours = state.settings;
+  state.history = store_history{ours.keep_history};
   state.store = self->spawn<caf::linked>(store_door, ours.behind);
   state.events = self->spawn<caf::linked>(event_log);
   state.members = self->spawn<caf::linked>(
@@ -355,6 +379,10 @@ replica_actor::behavior_type replica(self_pointer self, replica_settings setting
     [self](prune_decisions) {
       prune(self);
       self->delayed_send(self, prune_interval, prune_decisions{});
+    },
+    [self](compact_store) {
+      compact_history(self);
+      self->delayed_send(self, self->state.history.interval(), compact_store{});
     },
   };
 }

@@ -4,6 +4,7 @@
 #include "actors/membership.hpp"
 #include "actors/peers.hpp"
 #include "actors/shard_loader.hpp"
+#include "state/store_history.hpp"
 
 #include <functional>
 #include <map>
@@ -31,6 +32,9 @@ struct follow_directory {
 /// Forget finished decisions that are too old.
 struct prune_decisions {};
 
+/// Have the store forget what is long past.
+struct compact_store {};
+
 /// Whoever spoke for a shard of another replica may have ended.
 struct look_for_peers {};
 
@@ -47,6 +51,7 @@ REPRIEVE_MESSAGE(reprieve::look_at_schema)
 REPRIEVE_MESSAGE(reprieve::stop_serving)
 REPRIEVE_MESSAGE(reprieve::follow_directory)
 REPRIEVE_MESSAGE(reprieve::prune_decisions)
+REPRIEVE_MESSAGE(reprieve::compact_store)
 REPRIEVE_MESSAGE(reprieve::load_again)
 REPRIEVE_MESSAGE(reprieve::look_for_peers)
 
@@ -83,7 +88,9 @@ using replica_actor = typed_actor<
   /// From itself.
   handles<void(load_again)>,
   /// From itself.
-  handles<void(prune_decisions)>>;
+  handles<void(prune_decisions)>,
+  /// From itself.
+  handles<void(compact_store)>>;
 
 struct replica_settings {
   std::string name;
@@ -94,6 +101,7 @@ struct replica_settings {
   duration lease_time{std::chrono::seconds{5}}; ///< after which a silent replica counts as lost
   std::int64_t nodes_per_replica = 50'000;      ///< of one group; what is more of it goes to others
   duration keep_decisions{std::chrono::hours{24}};
+  duration keep_history{0}; ///< of the store, by compacting it; 0: that is not ours to do
   duration hold_time{std::chrono::minutes{1}}; ///< a decision may take from its votes to its commit
   std::size_t most_domains_told = 64;          ///< with a decision
   std::shared_ptr<store> behind;
@@ -153,6 +161,7 @@ struct replica_state {
   promise<absl::Status> ready;
   bool started = false;
   int tries = 0; ///< to find the schema
+  store_history history;
   std::vector<directory_follower_actor> followers;
 };
 

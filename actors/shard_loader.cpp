@@ -226,6 +226,14 @@ private:
 
 } // namespace
 
+absl::StatusOr<catalog> catalog_in(const key_values& tree) {
+  shard_contents contents;
+  for (const auto& one : tree)
+    if (auto taken = take_from_tree(one, contents); !taken.ok())
+      return taken;
+  return std::move(contents.known);
+}
+
 caf::behavior load_shard(caf::event_based_actor* self, shard_loader_settings settings) {
   std::make_shared<loading>(self, std::move(settings))->run();
   return {};

@@ -52,6 +52,9 @@ struct shard_loader_settings {
   load_listener_actor listener;
 };
 
+/// The catalog that the queue tree's records make.
+absl::StatusOr<catalog> catalog_in(const std::vector<key_value>& tree);
+
 /// Reads what one shard or coordinator starts from, tells, and ends. Shards are read side by side.
 /// For a coordinator it also clears away what decisions of its group wrote that were never
 /// committed.

@@ -169,6 +169,8 @@ int serve(const daemon_options& options, ending& end) {
   settings.name = options.replica;
   settings.lease_time = std::chrono::milliseconds{options.peers.lease_milliseconds};
   settings.nodes_per_replica = options.peers.nodes_per_replica;
+  if (!options.storage.etcd.empty())
+    settings.keep_history = std::chrono::seconds{options.storage.history_seconds};
   settings.api = options.listen;
   settings.node_shards = options.node_shards;
   settings.workload_shards = options.workload_shards;

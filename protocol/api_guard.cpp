@@ -19,6 +19,8 @@ absl::StatusOr<std::unique_ptr<api_guard>> api_guard::make(const api_settings& s
   if (!settings.callers.empty()) {
     guard->watch_.add({settings.callers}, [raw = guard.get()] {
       const auto loaded = raw->load_callers();
+      if (loaded.ok())
+        raw->withdraw_streams();
       raw->settings_.say(
         loaded.ok()
           ? fmt::format("{} has changed and is in use", raw->settings_.callers)
@@ -55,13 +57,13 @@ absl::Status api_guard::load_callers() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<caller> api_guard::find_out_who(const call_origin& origin) const {
+absl::StatusOr<caller> api_guard::find_out_who(const credentials_shown& shown) const {
   std::shared_ptr<const caller_file> callers;
   {
     const std::lock_guard lock(mutex_);
     callers = callers_;
   }
-  return identify(origin.shown, {callers.get(), !settings_.tls.authority.empty()}, time_of_day());
+  return identify(shown, {callers.get(), !settings_.tls.authority.empty()}, time_of_day());
 }
 
 absl::Status api_guard::take_request(const std::string& client) {
@@ -78,6 +80,7 @@ absl::Status api_guard::take_request(const std::string& client) {
 std::shared_ptr<open_call> api_guard::open(const call_origin& origin, asked_call asked) {
   auto call = std::make_shared<open_call>();
   call->asked = std::move(asked);
+  call->shown = origin.shown;
   call->traced = start_span(fmt::format("api.{}", to_string(call->asked.what)), origin.trace);
   auto& about = call->record;
   about.id = fmt::format("{}-{}", run_id_, calls_.fetch_add(1) + 1);
@@ -90,7 +93,7 @@ std::shared_ptr<open_call> api_guard::open(const call_origin& origin, asked_call
 
 absl::StatusOr<std::shared_ptr<open_call>> api_guard::begin(const call_origin& origin,
                                                             asked_call asked) {
-  auto who = find_out_who(origin);
+  auto who = find_out_who(origin.shown);
   const bool named = who.ok() && asks_who_calls(settings_);
   auto client = named ? who->name : host_of_peer(origin.peer);
   // Before anything is recorded: a flood must not fill the disk.
@@ -138,8 +141,67 @@ absl::Status api_guard::end(open_call& call, absl::Status answer) {
                                          std::string(written.message())));
 }
 
-absl::StatusOr<stream_limit::ticket> api_guard::open_stream(const open_call& call) {
-  return streams_.open(call.client);
+absl::StatusOr<stream_pointer> api_guard::keep_open(std::shared_ptr<open_call> call) {
+  auto ticket = streams_.open(call->client);
+  if (!ticket.ok())
+    return ticket.status();
+  auto stream = std::make_shared<open_stream>(std::move(call), *std::move(ticket));
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(open_, [](const auto& one) { return one.expired(); });
+    open_.push_back(stream);
+  }
+  // The callers may have changed since the call was let in, when this one was not there to be
+  // ended.
+  if (auto may = may_stay(stream->of()); !may.ok())
+    return may;
+  return stream;
+}
+
+absl::Status api_guard::may_stay(const open_call& call) const {
+  const auto who = find_out_who(call.shown);
+  return who.ok() ? check_access(*who, call.asked.what, call.asked.objects) : who.status();
+}
+
+void api_guard::withdraw_streams() {
+  std::vector<stream_pointer> open;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& one : open_)
+      if (auto stream = one.lock())
+        open.push_back(std::move(stream));
+  }
+  for (const auto& stream : open)
+    if (const auto may = may_stay(stream->of()); !may.ok())
+      stream->withdraw(absl::Status(
+        may.code(),
+        fmt::format("{} may not have this stream any more, for {} has changed: {}",
+                    stream->of().client, settings_.callers, std::string(may.message()))));
+}
+
+void open_stream::when_withdrawn(ending end) {
+  absl::Status already;
+  {
+    const std::lock_guard lock(mutex_);
+    already = withdrawn_;
+    if (already.ok())
+      end_ = std::move(end);
+  }
+  if (!already.ok())
+    end(already);
+}
+
+void open_stream::withdraw(const absl::Status& why) {
+  ending end;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!withdrawn_.ok())
+      return;
+    withdrawn_ = why;
+    end = std::move(end_);
+  }
+  if (end)
+    end(why);
 }
 
 absl::Status api_guard::record(audit_record& about, std::string_view stage,

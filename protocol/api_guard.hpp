@@ -10,9 +10,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 namespace reprieve {
 
@@ -26,11 +28,41 @@ struct call_origin {
 /// A call that was let in, until it has its answer.
 struct open_call {
   caller who;
-  std::string client; ///< by which its calls and streams are counted
+  credentials_shown shown; ///< by which it is known
+  std::string client;      ///< by which its calls and streams are counted
   asked_call asked;
   audit_record record;
   span traced;
 };
+
+/// A stream that was let in. It counts as open until this is destroyed, and is to end when whoever
+/// opened it may not have it any more.
+class open_stream {
+public:
+  using ending = std::function<void(const absl::Status&)>;
+
+  open_stream(std::shared_ptr<open_call> of, stream_limit::ticket ticket)
+      : of_(std::move(of)), ticket_(std::move(ticket)) {}
+
+  const open_call& of() const {
+    return *of_;
+  }
+
+  /// Has `end` called, once and from any thread, with why the stream is to end; at once where that
+  /// is known already.
+  void when_withdrawn(ending end);
+
+  void withdraw(const absl::Status& why);
+
+private:
+  std::shared_ptr<open_call> of_;
+  stream_limit::ticket ticket_;
+  std::mutex mutex_;
+  absl::Status withdrawn_;
+  ending end_;
+};
+
+using stream_pointer = std::shared_ptr<open_stream>;
 
 /// The one place that every call of the API goes through: who calls, how often, what is allowed,
 /// and a record of it.
@@ -44,14 +76,17 @@ public:
   /// To be called once with the answer, before it goes out; returns what is to go out.
   absl::Status end(open_call& call, absl::Status answer);
 
-  /// A stream that the call wants to keep open.
-  absl::StatusOr<stream_limit::ticket> open_stream(const open_call& call);
+  /// A stream that the call wants to keep open. It is withdrawn when the callers' file is read anew
+  /// and does not let the caller have it any more.
+  absl::StatusOr<stream_pointer> keep_open(std::shared_ptr<open_call> call);
 
 private:
   explicit api_guard(const api_settings& settings);
 
   absl::Status load_callers();
-  absl::StatusOr<caller> find_out_who(const call_origin& origin) const;
+  absl::StatusOr<caller> find_out_who(const credentials_shown& shown) const;
+  absl::Status may_stay(const open_call& call) const;
+  void withdraw_streams();
   std::shared_ptr<open_call> open(const call_origin& origin, asked_call asked);
   absl::Status take_request(const std::string& client);
   absl::Status record(audit_record& about, std::string_view stage, const absl::Status& answer);
@@ -62,6 +97,7 @@ private:
   std::unique_ptr<audit_log> audit_;
   rate_limit requests_;
   stream_limit streams_;
+  std::vector<std::weak_ptr<open_stream>> open_; ///< under the mutex
   std::string run_id_; ///< tells the calls of this process from those of earlier ones
   std::atomic<std::uint64_t> calls_ = 0;
   file_watch watch_; ///< last, for it uses the others

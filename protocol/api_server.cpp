@@ -8,6 +8,7 @@
 #include "protocol/heartbeat_stream.hpp"
 #include "protocol/listen_address.hpp"
 #include "protocol/server_certificates.hpp"
+#include "protocol/stream_ending.hpp"
 #include "protocol/write_queue.hpp"
 #include "state/nothing_changed.hpp"
 
@@ -102,24 +103,25 @@ public:
 
   grpc::ServerBidiReactor<v1::HeartbeatRequest, v1::HeartbeatResponse>*
   Heartbeat(grpc::CallbackServerContext* context) override {
-    return heartbeat_stream::start(heartbeats_, open_stream(*context, api_call::heartbeat));
+    return heartbeat_stream::start(heartbeats_, let_stay(*context, api_call::heartbeat));
   }
 
   grpc::ServerWriteReactor<v1::Event>* Events(grpc::CallbackServerContext* context,
                                               const v1::EventsRequest* request) override {
     auto stream = std::make_shared<event_stream>();
-    auto ticket = open_stream(*context, api_call::events);
-    if (!ticket.ok()) {
+    auto let_in = let_stay(*context, api_call::events);
+    if (!let_in.ok()) {
       stream->keep(stream, {});
-      stream->end(to_grpc(ticket.status()));
+      stream->end(to_grpc(let_in.status()));
     } else if (request->follow()) {
       auto follower = system_.spawn(follow_into, stream);
-      stream->keep(stream, [follower, held = *std::move(ticket)] {
+      stream->keep(stream, [follower, held = *let_in] {
         caf::anon_send_exit(follower, caf::exit_reason::user_shutdown);
       });
+      end_when_withdrawn(**let_in, stream);
       caf::anon_send(gateway_, follow_events{request->since_sequence(), follower});
     } else {
-      stream->keep(stream, [held = *std::move(ticket)] {});
+      stream->keep(stream, [held = *let_in] {});
       system_.spawn([stream, gateway = gateway_,
                      after = request->since_sequence()](caf::event_based_actor* self) {
         self->request(gateway, answer_time, read_events{after, {}})
@@ -137,19 +139,19 @@ public:
 
   grpc::ServerWriteReactor<v1::BackupChunk>* Backup(grpc::CallbackServerContext* context,
                                                     const v1::BackupRequest*) override {
-    return backup_stream::start(system_, gateway_, open_stream(*context, api_call::backup));
+    return backup_stream::start(system_, gateway_, let_stay(*context, api_call::backup));
   }
 
 private:
   /// Lets a call in that stays open. What goes over it later is not a request of its own.
-  absl::StatusOr<stream_limit::ticket> open_stream(const grpc::CallbackServerContext& context,
-                                                   api_call what) {
+  absl::StatusOr<stream_pointer> let_stay(const grpc::CallbackServerContext& context,
+                                          api_call what) {
     auto call = guard_->begin(origin_of(context), {what});
     if (!call.ok())
       return call.status();
-    auto ticket = guard_->open_stream(**call);
-    (void)guard_->end(**call, ticket.status());
-    return ticket;
+    auto stream = guard_->keep_open(*call);
+    (void)guard_->end(**call, stream.status());
+    return stream;
   }
 
   /// Lets the call in, asks the gateway and finishes the call with its answer; `fill` writes a good

@@ -2,6 +2,7 @@
 
 #include "protocol/convert_requests.hpp"
 #include "protocol/grpc_status.hpp"
+#include "protocol/stream_ending.hpp"
 
 #include <chrono>
 #include <utility>
@@ -32,13 +33,15 @@ std::vector<v1::BackupChunk> chunks_of(const std::vector<backup_record>& records
 } // namespace
 
 backup_stream* backup_stream::start(caf::actor_system& system, gateway_actor gateway,
-                                    const absl::StatusOr<stream_limit::ticket>& ticket) {
+                                    const absl::StatusOr<stream_pointer>& let_in) {
   const std::shared_ptr<backup_stream> made(new backup_stream(system, std::move(gateway)));
-  made->keep(made, [held = ticket.value_or(nullptr)] {});
-  if (ticket.ok())
-    made->read_on();
-  else
-    made->end(to_grpc(ticket.status()));
+  made->keep(made, [held = let_in.value_or(nullptr)] {});
+  if (!let_in.ok()) {
+    made->end(to_grpc(let_in.status()));
+    return made.get();
+  }
+  end_when_withdrawn(**let_in, made);
+  made->read_on();
   return made.get();
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "actors/gateway.hpp"
-#include "protocol/stream_limit.hpp"
+#include "protocol/api_guard.hpp"
 #include "protocol/write_queue.hpp"
 
 #include <reprieve/v1/api.pb.h>
@@ -18,9 +18,9 @@ class backup_stream final
     : public write_queue<grpc::ServerWriteReactor<v1::BackupChunk>, v1::BackupChunk>,
       public std::enable_shared_from_this<backup_stream> {
 public:
-  /// Owned by the call. Without a ticket it ends at once with the reason.
+  /// Owned by the call. Where it was not let in it ends at once with the reason.
   static backup_stream* start(caf::actor_system& system, gateway_actor gateway,
-                              const absl::StatusOr<stream_limit::ticket>& ticket);
+                              const absl::StatusOr<stream_pointer>& let_in);
 
   void OnWriteDone(bool ok) override;
 

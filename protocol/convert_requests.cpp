@@ -144,6 +144,8 @@ v1::DescribeResponse to_proto(const description& from) {
   write_all(from.events, *to.mutable_events());
   write_all(from.pods, *to.mutable_pods());
   write_all(from.decisions, *to.mutable_decisions());
+  to.set_age_ns(from.age.count());
+  to.set_missing(from.missing);
   return to;
 }
 
@@ -154,6 +156,8 @@ absl::StatusOr<description> from_proto(const v1::DescribeResponse& from) {
   read.all("events", from.events(), to.events, from_proto);
   read.all("pods", from.pods(), to.pods, from_proto);
   read.all("decisions", from.decisions(), to.decisions, from_proto);
+  to.age = duration{from.age_ns()};
+  to.missing = from.missing();
   return read.result(std::move(to));
 }
 
@@ -208,6 +212,8 @@ v1::ExplainResponse to_proto(const explanation& from) {
   v1::ExplainResponse to;
   write_all(from.decisions, *to.mutable_decisions());
   to.set_pending_reason(from.pending_reason);
+  to.set_age_ns(from.age.count());
+  to.set_missing(from.missing);
   return to;
 }
 
@@ -216,6 +222,8 @@ absl::StatusOr<explanation> from_proto(const v1::ExplainResponse& from) {
   explanation to;
   read.all("decisions", from.decisions(), to.decisions, from_proto);
   to.pending_reason = from.pending_reason();
+  to.age = duration{from.age_ns()};
+  to.missing = from.missing();
   return read.result(std::move(to));
 }
 

@@ -2,19 +2,22 @@
 
 #include "protocol/convert_requests.hpp"
 #include "protocol/grpc_status.hpp"
+#include "protocol/stream_ending.hpp"
 
 #include <utility>
 
 namespace reprieve {
 
 heartbeat_stream* heartbeat_stream::start(heartbeat_intake& intake,
-                                          const absl::StatusOr<stream_limit::ticket>& ticket) {
+                                          const absl::StatusOr<stream_pointer>& let_in) {
   const std::shared_ptr<heartbeat_stream> made(new heartbeat_stream(intake));
-  made->keep(made, [held = ticket.value_or(nullptr)] {});
-  if (ticket.ok())
-    made->read_on();
-  else
-    made->end(to_grpc(ticket.status()));
+  made->keep(made, [held = let_in.value_or(nullptr)] {});
+  if (!let_in.ok()) {
+    made->end(to_grpc(let_in.status()));
+    return made.get();
+  }
+  end_when_withdrawn(**let_in, made);
+  made->read_on();
   return made.get();
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "protocol/api_guard.hpp"
 #include "protocol/heartbeat_intake.hpp"
-#include "protocol/stream_limit.hpp"
 #include "protocol/write_queue.hpp"
 
 #include <reprieve/v1/api.pb.h>
@@ -19,9 +19,9 @@ class heartbeat_stream final
                          v1::HeartbeatResponse>,
       public std::enable_shared_from_this<heartbeat_stream> {
 public:
-  /// Owned by the call. Without a ticket it ends at once with the reason.
+  /// Owned by the call. Where it was not let in it ends at once with the reason.
   static heartbeat_stream* start(heartbeat_intake& intake,
-                                 const absl::StatusOr<stream_limit::ticket>& ticket);
+                                 const absl::StatusOr<stream_pointer>& let_in);
 
   void OnReadDone(bool ok) override;
 

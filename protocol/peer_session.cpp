@@ -135,6 +135,10 @@ quota_holder_actor::behavior_type quota_holder_proxy(quota_holder_actor::pointer
                                                      std::shared_ptr<peer_exchange> to,
                                                      peer_session_actor session,
                                                      std::string token) {
+  // It ends with the session, but not the session with it: it is forgotten when another coordinator
+  // takes its place.
+  self->monitor(session);
+  self->set_down_handler([self](const caf::down_msg& down) { self->quit(down.reason); });
   const auto tell_it = [to, token](const auto& m) {
     using message = std::decay_t<decltype(m)>;
     to->tell(token, std::string(peer_kind<message>()), encode_peer(m));
@@ -248,9 +252,9 @@ const handlers<queue_shard_actor>& of_queue_shards() {
     {peer_kinds::follow_quota,
      [](self_pointer self, const shard& whom, peer_envelope& letter) {
        const auto [token, group] = token_and_rest(letter.payload);
-       self->send(whom, reprieve::follow_quota{
-                          group, self->spawn<caf::linked>(quota_holder_proxy, self->state.exchange,
-                                                          peer_session_actor(self), token)});
+       self->send(
+         whom, reprieve::follow_quota{group, self->spawn(quota_holder_proxy, self->state.exchange,
+                                                         peer_session_actor(self), token)});
      }},
   };
   return all;
@@ -333,6 +337,8 @@ peer_session_actor::behavior_type peer_session(self_pointer self, std::shared_pt
   state.host = std::move(host);
   state.wire = wire;
   state.exchange = std::make_shared<peer_exchange>(wire, nullptr);
+  // Whatever it ends by, the other side must not go on talking to nobody.
+  self->attach_functor([exchange = state.exchange](const caf::error&) { exchange->end(); });
   self->set_down_handler([self](const caf::down_msg& down) {
     if (const auto found = self->state.watched.extract(down.source); !found.empty())
       self->state.exchange->tell(found.mapped(), peer_kinds::ended, {});

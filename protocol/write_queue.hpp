@@ -41,6 +41,14 @@ public:
     write_next();
   }
 
+  /// Ends the stream at once, whatever waits to be written.
+  void break_off(grpc::Status how) {
+    const std::lock_guard lock(mutex_);
+    if (!finished_)
+      how_ = std::move(how);
+    finish();
+  }
+
   void OnWriteDone(bool ok) override {
     const std::lock_guard lock(mutex_);
     waiting_.pop_front();

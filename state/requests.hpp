@@ -97,6 +97,8 @@ struct description {
   std::vector<pod> pods;
   std::vector<event> events;
   std::vector<decision> decisions; ///< newest first
+  duration age{0};                 ///< as of `shown_objects`
+  std::string missing{};           ///< what can't be told at present, and why; empty for nothing
 };
 using describe_result = absl::StatusOr<description>;
 
@@ -126,6 +128,8 @@ struct explain_request {
 struct explanation {
   std::vector<decision> decisions; ///< newest first
   std::string pending_reason;
+  duration age{0};       ///< as of `shown_objects`
+  std::string missing{}; ///< as of a `description`
 };
 using explain_result = absl::StatusOr<explanation>;
 

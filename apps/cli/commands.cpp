@@ -101,6 +101,15 @@ void print_event(const event& e) {
   fmt::print("{}  {:<12} {}/{}  {}\n", format_time(e.at), e.type, lower(e.kind), e.name, e.message);
 }
 
+/// That an answer may not be the newest, where that is so, and what it lacks.
+void tell_age(duration age, const std::string& missing = {}) {
+  if (age > duration{0})
+    fmt::print(stderr, "reprieve: this is {} old: who owns it does not answer\n",
+               format_duration(std::chrono::round<std::chrono::milliseconds>(age)));
+  if (!missing.empty())
+    fmt::print(stderr, "reprieve: {}\n", missing);
+}
+
 /// That there is no such node, and which one may be meant.
 std::string no_node(api_client& server, const std::string& name) {
   std::vector<std::string_view> names;
@@ -149,9 +158,7 @@ int get(api_client& server, const std::string& kind, const get_request& wanted, 
   const auto found = server.get(request);
   if (!found.ok())
     return fail(found.status());
-  if (found->age > duration{0})
-    fmt::print(stderr, "reprieve: this is {} old: who owns it does not answer\n",
-               format_duration(std::chrono::round<std::chrono::milliseconds>(found->age)));
+  tell_age(found->age);
   if (as != output::table) {
     print_manifests(found->objects, !wanted.name.empty(), as);
     return done;
@@ -173,6 +180,7 @@ int describe(api_client& server, const std::string& kind, const std::string& nam
   const auto found = server.describe({*known, name});
   if (!found.ok())
     return fail(found.status());
+  tell_age(found->age, found->missing);
   if (as != output::table) {
     print_manifests({found->what}, true, as);
     return done;
@@ -236,6 +244,7 @@ int explain(api_client& server, const std::string& subject, const std::string& n
   const auto found = server.explain(wanted);
   if (!found.ok())
     return fail(found.status());
+  tell_age(found->age, found->missing);
   switch (as) {
   case output::table:
     fmt::print("{}", explanation_story(*found));

@@ -104,7 +104,7 @@ std::string explanation_story(const explanation& e) {
     text += decision_story(d) + "\n";
   if (!e.pending_reason.empty())
     text += fmt::format("It waits: {}\n", e.pending_reason);
-  if (text.empty())
+  if (text.empty() && e.missing.empty())
     text = "Nothing was decided about it yet.\n";
   return text;
 }

@@ -38,6 +38,8 @@ const char* option_without_etcd(const store_options& options) {
         std::pair{"--etcd-password-file", &options.password_file}})
     if (!value->empty())
       return name;
+  if (options.history_seconds != store_options{}.history_seconds)
+    return "--etcd-history";
   return options.client == direct ? nullptr : "--etcd-client";
 }
 
@@ -189,6 +191,13 @@ void add_store_options(CLI::App& app, store_options& options) {
   app.add_option("--etcd-user", options.user, "user of etcd");
   app.add_option("--etcd-password-file", options.password_file,
                  "file with that user's password; likewise");
+  app
+    .add_option(
+      "--etcd-history", options.history_seconds,
+      "seconds for which etcd keeps what was before; one replica compacts it, for all who "
+      "use that etcd; 0 leaves that to others")
+    ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000'000}))
+    ->capture_default_str();
   app
     .add_option("--etcd-client", options.client,
                 "who speaks to etcd: direct, or etcd-cpp-apiv3 where that is built in")

@@ -4,6 +4,7 @@
 #include "protocol/tls_files.hpp"
 #include "state/store.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -17,12 +18,13 @@ namespace reprieve {
 
 /// Where the daemon keeps what must outlive it.
 struct store_options {
-  std::vector<std::string> etcd; ///< `host:port` of each member; none: the embedded store
-  std::string prefix;            ///< before every key in etcd; empty for the usual one
-  tls_files tls;                 ///< towards etcd; all empty: not encrypted
-  std::string user;              ///< of etcd; empty for none
-  std::string password_file;     ///< of that user
-  std::string client = "direct"; ///< who speaks to etcd: that, or a library
+  std::vector<std::string> etcd;      ///< `host:port` of each member; none: the embedded store
+  std::string prefix;                 ///< before every key in etcd; empty for the usual one
+  tls_files tls;                      ///< towards etcd; all empty: not encrypted
+  std::string user;                   ///< of etcd; empty for none
+  std::string password_file;          ///< of that user
+  std::string client = "direct";      ///< who speaks to etcd: that, or a library
+  std::int64_t history_seconds = 600; ///< of etcd, which is compacted by it; 0: others do so
 };
 
 void add_store_options(CLI::App& app, store_options& options);

@@ -102,7 +102,7 @@ TEST_F(command_line, what_get_prints_can_be_applied_again) {
 TEST_F(command_line, describe_shows_pods_decisions_and_events) {
   const auto result = daemon->cli({"describe", "workload", "train-large"});
   EXPECT_EQ(result.code, 0) << result.output;
-  for (const auto* part : {"train-large-workers-0-0", "Decisions", "Events", "Committed"})
+  for (const auto* part : {"train-large-workers-0-0", "Decisions", "Events", "Started"})
     EXPECT_NE(result.output.find(part), std::string::npos) << part << "\n" << result.output;
 }
 

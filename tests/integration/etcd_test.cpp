@@ -54,6 +54,34 @@ bool takes_queue(const daemon_process& daemon, const std::filesystem::path& in,
 
 } // namespace
 
+TEST_P(daemon_on_etcd, has_etcd_forget_what_is_older_than_it_is_told_to_keep) {
+  if (GetParam() != "direct")
+    GTEST_SKIP() << "the library has no call for it";
+  const etcd_process etcd;
+  const auto at_the_start = [&] {
+    return run_program({"/usr/bin/env", "ETCDCTL_API=3", "etcdctl", "--endpoints", etcd.endpoint(),
+                        "get", "/reprieve/meta/schema", "--rev=2"})
+      .output;
+  };
+  const auto is_forgotten = [&] {
+    return at_the_start().find("required revision has been compacted") != std::string::npos;
+  };
+  {
+    daemon_process daemon(data.path(), on(etcd) + words{"--etcd-history", "0"});
+    ASSERT_TRUE(daemon.serves()) << daemon.output();
+    ASSERT_TRUE(takes_queue(daemon, data.path(), "one"));
+    std::this_thread::sleep_for(seconds{3});
+    EXPECT_FALSE(is_forgotten()) << "that was left to others";
+    EXPECT_EQ(daemon.stop(), 0) << daemon.output();
+  }
+  daemon_process daemon(data.path(), on(etcd) + words{"--etcd-history", "2"});
+  ASSERT_TRUE(daemon.serves()) << daemon.output();
+  EXPECT_FALSE(is_forgotten()) << "it is not known yet how old that is";
+  EXPECT_TRUE(within(seconds{20}, is_forgotten)) << at_the_start() << daemon.output();
+  EXPECT_TRUE(takes_queue(daemon, data.path(), "two")) << daemon.output();
+  EXPECT_EQ(daemon.cli({"get", "queue", "one"}).code, 0) << daemon.output();
+}
+
 TEST_P(daemon_on_etcd, loses_nothing_when_it_is_killed) {
   const etcd_process etcd;
   {
@@ -160,6 +188,7 @@ TEST(options_of_the_store, that_cannot_work_are_refused_with_what_would) {
   } const cases[] = {
     {{"--etcd-ca", made.file("ca.crt")}, "--etcd-ca is of use with etcd only; give its address"},
     {{"--etcd-user", "root"}, "--etcd-user is of use with etcd only"},
+    {{"--etcd-history", "60"}, "--etcd-history is of use with etcd only"},
     {{"--etcd", "http://127.0.0.1:1"}, "the etcd endpoint 'http://127.0.0.1:1' must be host:port"},
     {{"--etcd", "127.0.0.1:1,nowhere"}, "the etcd endpoint 'nowhere' must be host:port"},
     {etcd + words{"--etcd-prefix", std::string(1000, 'x')}, "the etcd prefix takes at most"},

@@ -230,6 +230,44 @@ TEST_F(security, tokens_are_followed_and_a_wrong_file_is_left_alone) {
   EXPECT_FALSE(known("eve-has-this-token"));
 }
 
+TEST_F(security, a_stream_ends_with_a_sentence_when_its_token_is_withdrawn) {
+  const auto tokens = (data.path() / "tokens").string();
+  const std::string max = "max operator token=max-has-this-token\n";
+  write(tokens, max + "eve viewer token=eve-has-this-token\n");
+  start({"--tokens", tokens});
+  expect(0, "created",
+         {"--token", "max-has-this-token", "apply", "-f", demo_manifest("1-cluster.yaml")});
+  const auto watch = [&](const std::string& token, const std::string& output) {
+    return std::make_unique<child_process>(words{REPRIEVE_BINARIES "/reprieve", "--server",
+                                                 daemon->address(), "--token", token, "events",
+                                                 "--watch"},
+                                           output);
+  };
+  const auto of_eve = (data.path() / "of-eve").string();
+  const auto of_max = (data.path() / "of-max").string();
+  const auto eve = watch("eve-has-this-token", of_eve);
+  const auto other = watch("max-has-this-token", of_max);
+  // Both see that a node is heard of for the first time and lost, so they are open.
+  expect(0, "", {"--token", "max-has-this-token", "heartbeat", "a1"});
+  std::this_thread::sleep_for(std::chrono::milliseconds{500});
+  EXPECT_TRUE(eve->running()) << file_contents(of_eve);
+  write(tokens, max);
+  EXPECT_EQ(eve->wait(std::chrono::seconds{10}), 1) << file_contents(of_eve);
+  EXPECT_NE(file_contents(of_eve).find("eve may not have this stream any more"), std::string::npos)
+    << file_contents(of_eve);
+  EXPECT_NE(file_contents(of_eve).find("the token is not known"), std::string::npos)
+    << file_contents(of_eve);
+  EXPECT_TRUE(other->running()) << file_contents(of_max);
+  // Nor does one stay that may not do any more what its stream is for.
+  child_process agent({REPRIEVE_BINARIES "/reprieve", "--server", daemon->address(), "--token",
+                       "max-has-this-token", "heartbeat", "a1", "--every", "100ms"},
+                      (data.path() / "agent").string());
+  EXPECT_TRUE(soon([&] { return !file_contents((data.path() / "agent").string()).empty(); }));
+  write(tokens, "max none token=max-has-this-token\n");
+  EXPECT_EQ(other->wait(std::chrono::seconds{10}), 1) << file_contents(of_max);
+  EXPECT_EQ(agent.wait(std::chrono::seconds{10}), 1);
+}
+
 TEST_F(security, a_token_comes_from_a_file_or_the_environment) {
   const auto tokens = (data.path() / "tokens").string();
   write(tokens, "eve viewer token=eve-has-this-token\n");

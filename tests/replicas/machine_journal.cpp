@@ -94,4 +94,13 @@ int evictions_in(const std::string& journal) {
   return count;
 }
 
+int orders_in(const std::string& journal) {
+  int count = 0;
+  each_line(journal, [&](const nlohmann::json& entry) {
+    if (entry.at("stage") == "starting" || entry.at("stage") == "stopping")
+      ++count;
+  });
+  return count;
+}
+
 } // namespace reprieve::replicas

@@ -14,4 +14,7 @@ std::vector<std::string> check_journal(const std::string& journal);
 /// How many pods the journal tells of that were stopped for a decision.
 int evictions_in(const std::string& journal);
 
+/// How many orders the machines took in by it: to start a pod or to stop one.
+int orders_in(const std::string& journal);
+
 } // namespace reprieve::replicas

@@ -1,12 +1,17 @@
 #include "tests/replicas/replica_cluster.hpp"
 
 #include "protocol/api_client.hpp"
+#include "protocol/records.hpp"
+#include "state/keys.hpp"
+#include "tests/replicas/store_keys.hpp"
 #include "tests/support/etcd_process.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <set>
 #include <thread>
 
 namespace reprieve::replicas {
@@ -17,31 +22,49 @@ std::string program(const std::string& name) {
   return std::string(REPRIEVE_BINARIES) + "/" + name;
 }
 
+std::string port_of(const std::string& endpoint) {
+  return endpoint.substr(endpoint.rfind(':') + 1);
+}
+
 } // namespace
 
-replica_cluster::replica_cluster(std::vector<std::string> more) : more_(std::move(more)) {
+replica_cluster::replica_cluster(cluster_options options) : options_(std::move(options)) {
   ::setenv("ETCD_UNSUPPORTED_ARCH", "arm64", 1);
+  choose_addresses();
+  for (int i = 0; i < count; ++i)
+    start_etcd(i);
+  std::vector<std::string> command{program("reprieve"), "machines",  "--listen",
+                                   machines_,           "--journal", file("machines.jsonl")};
+  if (network_)
+    command.emplace_back("--insecure");
+  machines_process_ = std::make_unique<child_process>(std::move(command), file("machines.log"));
+  std::this_thread::sleep_for(std::chrono::seconds{2});
+  for (int i = 0; i < count; ++i)
+    start_replica(i);
+}
+
+void replica_cluster::choose_addresses() {
+  using link = private_network::link;
+  if (options_.in_namespaces)
+    network_ = std::make_unique<private_network>(count);
   etcd_.resize(count);
   replicas_.resize(count);
   for (auto& one : etcd_)
     one = {free_endpoint(), free_endpoint(), nullptr};
-  for (int i = 0; i < count; ++i)
-    start_etcd(i);
-  machines_ = free_endpoint();
-  machines_process_ = std::make_unique<child_process>(
-    std::vector<std::string>{program("reprieve"), "machines", "--listen", machines_, "--journal",
-                             file("machines.jsonl")},
-    file("machines.log"));
-  for (auto& one : replicas_) {
+  machines_ = network_ ? "0.0.0.0:" + port_of(free_endpoint()) : free_endpoint();
+  for (int i = 0; i < count; ++i) {
+    auto& one = replicas_[static_cast<std::size_t>(i)];
     one.api = free_endpoint();
     one.peer = free_endpoint();
+    if (network_) {
+      one.api = private_network::there(i, link::clients) + ":" + port_of(one.api);
+      one.peer = private_network::there(i, link::peers) + ":" + port_of(one.peer);
+      continue;
+    }
     for (const auto& member : etcd_)
       one.to_etcd.push_back(std::make_unique<cut_wire>(member.client));
     one.from_peers = std::make_unique<cut_wire>(one.peer);
   }
-  std::this_thread::sleep_for(std::chrono::seconds{2});
-  for (int i = 0; i < count; ++i)
-    start_replica(i);
 }
 
 replica_cluster::~replica_cluster() {
@@ -65,11 +88,16 @@ bool replica_cluster::serves() {
   return true;
 }
 
-std::vector<std::string> replica_cluster::servers() const {
+std::vector<std::string> replica_cluster::servers(int but) const {
   std::vector<std::string> all;
-  for (const auto& one : replicas_)
-    all.push_back(one.api);
+  for (int i = 0; i < count; ++i)
+    if (i != but)
+      all.push_back(server(i));
   return all;
+}
+
+std::string replica_cluster::server(int which) const {
+  return replicas_[static_cast<std::size_t>(which)].api;
 }
 
 std::vector<std::string> replica_cluster::etcd_endpoints() const {
@@ -80,30 +108,39 @@ std::vector<std::string> replica_cluster::etcd_endpoints() const {
 }
 
 void replica_cluster::start_replica(int which) {
+  using link = private_network::link;
   auto& one = replicas_[static_cast<std::size_t>(which)];
   std::string etcd;
-  for (const auto& way : one.to_etcd)
-    etcd += (etcd.empty() ? "" : ",") + way->endpoint();
+  for (std::size_t i = 0; i < etcd_.size(); ++i)
+    etcd += (i == 0 ? "" : ",")
+            + (network_ ? private_network::here(which, link::etcd) + ":" + port_of(etcd_[i].client)
+                        : one.to_etcd[i]->endpoint());
+  const auto machines =
+    network_ ? private_network::here(which, link::clients) + ":" + port_of(machines_) : machines_;
   std::vector<std::string> command{program("reprieved"),
                                    "--data",
                                    file(fmt::format("data-{}", which)),
                                    "--replica",
-                                   fmt::format("replica-{}", which),
+                                   name_of(which),
                                    "--listen",
                                    one.api,
                                    "--peer-listen",
                                    one.peer,
                                    "--peer-advertise",
-                                   one.from_peers->endpoint(),
+                                   network_ ? one.peer : one.from_peers->endpoint(),
                                    "--etcd",
                                    etcd,
                                    "--machines",
-                                   machines_,
+                                   machines,
                                    "--lease",
-                                   std::to_string(lease.count()),
+                                   std::to_string(lease().count()),
                                    "--requests-per-second",
                                    "0"};
-  command.insert(command.end(), more_.begin(), more_.end());
+  command.insert(command.end(), options_.more.begin(), options_.more.end());
+  if (network_) {
+    command.emplace_back("--insecure");
+    command = network_->inside(which, std::move(command));
+  }
   one.process =
     std::make_unique<child_process>(std::move(command), file(fmt::format("replica-{}.log", which)));
 }
@@ -132,10 +169,10 @@ void replica_cluster::start_etcd(int which) {
     std::vector<std::string>{
       "/usr/bin/env", "etcd", fmt::format("--name=m{}", which),
       "--data-dir=" + file(fmt::format("etcd-{}", which)),
-      "--listen-client-urls=http://" + one.client, "--advertise-client-urls=http://" + one.client,
-      "--listen-peer-urls=http://" + one.peer, "--initial-advertise-peer-urls=http://" + one.peer,
-      "--initial-cluster=" + all, "--initial-cluster-state=new", "--logger=zap",
-      "--log-level=error"},
+      "--listen-client-urls=http://" + (network_ ? "0.0.0.0:" + port_of(one.client) : one.client),
+      "--advertise-client-urls=http://" + one.client, "--listen-peer-urls=http://" + one.peer,
+      "--initial-advertise-peer-urls=http://" + one.peer, "--initial-cluster=" + all,
+      "--initial-cluster-state=new", "--logger=zap", "--log-level=error"},
     file(fmt::format("etcd-{}.log", which)));
 }
 
@@ -171,13 +208,49 @@ int replica_cluster::etcd_leader() {
 }
 
 void replica_cluster::cut_from_etcd(int which, bool cut) {
+  if (network_)
+    network_->set_up(which, private_network::link::etcd, !cut);
   for (auto& way : replicas_[static_cast<std::size_t>(which)].to_etcd)
     cut ? way->cut() : way->heal();
 }
 
 void replica_cluster::cut_from_peers(int which, bool cut) {
+  if (network_) {
+    network_->set_up(which, private_network::link::peers, !cut);
+    return;
+  }
   auto& way = *replicas_[static_cast<std::size_t>(which)].from_peers;
   cut ? way.cut() : way.heal();
+}
+
+std::string replica_cluster::name_of(int which) {
+  return fmt::format("replica-{}", which);
+}
+
+std::map<std::string, std::string> replica_cluster::owners() const {
+  std::map<std::string, std::string> found;
+  for (const auto& one : read_keys(etcd_endpoints(), std::string(keys::owners)))
+    if (const auto record = decode<owner_record>(one.value); record.ok())
+      for (const auto& shard : record->owned)
+        found[shard] = keys::last_part(one.key);
+  return found;
+}
+
+std::map<std::string, std::string> replica_cluster::settled_owners() const {
+  auto before = owners();
+  for (int i = 0; i < 60; ++i) {
+    std::this_thread::sleep_for(std::chrono::seconds{1});
+    auto now = owners();
+    std::set<std::string> owning;
+    for (const auto& [shard, owner] : now)
+      owning.insert(owner);
+    const auto up = std::ranges::count_if(
+      replicas_, [](const one_replica& one) { return one.process && one.process->running(); });
+    if (now == before && std::ssize(owning) == up)
+      return now;
+    before = std::move(now);
+  }
+  return before;
 }
 
 std::string replica_cluster::journal() const {

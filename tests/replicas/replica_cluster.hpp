@@ -1,32 +1,53 @@
 #pragma once
 
 #include "tests/replicas/cut_wire.hpp"
+#include "tests/replicas/private_network.hpp"
 #include "tests/support/child_process.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace reprieve::replicas {
 
+/// How a deployment differs from the usual one.
+struct cluster_options {
+  std::vector<std::string> more{}; ///< options of the replicas
+  std::chrono::milliseconds lease{2000};
+  /// Each replica in a network namespace, where a cut is both ways; `private_network::enter` was
+  /// called and had nothing to say.
+  bool in_namespaces = false;
+};
+
 /// A real deployment on this machine: etcd with three members, the machines, and three replicas,
 /// each with ways to etcd and to its peers that can be cut.
 class replica_cluster {
 public:
   static constexpr int count = 3;
-  static constexpr std::chrono::milliseconds lease{2000};
 
-  /// `more` are further options of the replicas.
-  explicit replica_cluster(std::vector<std::string> more = {});
+  explicit replica_cluster(cluster_options options = {});
   ~replica_cluster();
 
   /// Waits until all serve.
   bool serves();
 
-  std::vector<std::string> servers() const;
+  /// The addresses of all, or of all but one.
+  std::vector<std::string> servers(int but = -1) const;
+  std::string server(int which) const;
   std::vector<std::string> etcd_endpoints() const;
+  std::chrono::milliseconds lease() const {
+    return options_.lease;
+  }
+
+  /// The name that the replica has in the store.
+  static std::string name_of(int which);
+  /// Which replica owns what, by the records in the store; nothing where that can't be read.
+  std::map<std::string, std::string> owners() const;
+  /// The same, once that is what it was a second before and all that are up own something.
+  std::map<std::string, std::string> settled_owners() const;
 
   // -- what can happen to it ----------------------------------------------------------------------
 
@@ -40,7 +61,7 @@ public:
   /// The member that leads, or -1.
   int etcd_leader();
   void cut_from_etcd(int which, bool cut);
-  /// Nobody reaches the replica.
+  /// Nobody reaches the replica; in namespaces, nor does it reach anybody.
   void cut_from_peers(int which, bool cut);
 
   /// What the machines did, as they took it down.
@@ -63,13 +84,16 @@ private:
     std::unique_ptr<child_process> process;
   };
 
+  void choose_addresses();
+
   std::string file(const std::string& name) const {
     return (directory_.path() / name).string();
   }
 
   temporary_directory directory_;
-  std::vector<std::string> more_;
-  std::string machines_;
+  cluster_options options_;
+  std::unique_ptr<private_network> network_; ///< where the replicas are in namespaces
+  std::string machines_;                     ///< where they listen
   std::unique_ptr<child_process> machines_process_;
   std::vector<one_member> etcd_;
   std::vector<one_replica> replicas_;

@@ -1,9 +1,7 @@
 #include "protocol/api_client.hpp"
-#include "state/etcd_store.hpp"
-#include "state/keys.hpp"
 #include "tests/replicas/load.hpp"
-#include "tests/replicas/machine_journal.hpp"
 #include "tests/replicas/replica_cluster.hpp"
+#include "tests/replicas/verdict.hpp"
 #include "tests/support/etcd_process.hpp"
 
 #include <fmt/format.h>
@@ -12,7 +10,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <functional>
-#include <future>
 #include <list>
 #include <random>
 #include <thread>
@@ -24,8 +21,6 @@ namespace {
 using clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-constexpr auto lease = replica_cluster::lease;
 
 /// Does harm to a cluster, again and again, and mends it; harm overlaps.
 class trouble {
@@ -100,7 +95,8 @@ private:
     case 2:
       say(fmt::format("{} is stopped for three leases", replica));
       cluster_.signal_replica(which, SIGSTOP);
-      mend_after(3 * lease, replica, [this, which] { cluster_.signal_replica(which, SIGCONT); });
+      mend_after(3 * cluster_.lease(), replica,
+                 [this, which] { cluster_.signal_replica(which, SIGCONT); });
       break;
     case 3:
       say(fmt::format("{} is cut off from etcd", replica));
@@ -148,73 +144,19 @@ private:
   int done_ = 0;
 };
 
-/// The decisions that are open in the store.
-int open_decisions(const replica_cluster& cluster) {
-  etcd_options options;
-  options.endpoints = cluster.etcd_endpoints();
-  auto store = etcd_store::open(options);
-  if (!store.ok())
-    return -1;
-  std::promise<int> found;
-  (*store)->read({with_prefix(std::string(keys::open_decisions)), 0, 0, true},
-                 [&](const absl::StatusOr<range_result>& answer) {
-                   found.set_value(answer.ok() ? static_cast<int>(answer->values.size()) : -1);
-                 });
-  return found.get_future().get();
-}
-
 void run_faults(int faults) {
   if (!etcd_process::available())
     GTEST_SKIP() << "there is no etcd to start";
   api_client::silence_transport();
-  replica_cluster cluster;
+  // With a short memory of etcd's, so that watches find their place gone when they come back.
+  replica_cluster cluster({.more = {"--etcd-history", "3"}});
   ASSERT_TRUE(cluster.serves()) << cluster.output();
   ASSERT_EQ(set_up(cluster.servers()), "") << cluster.output();
   load people(cluster.servers(), 6);
   std::this_thread::sleep_for(seconds{2});
   trouble(cluster, 42).run(faults);
-  ASSERT_TRUE(cluster.serves()) << cluster.output();
-  std::this_thread::sleep_for(2 * lease);
-  people.end();
-  std::this_thread::sleep_for(seconds{3});
-  people.look_at_all();
-
-  int open = -1;
-  for (int i = 0; i < 300 && open != 0; ++i) {
-    open = open_decisions(cluster);
-    std::this_thread::sleep_for(milliseconds{100});
-  }
-  EXPECT_EQ(open, 0) << "decisions are neither done nor given up";
-  const auto journal = cluster.journal();
-  for (const auto& wrong : check_journal(journal))
-    ADD_FAILURE() << wrong;
-  const auto calls = people.calls();
-  std::map<call_end, int> ends;
-  for (const auto& call : calls)
-    ++ends[call.how];
-  fmt::print("{} faults; {} calls: {} ok, {} refused, {} of unknown end; {} pods evicted\n", faults,
-             calls.size(), ends[call_end::ok], ends[call_end::refused], ends[call_end::unknown],
-             evictions_in(journal));
-  std::fflush(stdout);
-  if (const char* kept = std::getenv("REPRIEVE_KEEP_HISTORY"))
-    if (auto* file = std::fopen(kept, "w")) {
-      for (const auto& call : calls)
-        fmt::print(file, "{} {} {}\n", call.workload, call.invoked.count(), to_string(call));
-      std::fclose(file);
-    }
-  const auto began = clock::now();
-  const auto verdict = check_history(calls, 1'000'000);
-  fmt::print("the history was checked in {} ms; {} workloads undecided\n",
-             std::chrono::duration_cast<milliseconds>(clock::now() - began).count(),
-             verdict.undecided.size());
-  std::fflush(stdout);
-  EXPECT_TRUE(verdict.undecided.empty()) << verdict.undecided.size();
-  for (const auto& one : verdict.anomalies)
-    ADD_FAILURE() << one.account;
-  EXPECT_GT(ends[call_end::ok], 20 * faults);
-  EXPECT_GT(evictions_in(journal), faults);
-  if (testing::Test::HasFailure())
-    fmt::print("{}\n", cluster.output());
+  fmt::print("{} faults\n", faults);
+  check_all(cluster, people, 20 * faults, faults);
 }
 
 int many() {

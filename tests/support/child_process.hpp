@@ -34,6 +34,11 @@ public:
 
   bool running();
 
+  /// Of the process, 0 once it has ended.
+  pid_t id() const {
+    return process_;
+  }
+
 private:
   pid_t process_ = 0;
   int status_ = 0;

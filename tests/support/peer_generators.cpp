@@ -156,13 +156,13 @@ void draw(stop_pods& to) {
 }
 
 void draw(prepare<node_parts>& to) {
-  auto& [decision, group, parts, trace] = to;
-  draw_all(decision, group, parts, trace);
+  auto& [decision, group, parts, at_once, trace] = to;
+  draw_all(decision, group, parts, at_once, trace);
 }
 
 void draw(apply_parts<node_parts>& to) {
-  auto& [decision, parts, trace] = to;
-  draw_all(decision, parts, trace);
+  auto& [decision, parts, at_once, trace] = to;
+  draw_all(decision, parts, at_once, trace);
 }
 
 void draw(release_hold& to) {
@@ -265,13 +265,11 @@ static void draw(workload_parts& to) {
 }
 
 void draw(prepare<workload_parts>& to) {
-  auto& [decision, group, parts, trace] = to;
-  draw_all(decision, group, parts, trace);
+  draw_all(to.decision, to.resource_group, to.parts, to.trace);
 }
 
 void draw(apply_parts<workload_parts>& to) {
-  auto& [decision, parts, trace] = to;
-  draw_all(decision, parts, trace);
+  draw_all(to.decision, to.parts, to.trace);
 }
 
 void draw(workload_delta& to) {
