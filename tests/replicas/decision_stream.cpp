@@ -96,7 +96,7 @@ void decision_stream::follow() {
   while (!over_) {
     (void)server.events(seen, false, [&](const event& one) {
       seen = std::max(seen, one.sequence);
-      if (one.type == "Committed") {
+      if (one.type == "Started") {
         const std::lock_guard lock(mutex_);
         commits_[group_of(one.decision)].push_back(one.at);
       }
