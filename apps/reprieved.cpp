@@ -19,6 +19,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
@@ -136,7 +137,10 @@ int serve(const daemon_options& options, ending& end) {
       fmt::format("can't make the data directory {}: {}; give another with --data", options.data,
                   created.message())));
   file_watch store_files;
-  auto opened = open_store(options.storage, options.data, store_files, options.api.say);
+  const duration lease = std::chrono::milliseconds{options.peers.lease_milliseconds};
+  auto storage = options.storage;
+  storage.call_timeout = std::min(storage.call_timeout, lease);
+  auto opened = open_store(storage, options.data, store_files, options.api.say);
   if (!opened.ok())
     return fail(opened.status());
 
@@ -167,7 +171,7 @@ int serve(const daemon_options& options, ending& end) {
       std::make_shared<peer_network>(system, std::move(host), dial_over_grpc(options.peers.tls));
   }
   settings.name = options.replica;
-  settings.lease_time = std::chrono::milliseconds{options.peers.lease_milliseconds};
+  settings.lease_time = lease;
   settings.nodes_per_replica = options.peers.nodes_per_replica;
   if (!options.storage.etcd.empty())
     settings.keep_history = std::chrono::seconds{options.storage.history_seconds};

@@ -81,6 +81,7 @@ absl::StatusOr<etcd_options> etcd_options_of(const store_options& options) {
   if (auto checked = check_user(options); !checked.ok())
     return checked;
   etcd_options made{.endpoints = options.etcd};
+  made.call_timeout = options.call_timeout;
   if (!options.prefix.empty())
     made.prefix = options.prefix;
   if (!options.tls.empty()) {

@@ -25,6 +25,8 @@ struct store_options {
   std::string password_file;          ///< of that user
   std::string client = "direct";      ///< who speaks to etcd: that, or a library
   std::int64_t history_seconds = 600; ///< of etcd, which is compacted by it; 0: others do so
+  /// What takes longer than a lease may have been lost together with etcd's leader.
+  duration call_timeout = std::chrono::seconds{5};
 };
 
 void add_store_options(CLI::App& app, store_options& options);

@@ -20,9 +20,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr seconds most_without_a_decision{1};
-/// Where etcd loses its leader, writes that it took along are given up when the calls' time is over
-/// (`etcd_options::call_timeout`, 5 s) and made again, the ledger's and the decision's.
-constexpr seconds most_without_a_leader{13};
 
 std::int64_t in_milliseconds(duration time) {
   return std::chrono::duration_cast<milliseconds>(time).count();
@@ -137,7 +134,8 @@ void lose_replicas(milliseconds lease, int nodes) {
   const int leader = cluster.etcd_leader();
   ASSERT_NE(leader, -1);
   fmt::print("replica {} and etcd's leader are killed\n", with_etcd);
-  all.lose(with_etcd, most_without_a_leader, 2 * lease + seconds{3}, [&] {
+  const auto without_a_leader = 2 * lease + seconds{3};
+  all.lose(with_etcd, without_a_leader, without_a_leader, [&] {
     cluster.kill_etcd(leader);
     cluster.kill_replica(with_etcd);
   });
