@@ -142,7 +142,7 @@ void give_up_followers(self_pointer self, const coordinator_state::in_flight& ov
 void meet(self_pointer self) {
   const auto& ours = self->state.settings;
   self->send(ours.shards.queues, follow_catalog{self});
-  self->send(ours.shards.queues, follow_quota{ours.resource_group, self});
+  self->send(ours.shards.queues, follow_quota{ours.resource_group, self, self->state.epoch});
 }
 
 void ended(self_pointer self, const decision_ended& over) {

@@ -52,7 +52,8 @@ struct hold_book {
   duration time{0}; ///< how long a decision may take from the vote to the commit
   wall_clock clock;
 
-  text_map<hold> held; ///< by decision
+  text_map<hold> held;    ///< by decision
+  revision open_from = 0; ///< earlier epochs of the coordinator get no votes any more
   /// Decisions whose abort this shard wrote, and at which revision: the key goes when the decision
   /// says that it has given up as well.
   std::map<std::string, revision, std::less<>> aborted_here;
@@ -147,9 +148,19 @@ inline revision epoch_of_decision(std::string_view id) {
   return epoch;
 }
 
+/// A decision of a coordinator that is gone may ask after its successor has begun: nobody would let
+/// the hold go.
+template <class Parts>
+absl::Status may_vote(const hold_book<Parts>& holds, std::string_view decision) {
+  if (epoch_of_decision(decision) < holds.open_from)
+    return absl::AbortedError("the resource group has a newer coordinator");
+  return absl::OkStatus();
+}
+
 template <class Self>
 void drop_earlier_votes(Self self, const drop_votes& order) {
   auto& holds = self->state.holds;
+  holds.open_from = std::max(holds.open_from, order.before);
   std::vector<std::string> dropped;
   for (const auto& [decision, hold] : holds.held)
     if (epoch_of_decision(decision) < order.before && !order.open.contains(decision))

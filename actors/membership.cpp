@@ -136,6 +136,8 @@ void write_record(self_pointer self, std::set<std::string> owned) {
 void take_in_record(self_pointer self, revision at, std::set<std::string> owned) {
   auto& state = self->state;
   const auto before = owned_now(state);
+  // Where the write did not come about, the epoch is what it was.
+  const bool renewed = state.ground == nullptr || state.ground->epoch() != at;
   if (state.ground == nullptr)
     state.ground = std::make_shared<ownership>(
       record_key(state), at,
@@ -146,7 +148,7 @@ void take_in_record(self_pointer self, revision at, std::set<std::string> owned)
   else
     state.ground->end_change(at);
   state.writing = false;
-  state.renew = false;
+  state.renew = state.renew && !renewed;
   auto& me = state.known.members[state.settings.name];
   me.address = state.settings.address;
   me.api = state.settings.api;
@@ -270,8 +272,10 @@ membership to_membership(const range_result& members) {
 
 void take_in_members(self_pointer self, const range_result& members, const range_result& meta) {
   auto& state = self->state;
-  if (state.record_under_way)
-    return; // what comes of it is read after it
+  if (state.record_under_way) {
+    state.read_again = true; // what comes of it is read after it
+    return;
+  }
   const auto before = owned_now(state);
   auto known = to_membership(members);
   state.changes = 0;
@@ -325,6 +329,12 @@ bool is_news(const membership_state& state, const watch_batch& batch) {
   });
 }
 
+/// What was to be read could not be: it is not forgotten.
+void read_later(self_pointer self) {
+  self->state.read_again = true;
+  look_later(self);
+}
+
 void read_meta(self_pointer self, range_result members) {
   self
     ->request(self->state.settings.door, caf::infinite,
@@ -337,7 +347,7 @@ void read_meta(self_pointer self, range_result members) {
         if (state.lease == 0)
           return;
         if (!meta.ok())
-          look_later(self);
+          read_later(self);
         else if (again)
           read_members(self);
         else
@@ -345,7 +355,7 @@ void read_meta(self_pointer self, range_result members) {
       },
       [self](caf::error&) {
         self->state.reading = false;
-        look_later(self);
+        read_later(self);
       });
 }
 
@@ -356,6 +366,7 @@ void read_members(self_pointer self) {
     state.read_again = true;
     return;
   }
+  state.read_again = false;
   self
     ->request(state.settings.door, caf::infinite,
               range_request{with_prefix(std::string(keys::owners)), 0, 0, false})
@@ -364,7 +375,7 @@ void read_members(self_pointer self) {
         auto& s = self->state;
         if (!answer.ok() || term != s.term || s.lease == 0) {
           s.reading = false;
-          look_later(self);
+          read_later(self);
           return;
         }
         if (!s.watched_members) {
@@ -376,7 +387,7 @@ void read_members(self_pointer self) {
       },
       [self](caf::error&) {
         self->state.reading = false;
-        look_later(self);
+        read_later(self);
       });
 }
 
@@ -446,7 +457,8 @@ membership_actor::behavior_type keep_membership(self_pointer self, membership_se
         ask_for_lease(self);
       else if (state.record_under_way)
         send_record(self);
-      else if (state.lease != 0 && (state.writing || state.known.members.empty()))
+      else if (state.lease != 0
+               && (state.writing || state.read_again || state.known.members.empty()))
         read_members(self);
       else
         go_on(self);

@@ -139,7 +139,7 @@ struct membership_state {
   bool record_sent = false; ///< and not answered
   bool asking = false;      ///< for a lease
   bool reading = false;
-  bool read_again = false;
+  bool read_again = false; ///< whether something may have changed since it was read
   bool writing = false;
   bool renew = false; ///< whether the epoch has to be another
   bool leaving = false;

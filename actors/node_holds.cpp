@@ -57,6 +57,8 @@ absl::Status has_room_now(const node_shard_state& state, const node_record& reco
 
 absl::Status vote(node_shard_pointer self, const prepare<node_parts>& asked) {
   auto& state = self->state;
+  if (auto allowed = may_vote(state.holds, asked.decision); !allowed.ok())
+    return allowed;
   for (const auto& part : asked.parts) {
     const auto record = sure_form(state, part.node);
     if (!record)

@@ -256,11 +256,13 @@ void record_end(self_pointer self, const pod& ended, slot_state how) {
   const slot_ended end{
     ended.workload, {ended.group, ended.replica, ended.index}, ended.incarnation, how};
   self->request(owner, caf::infinite, end)
-    .then([self, node = ended.node, uid = ended.uid](absl::Status& recorded) {
-      auto record = edit(self->state, node);
-      if (recorded.ok() && record && erase_pod(*record, uid))
-        commit(self, {{node, std::move(record)}}, [] {});
-    });
+    .then(
+      [self, node = ended.node, uid = ended.uid](absl::Status& recorded) {
+        auto record = edit(self->state, node);
+        if (recorded.ok() && record && erase_pod(*record, uid))
+          commit(self, {{node, std::move(record)}}, [] {});
+      },
+      [](caf::error&) {}); // it is told again when this shard meets the next
 }
 
 /// The end of a pod that its workload has to know.
@@ -324,12 +326,14 @@ void take_in(self_pointer self, const pod_reports& reports) {
   });
 }
 
-/// After a start: every order that may have been lost is given again; the cluster knows which it
-/// has carried out.
-void repeat_orders(self_pointer self) {
+/// Gives every order again that may have been lost; the cluster knows which it has carried out. Of
+/// those that have ended, it tells the end again.
+void repeat_orders(self_pointer self, bool of_ended_only) {
   for (const auto& [name, record] : self->state.records.durable())
     for (const auto& shared : record->pods.shared()) {
       const auto& p = shared->what();
+      if (of_ended_only && p.phase != pod_phase::gone)
+        continue;
       if (p.stop_told != no_time)
         order_stop(self, shared);
       else if (p.phase == pod_phase::bound || p.phase == pod_phase::running
@@ -384,9 +388,9 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
     [self](meet_workloads& met) {
       const bool first = self->state.workloads.empty();
       self->state.workloads = std::move(met.shards);
-      // Not before it can pass on what comes of them.
-      if (first)
-        repeat_orders(self);
+      // After a start, but not before it can pass on what comes of them. Later, those that were
+      // asked to take in an end may have gone before they did.
+      repeat_orders(self, !first);
     },
     [self](follow_nodes& wanted) {
       auto& s = self->state;

@@ -4,20 +4,24 @@
 #include "actors/event_log.hpp"
 #include "state/membership_rules.hpp"
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
 
 namespace reprieve {
 
-/// There is a connection to the replica by now.
+/// There is a connection to the replica by now. They are numbered: the end of one may be told after
+/// the next is there.
 struct peer_connected {
   std::string replica;
+  std::uint64_t connection = 0;
 };
 
 /// The connection has ended, and with it all that spoke for the replica's shards here.
 struct peer_lost {
   std::string replica;
+  std::uint64_t connection = 0;
 };
 
 } // namespace reprieve

@@ -3,6 +3,7 @@
 #include "actors/caf.hpp"
 #include "preemption/quota.hpp"
 #include "state/decision.hpp"
+#include "state/store.hpp"
 
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@ struct quota_report {
   by_name<quota_need> queues;
   resources capacity;
   std::int64_t nodes = 0;
+  revision epoch = 0; ///< in which its coordinator began
 
   bool operator==(const quota_report&) const = default;
 };
@@ -81,10 +83,12 @@ using quota_holder_actor = typed_actor<
   /// Takes pods back, in a decision without a preemptor.
   handles<void(reclaim)>>;
 
-/// Tell this coordinator what its group may spend, now and after every change.
+/// Tell this coordinator what its group may spend, now and after every change. What one of an
+/// earlier epoch says after it does not count.
 struct follow_quota {
   std::string resource_group;
   quota_holder_actor holder;
+  revision epoch = 0; ///< in which it began
 };
 
 } // namespace reprieve

@@ -43,6 +43,14 @@ caf::result<absl::Status> commit(self_pointer self, std::vector<ledger_entry> wr
   return answer;
 }
 
+/// Whether a coordinator of a later epoch has spoken for the group.
+bool is_outdated(queue_shard_state::participant& group, revision epoch) {
+  if (epoch < group.epoch)
+    return true;
+  group.epoch = epoch;
+  return false;
+}
+
 void tell_sizes(self_pointer self) {
   if (!self->state.counter)
     return;
@@ -90,6 +98,8 @@ queue_shard_actor::behavior_type queue_shard(self_pointer self, queue_shard_sett
     },
     [self](follow_quota& wanted) {
       auto& group = self->state.groups[wanted.resource_group];
+      if (is_outdated(group, wanted.epoch))
+        return;
       group.holder = std::move(wanted.holder);
       ++group.holders;
       group.lowering = false;
@@ -97,7 +107,7 @@ queue_shard_actor::behavior_type queue_shard(self_pointer self, queue_shard_sett
     },
     [self](quota_report& told) {
       auto& group = self->state.groups[told.resource_group];
-      if (group.has_told && group.told == told)
+      if (is_outdated(group, told.epoch) || (group.has_told && group.told == told))
         return;
       const bool other_size = group.told.nodes != told.nodes;
       group.told = std::move(told);

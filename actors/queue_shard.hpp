@@ -118,6 +118,7 @@ struct queue_shard_state {
     quota_holder_actor holder;
     quota_report told;
     bool has_told = false;
+    revision epoch = 0;        ///< of the newest coordinator that has spoken
     std::uint64_t holders = 0; ///< counts who had the group; answers of earlier ones do not count
     bool lowering = false;     ///< was asked to do with less and has not answered
   };

@@ -248,7 +248,8 @@ void has_ended(self_pointer self, const caf::down_msg& down) {
     return;
   const auto shard = found->second;
   forget(state, down.source);
-  if (state.ground && state.outdated.erase(shard) > 0) {
+  const bool given_up = state.stopping.erase(shard) > 0;
+  if (state.outdated.erase(shard) > 0 && !given_up && state.ground) {
     state.to_renew[shard] = state.ground->epoch();
     self->send(state.members, renew_epoch{});
   } else if (state.ground) {
@@ -296,12 +297,14 @@ replica_actor::behavior_type replica(self_pointer self, replica_settings setting
     keep_membership,
     membership_settings{ours.name, ours.address, ours.api, ours.lease_time, ours.nodes_per_replica,
                         ours.behind, state.store, self, ours.clock});
-  self->set_exit_handler(
-    [self](const caf::exit_msg&) { self->quit(caf::exit_reason::user_shutdown); });
+  // Asked to, or because one of those linked to it has failed.
+  self->set_exit_handler([self](const caf::exit_msg& end) { self->quit(end.reason); });
   self->set_down_handler([self](const caf::down_msg& down) { has_ended(self, down); });
-  self->attach_functor([running = state.to_end](const caf::error&) {
+  self->attach_functor([running = state.to_end, lost = ours.lost](const caf::error& why) {
     for (const auto& one : *running)
       caf::anon_send_exit(one, caf::exit_reason::kill);
+    if (lost && why != caf::exit_reason::user_shutdown)
+      lost("an actor that the replica can't do without has ended");
   });
   return {
     [self](start_serving) -> caf::result<absl::Status> {
@@ -357,13 +360,16 @@ replica_actor::behavior_type replica(self_pointer self, replica_settings setting
       self->state.followers.push_back(std::move(wanted.follower));
     },
     [self](const peer_connected& there) {
-      self->state.connected.insert(there.replica);
+      self->state.connected[there.replica] = there.connection;
       meet_peers(self);
       end_outdated_coordinators(self);
       go_on(self);
     },
     [self](const peer_lost& there) {
-      self->state.connected.erase(there.replica);
+      auto& connected = self->state.connected;
+      if (const auto found = connected.find(there.replica);
+          found != connected.end() && found->second == there.connection)
+        connected.erase(found);
       meet_peers_later(self);
     },
     [self](look_for_peers) {

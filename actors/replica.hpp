@@ -134,6 +134,7 @@ struct replica_state {
   std::set<std::string> loading;
   std::map<std::string, std::shared_ptr<shard_contents>> loaded; ///< that wait for others
   std::map<std::string, group_shards> built_with;                ///< of the coordinators that run
+  std::set<std::string> stopping; ///< what is told to end because it is given up
   std::set<std::string> outdated; ///< coordinators that are told to end
   /// Coordinators that begin anew in a later epoch than that in which they ended.
   std::map<std::string, revision> to_renew;
@@ -150,7 +151,7 @@ struct replica_state {
   std::optional<proxy<queue_shard_actor>> other_queues;
   std::map<std::string, event_follower_actor> other_logs;    ///< by replica
   std::map<caf::actor_addr, std::string> speaking;           ///< all of these, by what they are for
-  std::set<std::string> connected;                           ///< replicas
+  std::map<std::string, std::uint64_t> connected;            ///< connections, by replica
   std::map<std::string, std::shared_ptr<ownership>> grounds; ///< of other replicas
   std::map<std::string, group_shards> introduced;            ///< groups with shards here
   bool looks_for_peers = false;                              ///< whether a reminder is under way

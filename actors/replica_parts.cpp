@@ -202,6 +202,7 @@ bool stop(self_pointer self, const std::string& shard) {
     std::ranges::find(state.running, shard, [](const auto& one) { return one.second; });
   if (found == state.running.end())
     return false;
+  state.stopping.insert(shard);
   self->send_exit(found->first, caf::exit_reason::user_shutdown);
   return true;
 }
@@ -220,6 +221,7 @@ void end_all(self_pointer self) {
   state.introduced.clear();
   state.loading.clear();
   state.loaded.clear();
+  state.stopping.clear();
   state.outdated.clear();
   state.to_renew.clear();
 }

@@ -297,7 +297,7 @@ private:
   /// Tells the queue shard what has changed since it was told last.
   void report_needs() {
     quota_report report{state_.settings.resource_group, std::move(needs_), state_.mirror.capacity(),
-                        static_cast<std::int64_t>(state_.mirror.node_count())};
+                        static_cast<std::int64_t>(state_.mirror.node_count()), state_.epoch};
     for (const auto& [queue, used] : state_.mirror.usage())
       report.queues[queue].used = used;
     if (report == state_.told)

@@ -66,6 +66,8 @@ std::set<std::string> in_the_way(const workload_shard_state& state,
 
 absl::Status vote(workload_shard_pointer self, const prepare<workload_parts>& asked) {
   auto& state = self->state;
+  if (auto allowed = may_vote(state.holds, asked.decision); !allowed.ok())
+    return allowed;
   for (const auto& part : asked.parts.workloads)
     if (auto voted = vote_on_workload(state, part); !voted.ok())
       return voted;

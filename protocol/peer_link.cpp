@@ -73,7 +73,7 @@ peer_link_actor::behavior_type peer_link(self_pointer self, peer_link_settings s
     },
     [self](wire_opened) {
       const auto& ours = self->state.settings;
-      self->send(ours.listener, peer_connected{ours.replica});
+      self->send(ours.listener, peer_connected{ours.replica, ours.number});
     },
     [self](wire_arrived& one) {
       if (!self->state.exchange->take_answer(one.letter))
@@ -82,7 +82,7 @@ peer_link_actor::behavior_type peer_link(self_pointer self, peer_link_settings s
     [self](wire_closed) {
       auto& s = self->state;
       s.exchange->end();
-      self->send(s.settings.listener, peer_lost{s.settings.replica});
+      self->send(s.settings.listener, peer_lost{s.settings.replica, s.settings.number});
       self->quit(caf::exit_reason::remote_link_unreachable);
     },
   };

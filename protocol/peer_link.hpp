@@ -72,7 +72,8 @@ using wire_maker =
   std::function<std::shared_ptr<peer_wire>(const std::string& address, peer_events events)>;
 
 struct peer_link_settings {
-  std::string replica; ///< the other one
+  std::string replica;      ///< the other one
+  std::uint64_t number = 0; ///< of this connection
   std::string address;
   ownership_pointer ground; ///< this one's
   wire_maker dial;

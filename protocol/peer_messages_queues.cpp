@@ -89,6 +89,7 @@ static v1::QuotaReport to_proto(const quota_report& from) {
   write_each(from.queues, *to.mutable_queues());
   write_map(from.capacity, *to.mutable_capacity());
   to.set_nodes(from.nodes);
+  to.set_epoch(from.epoch);
   return to;
 }
 
@@ -99,6 +100,7 @@ static absl::StatusOr<quota_report> from_proto(const v1::QuotaReport& from) {
   read.each("queues", from.queues(), to.queues, from_proto);
   read_map(from.capacity(), to.capacity);
   to.nodes = from.nodes();
+  to.epoch = from.epoch();
   return read.result(std::move(to));
 }
 

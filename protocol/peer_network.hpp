@@ -5,6 +5,7 @@
 #include "protocol/peer_session.hpp"
 
 #include <atomic>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -45,6 +46,7 @@ private:
   std::shared_ptr<peer_host> host_;
   wire_maker dial_;
   std::map<std::string, connection> connections_; ///< by replica
+  std::uint64_t last_ = 0;                        ///< of them
 };
 
 } // namespace reprieve

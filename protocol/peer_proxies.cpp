@@ -1,5 +1,7 @@
 #include "protocol/peer_proxies.hpp"
 
+#include <fmt/format.h>
+
 namespace reprieve {
 
 namespace {
@@ -193,9 +195,11 @@ queue_shard_actor::behavior_type queue_shard_proxy(proxy_pointer<queue_shard_act
                        peer_envelope& letter, const peer_answer& answer) {
         pass_to_holder(*system, holder, letter, answer);
       };
-      self->send(self->state.link,
-                 follow_peer{{self->state.shard, peer_kinds::follow_quota, m.resource_group, {}},
-                             std::move(deliver)});
+      self->send(self->state.link, follow_peer{{self->state.shard,
+                                                peer_kinds::follow_quota,
+                                                fmt::format("{} {}", m.epoch, m.resource_group),
+                                                {}},
+                                               std::move(deliver)});
     },
     [self](const quota_report& m) { tell(self, m); },
     [self](read_queues m) { return ask<by_name<queue_status>>(self, m); },

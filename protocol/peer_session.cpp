@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <functional>
 #include <unordered_map>
 
@@ -251,10 +252,14 @@ const handlers<queue_shard_actor>& of_queue_shards() {
     {peer_kinds::follow, follow},
     {peer_kinds::follow_quota,
      [](self_pointer self, const shard& whom, peer_envelope& letter) {
-       const auto [token, group] = token_and_rest(letter.payload);
-       self->send(
-         whom, reprieve::follow_quota{group, self->spawn(quota_holder_proxy, self->state.exchange,
-                                                         peer_session_actor(self), token)});
+       const auto [token, rest] = token_and_rest(letter.payload);
+       const auto [number, group] = token_and_rest(rest);
+       revision epoch = 0;
+       std::from_chars(number.data(), number.data() + number.size(), epoch);
+       // It ends with the session, or before: when the queue shard has another for the group.
+       const auto holder =
+         self->spawn(quota_holder_proxy, self->state.exchange, peer_session_actor(self), token);
+       self->send(whom, reprieve::follow_quota{group, holder, epoch});
      }},
   };
   return all;
@@ -367,10 +372,7 @@ peer_session_actor::behavior_type peer_session(self_pointer self, std::shared_pt
       if (!self->state.exchange->take_answer(one.letter))
         take_in(self, one.letter);
     },
-    [self](wire_closed) {
-      self->state.exchange->end();
-      self->quit(caf::exit_reason::user_shutdown);
-    },
+    [self](wire_closed) { self->quit(caf::exit_reason::user_shutdown); },
   };
 }
 

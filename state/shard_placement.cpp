@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <tuple>
 
 namespace reprieve {
@@ -34,15 +35,13 @@ std::vector<unit> units_of(const group_size& group, std::int64_t nodes_per_repli
   const auto nodes_of = [&](std::uint32_t shards) {
     return group.nodes * shards / group.node_shards + 1;
   };
-  std::vector<unit> units(1);
-  auto& home = units.front();
-  home.parts = shards_of(group);
+  unit home{coordinator_of(group.name), shards_of(group), nodes_of(at_home)};
+  std::vector<unit> units;
   for (auto k = at_home; k < group.node_shards; ++k) {
     std::erase(home.parts, node_shard_of(group, k));
     units.push_back({node_shard_of(group, k), {node_shard_of(group, k)}, nodes_of(1)});
   }
-  units.front().name = units.front().parts.front();
-  units.front().weight = nodes_of(at_home);
+  units.push_back(std::move(home));
   return units;
 }
 
@@ -79,7 +78,42 @@ public:
     most_ = std::max(most_, share + share / 10);
   }
 
+  /// What is as good as it can be made stays as it is: else it would be moved about for ever.
   shard_owners run(const shard_owners& now) {
+    auto moved = place(now);
+    const auto after = from_most_to_least(loads_);
+    for (auto& [replica, load] : loads_)
+      load = 0;
+    auto kept = keep(now);
+    return kept && from_most_to_least(loads_) <= after ? *std::move(kept) : std::move(moved);
+  }
+
+private:
+  static std::vector<std::int64_t>
+  from_most_to_least(const std::map<std::string, std::int64_t>& loads) {
+    std::vector<std::int64_t> amounts;
+    for (const auto& [replica, load] : loads)
+      amounts.push_back(load);
+    std::ranges::sort(amounts, std::greater{});
+    return amounts;
+  }
+
+  /// Everything where it is; nothing where a unit is nowhere, or not all of it at one place.
+  std::optional<shard_owners> keep(const shard_owners& now) {
+    shard_owners owners;
+    for (const auto& one : units_) {
+      const auto at = now.find(one.name);
+      if (at == now.end() || !loads_.contains(at->second))
+        return std::nullopt;
+      give(owners, one, at->second);
+      for (const auto& part : one.parts)
+        if (const auto found = now.find(part); found == now.end() || found->second != at->second)
+          return std::nullopt;
+    }
+    return owners;
+  }
+
+  shard_owners place(const shard_owners& now) {
     shard_owners owners;
     std::vector<const unit*> homeless;
     // The heaviest first; of those that weigh the same, who is nearest to its replica stays there.
@@ -101,7 +135,6 @@ public:
     return owners;
   }
 
-private:
   bool takes(const std::string& replica, const unit& one) const {
     return loads_.at(replica) + one.weight <= most_;
   }

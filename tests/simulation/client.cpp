@@ -16,24 +16,51 @@ bool tells_nothing(const absl::Status& answer) {
 
 } // namespace
 
-client::client(dice& luck, truth& facts) : luck_(luck), facts_(facts) {
+client::client(dice& luck, truth& facts, const std::vector<std::string>& groups)
+    : luck_(luck), facts_(facts) {
+  for (const auto& name : groups) {
+    auto& group = groups_.emplace_back();
+    group.name = name;
+    group.force_delete_after = std::chrono::seconds{luck_.between(1, 20)};
+    if (luck_.one_in(2)) {
+      auto& budget = budgets_.emplace_back();
+      budget.name = "some-" + name;
+      budget.resource_group = name;
+      budget.match_labels = {{"app", "x"}};
+      budget.min_available = 1;
+    }
+  }
   const auto count = static_cast<std::size_t>(luck_.between(2, 6));
   for (std::size_t i = 0; i < count; ++i)
     nodes_.push_back(draw_node(i));
+  if (luck_.one_in(2))
+    draw_queues();
+}
+
+void client::draw_queues() {
+  for (const auto* name : {"q1", "q2"}) {
+    auto& q = queues_.emplace_back();
+    q.name = name;
+    q.weight = luck_.between(1, 3);
+    q.cap_by_demand = luck_.one_in(2);
+    if (luck_.one_in(3))
+      q.limit = {{"gpu", luck_.between(2, 12) * 1000}};
+  }
 }
 
 node client::draw_node(std::size_t number) {
   node n;
   n.name = fmt::format("n{}", number);
-  n.resource_group = "default";
+  n.resource_group = groups_[number % groups_.size()].name;
   n.labels = {{"zone", number % 2 == 0 ? "a" : "b"}};
   n.capacity = {{"gpu", luck_.between(2, 8) * 1000}};
   return n;
 }
 
-workload client::draw_workload(const std::string& name) {
+workload client::draw_workload(std::size_t number) {
   workload w;
-  w.name = name;
+  w.name = fmt::format("w{}", number);
+  w.resource_group = groups_[number % groups_.size()].name;
   if (!queues_.empty() && !luck_.one_in(3))
     w.queue = queues_[luck_.below(queues_.size())].name;
   w.priority = static_cast<std::int32_t>(luck_.between(0, 9));
@@ -68,30 +95,15 @@ bool client::is_asked(const std::string& name) const {
   return false;
 }
 
+/// The catalog first: a resource group is served a moment after it is there.
 std::string client::set_up(member& through) {
-  std::vector<object> objects(nodes_.begin(), nodes_.end());
-  resource_group group;
-  group.name = "default";
-  group.force_delete_after = std::chrono::seconds{luck_.between(1, 20)};
-  objects.emplace_back(group);
-  if (luck_.one_in(2)) {
-    disruption_budget budget;
-    budget.name = "some";
-    budget.match_labels = {{"app", "x"}};
-    budget.min_available = 1;
-    objects.emplace_back(budget);
+  if (!has_catalog_) {
+    std::vector<object> objects(groups_.begin(), groups_.end());
+    objects.insert(objects.end(), queues_.begin(), queues_.end());
+    return ask(through, cluster_name, std::move(objects), [this] { has_catalog_ = true; });
   }
-  if (luck_.one_in(2))
-    for (const auto* name : {"q1", "q2"}) {
-      queue q;
-      q.name = name;
-      q.weight = luck_.between(1, 3);
-      q.cap_by_demand = luck_.one_in(2);
-      if (luck_.one_in(3))
-        q.limit = {{"gpu", luck_.between(2, 12) * 1000}};
-      queues_.push_back(q);
-      objects.emplace_back(q);
-    }
+  std::vector<object> objects(nodes_.begin(), nodes_.end());
+  objects.insert(objects.end(), budgets_.begin(), budgets_.end());
   return ask(through, cluster_name, std::move(objects), [this] { ready_ = true; });
 }
 
@@ -112,18 +124,19 @@ std::string client::act(member& through) {
     changed.weight = luck_.between(1, 5);
     return ask(through, changed.name, {changed}, [] {});
   }
-  const auto name = fmt::format("w{}", luck_.below(10));
+  const auto number = luck_.below(10);
+  const auto name = fmt::format("w{}", number);
   if (is_asked(name))
     return {};
   const auto known = submitted_.find(name);
   if (known != submitted_.end() && luck_.one_in(2))
     return ask_to_delete(through, name);
-  auto wanted = known == submitted_.end() ? draw_workload(name) : known->second;
+  auto wanted = known == submitted_.end() ? draw_workload(number) : known->second;
   if (known != submitted_.end())
     wanted.groups[0].count =
       std::max(wanted.groups[0].needed(), static_cast<std::int32_t>(luck_.between(1, 4)));
   submitted_[name] = wanted;
-  facts_.asked(name);
+  facts_.asked(name, wanted);
   return ask(through, name, {wanted}, [this, wanted] { facts_.acknowledged(wanted); });
 }
 
@@ -144,7 +157,7 @@ std::string client::ask(member& through, std::string name, std::vector<object> o
 }
 
 std::string client::ask_to_delete(member& through, const std::string& name) {
-  facts_.asked(name);
+  facts_.asked(name, std::nullopt);
   submitted_.erase(name);
   auto answer = std::make_shared<std::optional<absl::Status>>();
   through.world().system().spawn(

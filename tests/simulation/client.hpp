@@ -16,7 +16,7 @@ namespace reprieve::simulation {
 /// one thing at a time for each object, and remember what they were told.
 class client {
 public:
-  client(dice& luck, truth& facts);
+  client(dice& luck, truth& facts, const std::vector<std::string>& groups);
 
   /// Asks for something through this member. Says what.
   std::string act(member& through);
@@ -27,8 +27,9 @@ public:
   /// The member will not answer any more.
   void lost(int generation);
 
-  bool waits() const {
-    return !asked_.empty();
+  /// Whether the cluster has its nodes.
+  bool are_ready() const {
+    return ready_;
   }
 
 private:
@@ -43,15 +44,19 @@ private:
                   std::function<void()> acknowledged);
   std::string ask_to_delete(member& through, const std::string& name);
   std::string set_up(member& through);
-  workload draw_workload(const std::string& name);
+  workload draw_workload(std::size_t number);
   node draw_node(std::size_t number);
+  void draw_queues();
   bool is_asked(const std::string& name) const;
 
   dice& luck_;
   truth& facts_;
   std::list<question> asked_;
   std::vector<node> nodes_;
+  std::vector<resource_group> groups_;
   std::vector<queue> queues_;
+  std::vector<disruption_budget> budgets_;
+  bool has_catalog_ = false;
   bool ready_ = false;
   std::map<std::string, workload> submitted_;
 };

@@ -1,22 +1,39 @@
 #include "tests/simulation/member.hpp"
 
+#include "protocol/peer_network.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
 namespace reprieve::simulation {
 
-member::member(int generation, duration born, std::shared_ptr<store> behind,
-               chaotic_store::observer carried_out, const cluster_actor& cluster)
-    : generation_(generation),
-      store_(std::make_shared<chaotic_store>(std::move(behind), std::move(carried_out))),
-      world_(born) {
+member::member(int generation, std::string name, const cluster_shape& shape, surroundings at)
+    : generation_(generation), name_(std::move(name)),
+      store_(std::make_shared<chaotic_store>(std::move(at.behind), std::move(at.clock),
+                                             std::move(at.carried_out))),
+      network_(at.network), world_(at.now) {
   replica_settings settings;
-  settings.name = "replica";
-  settings.node_shards = 3;
-  settings.workload_shards = 2;
+  settings.name = name_;
+  settings.node_shards = shape.node_shards;
+  settings.workload_shards = shape.workload_shards;
+  settings.lease_time = shape.lease_time;
+  settings.nodes_per_replica = shape.nodes_per_replica;
   settings.behind = store_;
   settings.hold_time = std::chrono::milliseconds{500};
   // Who tells of every domain has to try each of them, and asks no shard.
   settings.most_domains_told = generation % 2 == 0 ? 64 : 0;
-  settings.cluster = cluster;
+  settings.cluster = at.cluster;
   settings.clock = world_.clock();
+  if (shape.replicas > 1) {
+    settings.address = fmt::format("{}:{}", name_, generation);
+    network_.listen(generation, settings.address,
+                    [this](std::shared_ptr<peer_wire> wire) -> wire_end_actor {
+                      return world_.system().spawn(peer_session, host_, std::move(wire));
+                    });
+    settings.others =
+      std::make_shared<peer_network>(world_.system(), host_, network_.dialer(generation));
+  }
   replica_ = world_.system().spawn(replica, std::move(settings));
   gateway_ = world_.system().spawn(reprieve::gateway);
   replica_->attach_functor([ended = ended_](const caf::error&) { *ended = true; });
@@ -25,11 +42,55 @@ member::member(int generation, duration born, std::shared_ptr<store> behind,
       .then([](absl::Status&) {}, [](caf::error&) {});
   });
   caf::anon_send(replica_, follow_directory{gateway_});
+  follower_ = world_.system().spawn(
+    [now = serving_](directory_follower_actor::pointer) -> directory_follower_actor::behavior_type {
+      return {[now](const directory_update& known) { *now = known.serving; }};
+    });
+  caf::anon_send(replica_, follow_directory{follower_});
+}
+
+void member::crash(bool with_its_machine) {
+  now_ = state::dead;
+  store_->cut();
+  network_.end(generation_, with_its_machine);
+}
+
+void member::pause() {
+  now_ = state::paused;
+  store_->stall(true);
 }
 
 void member::resume() {
   now_ = state::live;
+  store_->stall(false);
   pass(std::exchange(missed_, duration{0}));
+}
+
+void member::stop() {
+  leaving_ = true;
+  world_.system().spawn([whom = replica_, ended = ended_](caf::event_based_actor* self) {
+    self->request(whom, caf::infinite, stop_serving{})
+      .then([ended](absl::Status&) { *ended = true; }, [ended](caf::error&) { *ended = true; });
+  });
+}
+
+std::string member::lose_an_actor(dice& luck) {
+  std::vector<caf::actor> all;
+  const auto add = [&](const auto& actor) {
+    if (actor)
+      all.push_back(caf::actor_cast<caf::actor>(actor));
+  };
+  if (serving() == nullptr)
+    return {};
+  add(serving()->queues);
+  for (const auto& [name, group] : serving()->groups) {
+    add(group.coordinator);
+    std::ranges::for_each(group.shards.nodes, add);
+    std::ranges::for_each(group.shards.workloads, add);
+  }
+  const auto& chosen = all[luck.below(all.size())];
+  caf::anon_send_exit(chosen, caf::exit_reason::unhandled_exception);
+  return fmt::format("actor {}", chosen.id());
 }
 
 void member::pass(duration time) {
@@ -41,32 +102,28 @@ void member::pass(duration time) {
 
 std::shared_ptr<std::size_t> member::count_holds() {
   auto sum = std::make_shared<std::size_t>(0);
-  // Whoever follows the directory learns at once who serves what.
-  const auto asked = [sum](directory_follower_actor::pointer self, const directory_update& known) {
-    const auto ask = [&](const auto& shard) {
+  const auto ask = [&](const auto& shard) {
+    world_.system().spawn([sum, shard](caf::event_based_actor* self) {
       self->request(shard, caf::infinite, reprieve::count_holds{}).then([sum](std::size_t held) {
         *sum += held;
       });
-    };
-    for (const auto& [name, group] : known.serving->groups) {
-      for (const auto& shard : group.shards.nodes)
-        ask(shard);
-      for (const auto& shard : group.shards.workloads)
-        ask(shard);
-    }
-  };
-  auto follower = world_.system().spawn(
-    [asked](directory_follower_actor::pointer self) -> directory_follower_actor::behavior_type {
-      return {[self, asked](const directory_update& known) { asked(self, known); }};
     });
-  caf::anon_send(replica_, follow_directory{follower});
+  };
+  for (const auto& [name, group] : serving()->groups) {
+    for (const auto& shard : group.shards.nodes)
+      ask(shard);
+    for (const auto& shard : group.shards.workloads)
+      ask(shard);
+  }
   return sum;
 }
 
 void member::end() {
   store_->cut();
+  network_.end(generation_, false);
   caf::anon_send_exit(replica_, caf::exit_reason::kill);
   caf::anon_send_exit(gateway_, caf::exit_reason::kill);
+  caf::anon_send_exit(follower_, caf::exit_reason::kill);
 }
 
 } // namespace reprieve::simulation

@@ -1,8 +1,6 @@
 #include "tests/simulation/simulation.hpp"
 
-#include "preemption/engine.hpp"
-#include "preemption/pending.hpp"
-#include "preemption/quota.hpp"
+#include "state/keys.hpp"
 
 #include <caf/scheduled_actor.hpp>
 #include <cxxabi.h>
@@ -21,6 +19,21 @@ constexpr std::chrono::seconds time_to_rest{300};
 
 constexpr std::size_t most_messages_at_once = 20'000;
 
+constexpr std::size_t most_steps_to_begin = 3000;
+
+cluster_shape draw_shape(dice& luck) {
+  cluster_shape shape;
+  shape.replicas = static_cast<int>(luck.between(1, 3));
+  shape.node_shards = static_cast<std::uint32_t>(luck.between(2, 3));
+  shape.workload_shards = static_cast<std::uint32_t>(luck.between(1, 2));
+  shape.lease_time = std::chrono::seconds{luck.between(2, 6)};
+  if (luck.one_in(2))
+    shape.nodes_per_replica = luck.between(1, 3);
+  if (luck.one_in(2))
+    shape.groups.emplace_back("other");
+  return shape;
+}
+
 std::string readable(const std::type_info& type) {
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> name{
@@ -34,10 +47,18 @@ std::string readable(const std::type_info& type) {
 } // namespace
 
 simulation::simulation(const simulation_settings& settings)
-    : settings_(settings), luck_(settings.seed), people_(luck_, facts_) {
-  memory_store_options options;
-  options.clock = [this] { return elapsed_; };
-  store_ = std::make_shared<memory_store>(options);
+    : settings_(settings), luck_(settings.seed), shape_(draw_shape(luck_)),
+      network_([this](int process) {
+        return process > 0 && members_[static_cast<std::size_t>(process) - 1]->is_live();
+      }),
+      people_(luck_, facts_, shape_.groups) {
+  store_ = std::make_shared<memory_store>();
+  records_ = store_->watch(with_prefix(std::string(keys::owners)), 0,
+                           [this](const absl::StatusOr<watch_batch>& batch) {
+                             for (const auto& one : batch->changes)
+                               if (one.kind == change::type::erase)
+                                 facts_.record_gone(std::string(keys::last_part(one.value.key)));
+                           });
   simulated_cluster_settings machines;
   machines.clock = outside_.clock();
   machines.watched = [this](const simulated_journal::entry& pod) {
@@ -48,6 +69,8 @@ simulation::simulation(const simulation_settings& settings)
     facts_.lived(pod);
   };
   machines_ = outside_.system().spawn(simulated_cluster, machines);
+  log(fmt::format("{} replicas, {} groups, {} nodes of one on a replica", shape_.replicas,
+                  shape_.groups.size(), shape_.nodes_per_replica));
   start_member();
 }
 
@@ -55,6 +78,7 @@ simulation::~simulation() {
   caf::anon_send_exit(machines_, caf::exit_reason::kill);
   for (auto& one : members_)
     one->end();
+  network_.end_all();
   for (bool busy = true; busy;) {
     busy = outside_.step();
     for (auto& one : members_)
@@ -87,15 +111,30 @@ std::string simulation::text_of(const waiting_actor& one) const {
                      actor->name(), actor->id(), message);
 }
 
-void simulation::start_member() {
+/// Starts a process, unless as many are there as should run. It has a place of its own, or that of
+/// one that is gone, or seems to be.
+bool simulation::start_member() {
+  std::vector<std::string> places;
+  for (int k = 1; k <= shape_.replicas; ++k) {
+    auto name = fmt::format("r{}", k);
+    if (std::ranges::none_of(
+          members_, [&](const auto& one) { return one->is_live() && one->name() == name; }))
+      places.push_back(std::move(name));
+  }
+  if (places.empty())
+    return false;
+  const auto& name = places[luck_.below(places.size())];
   const auto generation = static_cast<int>(members_.size()) + 1;
-  log(fmt::format("process {} starts", generation));
+  log(fmt::format("process {} starts as {}", generation, name));
   members_.push_back(std::make_unique<member>(
-    generation, elapsed_, store_,
-    [this, generation](const transaction& writes, revision at) {
-      facts_.written(writes, at, generation);
-    },
-    machines_));
+    generation, name, shape_,
+    surroundings{elapsed_, store_, [this] { return elapsed_; },
+                 [this, generation](const transaction& writes, revision at) {
+                   facts_.written(writes, at, generation);
+                 },
+                 machines_, network_}));
+  owners_[&members_.back()->world().system()] = members_.back().get();
+  return true;
 }
 
 member* simulation::newest_live() {
@@ -105,15 +144,21 @@ member* simulation::newest_live() {
   return nullptr;
 }
 
+std::vector<member*> simulation::those(member::state now) {
+  std::vector<member*> found;
+  for (auto& one : members_)
+    if (one->now() == now)
+      found.push_back(one.get());
+  return found;
+}
+
 std::vector<simulation::waiting_actor> simulation::waiting() {
   std::vector<waiting_actor> found;
   const auto look_into = [&](actor_world& world) {
     for (std::size_t i = 0; i < world.waiting().size(); ++i) {
       const auto* actor = dynamic_cast<caf::scheduled_actor*>(world.waiting()[i]);
-      const member* owner = nullptr;
-      for (auto& one : members_)
-        if (actor != nullptr && one->has(actor->home_system()))
-          owner = one.get();
+      const auto of = actor == nullptr ? owners_.end() : owners_.find(&actor->home_system());
+      const member* owner = of == owners_.end() ? nullptr : of->second;
       if (owner == nullptr || owner->is_live())
         found.push_back({&world, i, owner});
     }
@@ -139,7 +184,7 @@ bool simulation::handle_message() {
 bool simulation::move_store() {
   std::vector<member*> busy;
   for (auto& one : members_)
-    if (one->connection().busy() && one->now() != member::state::paused)
+    if (one->connection().busy())
       busy.push_back(one.get());
   if (busy.empty())
     return false;
@@ -149,192 +194,108 @@ bool simulation::move_store() {
   return true;
 }
 
+bool simulation::move_letter() {
+  const auto what = network_.step(luck_);
+  if (!what.empty())
+    log("wire " + what);
+  return !what.empty();
+}
+
 void simulation::pass(duration time) {
   elapsed_ += time;
   outside_.pass(time);
-  for (auto& one : members_)
+  for (auto& one : members_) {
     one->pass(time);
+    one->connection().keep_leases();
+  }
+  network_.pass(time);
 }
 
-/// Something that does happen to processes.
-void simulation::harm() {
-  auto* newest = newest_live();
-  std::vector<member*> paused;
+void simulation::lose(member& gone, bool with_its_machine) {
+  gone.crash(with_its_machine);
+  people_.lost(gone.generation());
+}
+
+/// Who has given up, or handed over, ends.
+void simulation::bury() {
   for (auto& one : members_)
-    if (one->now() == member::state::paused)
-      paused.push_back(one.get());
-  if (!paused.empty() && luck_.one_in(2)) {
-    auto& awake = *paused[luck_.below(paused.size())];
-    log(fmt::format("process {} goes on", awake.generation()));
-    awake.resume();
-    return;
-  }
-  if (newest == nullptr)
-    return;
-  if (luck_.one_in(2)) {
-    log(fmt::format("process {} stalls", newest->generation()));
-    newest->pause();
-  } else {
-    log(fmt::format("process {} crashes", newest->generation()));
-    newest->crash();
-    people_.lost(newest->generation());
-  }
+    if (one->ended() && one->now() != member::state::dead) {
+      log(fmt::format("process {} ends", one->generation()));
+      lose(*one, false);
+    }
 }
 
 void simulation::step() {
   ++steps_;
-  if (newest_live() == nullptr && luck_.one_in(30))
+  bury();
+  if (luck_.one_in(newest_live() == nullptr ? 30 : 100))
     start_member();
-  for (auto& one : members_)
-    if (one->ended() && one->now() != member::state::dead) {
-      one->crash();
-      people_.lost(one->generation());
-    }
-  if (luck_.one_in(400)) {
+  if (faults_ && luck_.one_in(150)) {
     harm();
     return;
   }
-  if (luck_.one_in(40)) {
-    if (auto* through = newest_live())
-      if (const auto what = people_.act(*through); !what.empty())
+  if (luck_.one_in(25)) {
+    auto live = those(member::state::live);
+    std::erase_if(live, [](const member* one) { return one->is_leaving(); });
+    if (!live.empty())
+      if (const auto what = people_.act(*live[luck_.below(live.size())]); !what.empty())
         log("people: " + what);
     return;
   }
-  if (luck_.one_in(15)) {
+  if (luck_.one_in(20)) {
     pass(luck_.one_in(12) ? std::chrono::milliseconds{luck_.between(500, 12'000)}
                           : std::chrono::milliseconds{luck_.between(1, 100)});
     return;
   }
   if (luck_.one_in(4) && move_store())
     return;
-  if (!handle_message() && !move_store())
+  if (luck_.one_in(4) && move_letter())
+    return;
+  if (!handle_message() && !move_store() && !move_letter())
     pass(std::chrono::milliseconds{luck_.between(1, 100)});
+}
+
+/// Handles whatever waits, without letting time pass.
+void simulation::come_to_rest() {
+  for (std::size_t now = 0;
+       facts_.broken().empty() && (move_store() || move_letter() || handle_message()); ++now) {
+    ++steps_;
+    if (now > most_messages_at_once)
+      facts_.complain("messages go on and on without any time passing");
+  }
 }
 
 /// Nothing fails any more, and everything comes to rest.
 void simulation::heal() {
   faults_ = false;
-  for (auto& one : members_)
+  network_.mend();
+  for (auto& one : members_) {
+    one->connection().block(false);
     if (one->now() == member::state::paused)
       one->resume();
+  }
   const auto until = elapsed_ + time_to_rest;
   while (elapsed_ < until && facts_.broken().empty()) {
-    for (std::size_t now = 0; (move_store() || handle_message()) && facts_.broken().empty();
-         ++now) {
-      ++steps_;
-      if (now > most_messages_at_once)
-        facts_.complain("messages go on and on without any time passing");
-    }
-    // Who was replaced learns of it when it writes; at the latest, its lease is over by now.
-    for (auto& one : members_)
-      if (one->now() != member::state::dead
-          && (one->ended() || facts_.was_replaced(one->generation())))
-        one->crash();
-    if (newest_live() == nullptr)
-      start_member();
-    else
+    come_to_rest();
+    bury();
+    if (!start_member())
       pass(std::chrono::milliseconds{200});
   }
 }
 
-/// No decision is open, so nobody holds a vote.
-void simulation::check_holds() {
-  const auto held = newest_live()->count_holds();
-  while (handle_message() || move_store()) {
-  }
-  if (*held > 0 && facts_.open_decisions() == 0)
-    facts_.complain(fmt::format("{} votes are held, and no decision is open", *held));
-}
-
-/// What the scheduler says of why a workload waits.
-std::string simulation::reason_given(const std::string& workload) {
-  auto told = std::make_shared<std::string>("nothing");
-  auto& asked = *newest_live();
-  asked.world().system().spawn(
-    [to = asked.gateway(), told, workload](caf::event_based_actor* self) {
-      self->request(to, caf::infinite, explain_request{{}, workload, {}})
-        .then([told](explain_result& answer) {
-          *told = answer.ok() ? answer->pending_reason : std::string(answer.status().message());
-        });
-    });
-  while (handle_message() || move_store()) {
-  }
-  return *told;
-}
-
-/// Whether the queue may use what the plan asks for, once its victims have gone.
-bool simulation::is_granted(const std::string& queue, const plan& made) const {
-  resources more;
-  for (const auto& one : made.assignments)
-    add_taken(more, one.placed);
-  auto used = facts_.used_in(queue);
-  for (const auto& one : made.victims) {
-    const auto owner = facts_.workloads().find(one.portion.workload);
-    if (owner == facts_.workloads().end() || owner->second.spec.queue != queue)
-      continue;
-    for (const auto& [uid, node] : one.pods) {
-      for (const auto& [resource, amount] : find_pod(facts_.nodes().at(node), uid)->requests)
-        used[resource] -= amount;
-      --used[std::string(resource::pods)];
-    }
-  }
-  const auto record = facts_.quota().find(queue);
-  const auto* granted =
-    record == facts_.quota().end() ? nullptr : find(record->second.grants, "default");
-  return granted != nullptr && beyond_grant(queue, *granted, used, more).empty();
-}
-
-/// Whoever still waits could not have been placed.
-void simulation::check_progress() {
-  cluster_view view;
-  std::map<std::string, const node*, std::less<>> standing;
-  for (const auto& [name, record] : facts_.nodes()) {
-    view.put_node(record.spec);
-    for (const auto& p : record.pods) {
-      if (p.stop_told != no_time)
-        return; // who waits may wait for this one, or not count on it any more
-      standing.emplace(p.uid, &record.spec);
-      if (!takes_room(p.phase))
-        continue;
-      auto now = p;
-      if (const auto owner = facts_.workloads().find(p.workload); owner != facts_.workloads().end())
-        follow(now, owner->second.spec, owner->second.status);
-      view.put_pod(now);
-    }
-  }
-  for (const auto& [name, budget] : facts_.budgets())
-    view.put_budget(budget);
-  view.settle();
-  plan_settings settings;
-  settings.now = outside_.clock().now(caf::actor_cast<caf::scheduled_actor*>(machines_));
-  for (const auto& [name, record] : facts_.workloads()) {
-    if (record.deleting) {
-      facts_.complain(fmt::format("workload {} was deleted and is still there", name));
-      continue;
-    }
-    if (record.status.resume_after > settings.now)
-      continue;
-    for (const auto& who : lacking_units(
-           record, [&](const pod& p) { return standing.contains(p.uid); },
-           [&](const pod& p) { return standing.at(p.uid); }))
-      if (const auto made = decide(view, who, settings);
-          made.result != plan::outcome::infeasible && is_granted(record.spec.queue, made))
-        facts_.complain(fmt::format("{} waits, although {}; the scheduler says '{}'{}", name,
-                                    made.why.summary, reason_given(name), facts_.text_of_nodes()));
-  }
-}
-
 std::string simulation::run() {
-  while (steps_ < settings_.steps && facts_.broken().empty())
+  // Most begin with a cluster that works.
+  faults_ = luck_.one_in(4);
+  while (!faults_ && !people_.are_ready() && steps_ < most_steps_to_begin
+         && facts_.broken().empty())
+    step();
+  faults_ = true;
+  for (const auto last = steps_ + settings_.steps; steps_ < last && facts_.broken().empty();)
     step();
   if (facts_.broken().empty())
     heal();
   if (facts_.broken().empty())
-    facts_.check_rest();
-  if (facts_.broken().empty())
-    check_holds();
-  if (facts_.broken().empty())
-    check_progress();
+    check_rest();
   if (!facts_.broken().empty())
     log("BROKEN: " + facts_.broken());
   return facts_.broken();

@@ -2,6 +2,7 @@
 
 #include "actors/simulated_cluster.hpp"
 #include "preemption/plan.hpp"
+#include "state/cluster_view.hpp"
 #include "state/memory_store.hpp"
 #include "tests/simulation/client.hpp"
 #include "tests/simulation/dice.hpp"
@@ -9,8 +10,11 @@
 #include "tests/simulation/truth.hpp"
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace reprieve::simulation {
@@ -48,30 +52,53 @@ private:
 
   void step();
   void heal();
-  void check_holds();
-  void check_progress();
-  bool is_granted(const std::string& queue, const plan& made) const;
-  std::string reason_given(const std::string& workload);
+  void come_to_rest();
   bool handle_message();
   bool move_store();
+  bool move_letter();
   void pass(duration time);
-  void harm();
-  void start_member();
+  bool start_member();
+  void lose(member& gone, bool with_its_machine);
+  void bury();
   member* newest_live();
+  std::vector<member*> those(member::state now);
   std::vector<waiting_actor> waiting();
+
+  // What goes wrong.
+  void harm();
+  bool repair();
+  void cut_a_wire(const member& from, const member& to);
+
+  // What holds at rest.
+  struct group_at_rest {
+    cluster_view view;
+    std::map<std::string, const node*, std::less<>> standing; ///< nodes of pods, by uid
+  };
+  void check_rest();
+  void check_serving();
+  void check_holds();
+  void check_progress(const std::string& group);
+  std::optional<group_at_rest> look_at(const std::string& group) const;
+  bool is_granted(const workload& who, const plan& made) const;
+  std::string reason_given(const std::string& workload);
+
   void log(const std::string& line) const;
   std::string text_of(const waiting_actor& one) const;
 
   simulation_settings settings_;
   dice luck_;
+  const cluster_shape shape_;
   truth facts_;
   bool faults_ = true;
   std::size_t steps_ = 0;
   duration elapsed_{0};
   std::shared_ptr<memory_store> store_;
+  std::unique_ptr<watch_handle> records_; ///< of the owners
+  wires network_;
   actor_world outside_;
   cluster_actor machines_;
-  std::vector<std::unique_ptr<member>> members_;
+  std::vector<std::unique_ptr<member>> members_; ///< by generation, from 1 on
+  std::unordered_map<const caf::actor_system*, const member*> owners_;
   client people_;
 };
 

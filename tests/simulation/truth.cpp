@@ -1,6 +1,5 @@
 #include "tests/simulation/truth.hpp"
 
-#include "preemption/queue_stage.hpp"
 #include "state/keys.hpp"
 #include "state/quantity.hpp"
 
@@ -13,10 +12,6 @@ namespace reprieve::simulation {
 namespace {
 
 using stage = simulated_journal::stage;
-
-bool is_on_a_machine(stage at) {
-  return at == stage::starting || at == stage::running || at == stage::stopping;
-}
 
 bool is_bound(const pod& p) {
   return takes_room(p.phase) && p.phase != pod_phase::nominated;
@@ -43,23 +38,52 @@ void truth::complain(std::string what) {
     broken_ = std::move(what);
 }
 
+// -- who writes -----------------------------------------------------------------------------------
+
 void truth::written(const transaction& writes, revision, int generation) {
-  const bool takes_over = std::ranges::any_of(writes.operations, [](const operation& one) {
-    const auto* written = std::get_if<put>(&one);
-    return written != nullptr && written->key.starts_with("own/");
-  });
-  if (takes_over) {
-    owner_ = generation;
-    owned_.insert(generation);
-  } else if (was_replaced(generation)) {
-    complain(
-      fmt::format("replica {} wrote although replica {} has taken its place", generation, owner_));
+  for (const auto& one : writes.operations) {
+    const auto* put_in = std::get_if<put>(&one);
+    if (put_in != nullptr && put_in->key.starts_with(keys::owners))
+      owner_written(std::string(keys::last_part(put_in->key)), put_in->value, generation);
   }
-  for (const auto& one : writes.operations)
-    if (const auto* written = std::get_if<put>(&one))
-      put_key(written->key, written->value);
+  for (const auto& one : writes.operations) {
+    check_writer(one, generation);
+    if (const auto* put_in = std::get_if<put>(&one))
+      put_key(put_in->key, put_in->value);
     else
       erase_range(std::get<erase>(one).range);
+  }
+}
+
+/// Whatever is owned has one owner.
+void truth::owner_written(const std::string& replica, const std::string& value, int generation) {
+  const auto record = *decode<owner_record>(value);
+  for (const auto& shard : record.owned)
+    for (const auto& [name, other] : owners_)
+      if (name != replica && other.owned.contains(shard))
+        complain(fmt::format("{} is owned by {} and by {}", shard, name, replica));
+  owners_[replica] = {generation, record.owned};
+}
+
+/// Only who owns it writes it.
+void truth::check_writer(const operation& one, int generation) {
+  const auto* put_in = std::get_if<put>(&one);
+  const auto& key = put_in != nullptr ? put_in->key : std::get<erase>(one).range.begin;
+  if (key.starts_with("meta/"))
+    return;
+  const auto found = std::ranges::find(owners_, generation,
+                                       [](const auto& entry) { return entry.second.generation; });
+  if (found == owners_.end()) {
+    complain(
+      fmt::format("process {} wrote {} although its place is taken or lost", generation, key));
+    return;
+  }
+  auto shard = key.starts_with("seq/") ? key.substr(4) : key.substr(0, key.find('/', 2));
+  if (key.starts_with("b/") || key.starts_with("p/"))
+    shard.front() = 'w';
+  if (!key.starts_with("d/") && !key.starts_with(keys::owners)
+      && !found->second.owned.contains(shard))
+    complain(fmt::format("process {} wrote {} and does not own {}", generation, key, shard));
 }
 
 void truth::put_key(const std::string& key, const std::string& value) {
@@ -72,6 +96,8 @@ void truth::put_key(const std::string& key, const std::string& value) {
     budgets_[name] = *decode<disruption_budget>(value);
   else if (key.find("/quota/") != std::string::npos)
     quota_[name] = *decode<quota_record>(value);
+  else if (key.find("/group/") != std::string::npos)
+    groups_.insert(name);
   else if (key.starts_with(keys::decision_bodies))
     bodies_[key] = value;
   else if (key.starts_with(keys::open_decisions))
@@ -97,7 +123,7 @@ void truth::erase_key(const std::string& key) {
     nodes_.erase(name);
   } else if (key.starts_with("w/")) {
     if (const auto known = expected_.find(name);
-        known != expected_.end() && known->second.is_sure())
+        known != expected_.end() && known->second.is_sure() && !comes_late(name, std::nullopt))
       complain(fmt::format("workload {} was acknowledged and is lost", name));
     workloads_.erase(name);
   } else if (key.starts_with("b/")) {
@@ -341,37 +367,54 @@ void truth::workload_written(const workload_record& record) {
   const auto& name = record.spec.name;
   if (const auto known = expected_.find(name);
       known != expected_.end() && known->second.is_sure()
-      && (record.deleting || record.spec != *known->second.spec))
+      && (record.deleting || record.spec != *known->second.spec)
+      && !comes_late(name, record.deleting ? wish{} : record.spec))
     complain(fmt::format("workload {} is not any more as it was acknowledged", name));
   workloads_[name] = record;
 }
 
-void truth::asked(const std::string& name) {
-  expected_[name].asked = true;
+/// Whether what is in the store now was asked for at some time by one who was not told.
+bool truth::comes_late(const std::string& workload, const wish& now) {
+  auto& known = expected_[workload];
+  const bool late = std::ranges::find(known.loose, now) != known.loose.end();
+  known.unknown = known.unknown || late;
+  return late;
+}
+
+void truth::asked(const std::string& name, std::optional<workload> wanted) {
+  expected_[name].asked.emplace(std::move(wanted));
 }
 
 void truth::refused(const std::string& name) {
-  expected_[name].asked = false;
+  expected_[name].asked.reset();
 }
 
 void truth::not_told(const std::string& name) {
-  expected_[name].asked = false;
-  expected_[name].unknown = true;
+  auto& known = expected_[name];
+  if (known.asked)
+    known.loose.push_back(*std::exchange(known.asked, std::nullopt));
+  known.unknown = true;
 }
 
 void truth::acknowledged(const workload& spec) {
-  expected_[spec.name] = {spec, false, false};
+  auto& known = expected_[spec.name];
+  known.spec = spec;
+  known.asked.reset();
+  known.unknown = false;
   const auto found = workloads_.find(spec.name);
-  if (found == workloads_.end())
-    complain(fmt::format("workload {} is acknowledged and not in the store", spec.name));
-  else if (found->second.spec != spec)
-    complain(fmt::format("workload {} is acknowledged and another is in the store", spec.name));
+  const auto now = found == workloads_.end() ? wish{} : found->second.spec;
+  if (now != spec && !comes_late(spec.name, now))
+    complain(fmt::format("workload {} is acknowledged and {} in the store", spec.name,
+                         now ? "another is" : "not"));
 }
 
 void truth::acknowledged_deletion(const std::string& name) {
-  expected_[name] = {};
+  auto& known = expected_[name];
+  known.spec.reset();
+  known.asked.reset();
+  known.unknown = false;
   if (const auto found = workloads_.find(name);
-      found != workloads_.end() && !found->second.deleting)
+      found != workloads_.end() && !found->second.deleting && !comes_late(name, found->second.spec))
     complain(fmt::format("the deletion of {} is acknowledged and not in the store", name));
 }
 
@@ -382,72 +425,6 @@ std::string truth::text_of_nodes() const {
       fmt::format("\n {} with {} gpu{}:{}", name, amount_of(record.spec.capacity, resource::gpu),
                   record.spec.schedulable ? "" : ", closed", text_of(record.pods));
   return text;
-}
-
-/// One whose machine does not even kill it comes back and goes again and again.
-bool truth::waits_for_a_victim(const std::string& decision) const {
-  return std::ranges::any_of(nodes_, [&](const auto& one) {
-    const auto& pods = one.second.pods;
-    return std::ranges::any_of(pods, [](const pod& p) { return p.stop_told != no_time; })
-           && std::ranges::any_of(pods, [&](const pod& p) {
-                return p.evicted_by == decision
-                       || (p.placed_by == decision && p.phase == pod_phase::nominated);
-              });
-  });
-}
-
-void truth::check_rest() {
-  if (open_.empty())
-    check_quota();
-  // An abort that a shard wrote for nobody is swept up by the next who takes over.
-  for (const auto& [id, one] : open_)
-    if (one.phase != decision_phase::aborted && !waits_for_a_victim(id))
-      complain(fmt::format("decision {} is still open ({}){}", id, static_cast<int>(one.phase),
-                           text_of_nodes()));
-  for (const auto& [name, record] : nodes_)
-    for (const auto& p : record.pods) {
-      if (p.phase == pod_phase::nominated && !open_.contains(p.placed_by))
-        complain(fmt::format("pod {} is nominated, and no decision is open", p.uid));
-      const auto machine = machines_.find(p.uid);
-      if (p.phase == pod_phase::running && p.stop_told == no_time
-          && (machine == machines_.end() || machine->second.at != stage::running))
-        complain(fmt::format("pod {} runs by its record and not on the machine", p.uid));
-    }
-  for (const auto& [uid, one] : machines_)
-    if (is_on_a_machine(one.at)) {
-      const auto node = nodes_.find(one.node);
-      if (node == nodes_.end() || find_pod(node->second, uid) == nullptr)
-        complain(fmt::format("pod {} is on machine {} and no record tells of it", uid, one.node));
-    }
-}
-
-resources truth::used_in(const std::string& queue) const {
-  resources used;
-  for (const auto& [name, record] : nodes_)
-    for (const auto& p : record.pods) {
-      const auto owner = workloads_.find(p.workload);
-      if (!takes_room(p.phase) || is_leaving(p.phase) || !p.evicted_by.empty()
-          || owner == workloads_.end() || owner->second.spec.queue != queue)
-        continue;
-      add_taken(used, p);
-    }
-  return used;
-}
-
-/// Nobody uses more than the queue is allocated, and grants hand out no more than that.
-void truth::check_quota() {
-  for (const auto& [queue, record] : quota_) {
-    const auto used = used_in(queue);
-    for (const auto& [resource, allocated] : record.allocated) {
-      std::int64_t granted = 0;
-      for (const auto& [group, amounts] : record.grants)
-        granted += amount_of(amounts, resource);
-      if (granted > allocated || amount_of(used, resource) > allocated)
-        complain(fmt::format("queue {} is allocated {} {}, of which {} are granted, and uses {}{}",
-                             queue, allocated, resource, granted, amount_of(used, resource),
-                             text_of_nodes()));
-    }
-  }
 }
 
 } // namespace reprieve::simulation

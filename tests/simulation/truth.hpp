@@ -13,12 +13,22 @@
 
 namespace reprieve::simulation {
 
+inline bool is_on_a_machine(simulated_journal::stage at) {
+  using stage = simulated_journal::stage;
+  return at == stage::starting || at == stage::running || at == stage::stopping;
+}
+
 /// What the store and the machines hold, followed change by change, and what must be true of it
 /// after every one (DESIGN 7). It knows nothing of actors.
 class truth {
 public:
-  /// A transaction of the replica that started as the `generation`-th was carried out.
+  /// A transaction of the process that started as the `generation`-th was carried out.
   void written(const transaction& writes, revision at, int generation);
+
+  /// The replica's record has gone with its lease.
+  void record_gone(const std::string& replica) {
+    owners_.erase(replica);
+  }
 
   /// A pod on the machines is in a new stage of its life.
   void lived(const simulated_journal::entry& pod);
@@ -26,16 +36,12 @@ public:
   /// A user was told that the workload is there, or that it is being deleted.
   void acknowledged(const workload& spec);
   void acknowledged_deletion(const std::string& name);
-  /// A user has asked for something: until there is an answer, both may be true.
-  void asked(const std::string& name);
+  /// A user has asked for something, or for the workload to go: until there is an answer, both may
+  /// be true.
+  void asked(const std::string& name, std::optional<workload> wanted);
   /// The answer was that nothing has changed, or there was none that tells.
   void refused(const std::string& name);
   void not_told(const std::string& name);
-  /// Whether the replica of this generation has had its place taken.
-  bool was_replaced(int generation) const {
-    return owned_.contains(generation) && generation != owner_;
-  }
-
   /// The first thing that was not as it must be; empty so far.
   const std::string& broken() const {
     return broken_;
@@ -50,6 +56,9 @@ public:
   const std::map<std::string, node_record, std::less<>>& nodes() const {
     return nodes_;
   }
+  const std::set<std::string>& resource_groups() const {
+    return groups_;
+  }
   const std::map<std::string, workload_record, std::less<>>& workloads() const {
     return workloads_;
   }
@@ -59,8 +68,9 @@ public:
   const std::map<std::string, quota_record, std::less<>>& quota() const {
     return quota_;
   }
-  /// What pods of the queue take that are there to stay, by the records.
-  resources used_in(const std::string& queue) const;
+  /// What pods of the queue take that are there to stay, by the records; of one resource group, or
+  /// of all.
+  resources used_in(const std::string& queue, const std::string& group = {}) const;
   std::size_t open_decisions() const {
     return open_.size();
   }
@@ -82,16 +92,28 @@ private:
     decision_phase phase = decision_phase::preparing;
     decision what;
   };
+  using wish = std::optional<workload>; ///< absent: it is to go
   struct expectation {
-    std::optional<workload> spec; ///< absent: it goes, or has gone
-    bool asked = false;
+    wish spec; ///< absent: it goes, or has gone
+    std::optional<wish> asked;
     bool unknown = false;
+    /// What was asked for without an answer that tells: it may be on its way for long, and come
+    /// after what was asked for later.
+    std::vector<wish> loose;
 
     bool is_sure() const {
       return spec && !asked && !unknown;
     }
   };
+  /// A replica whose record is there.
+  struct owner {
+    int generation = 0;
+    std::set<std::string> owned;
+  };
 
+  void owner_written(const std::string& replica, const std::string& value, int generation);
+  void check_writer(const operation& one, int generation);
+  bool comes_late(const std::string& workload, const wish& now);
   void put_key(const std::string& key, const std::string& value);
   void erase_key(const std::string& key);
   void erase_range(const key_range& range);
@@ -111,8 +133,7 @@ private:
   bool is_going(const std::string& uid) const;
 
   std::string broken_;
-  int owner_ = 0; ///< generation that took its place last
-  std::set<int> owned_;
+  std::map<std::string, owner, std::less<>> owners_;       ///< by replica
   std::map<std::string, std::string, std::less<>> bodies_; ///< chunks by key
   std::map<std::string, open_decision, std::less<>> open_;
   std::map<std::string, decision, std::less<>> ended_;
@@ -120,6 +141,7 @@ private:
   std::map<std::string, workload_record, std::less<>> workloads_;
   std::map<std::string, disruption_budget, std::less<>> budgets_;
   std::map<std::string, quota_record, std::less<>> quota_;
+  std::set<std::string> groups_{"default"}; ///< of resources
   std::map<std::string, expectation, std::less<>> expected_;
   std::map<std::string, std::string, std::less<>> told_by_; ///< decision by uid
   std::map<std::string, simulated_journal::entry, std::less<>> machines_;

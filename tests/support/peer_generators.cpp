@@ -306,8 +306,8 @@ static void draw(quota_need& to) {
 }
 
 void draw(quota_report& to) {
-  auto& [group, queues, capacity, nodes] = to;
-  draw_all(group, queues);
+  auto& [group, queues, capacity, nodes, epoch] = to;
+  draw_all(group, queues, epoch);
   draw_signed(capacity);
   draw_signed(nodes);
 }

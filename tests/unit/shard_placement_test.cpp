@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <random>
+#include <utility>
 
 namespace reprieve::tests {
 
@@ -115,6 +116,27 @@ TEST(shard_placement, lets_the_node_shards_of_a_large_group_spill_over) {
     ++shards[owners.at(fmt::format("n/large.{}", k))];
   EXPECT_EQ(shards[home], 4);
   EXPECT_EQ(shards.size(), 3U);
+}
+
+TEST(shard_placement, comes_to_rest_wherever_everything_is_at_first) {
+  std::mt19937 luck{3};
+  const auto below = [&](std::uint32_t end) { return static_cast<std::uint32_t>(luck() % end); };
+  for (int run = 0; run < 2000; ++run) {
+    std::vector<group_size> some;
+    for (auto i = below(6) + 1; i > 0; --i)
+      some.push_back({fmt::format("group-{}", i), 1 + below(8), 1 + below(2), below(100)});
+    const auto on = replicas(1 + static_cast<int>(below(6)));
+    const std::int64_t nodes_per_replica = 1 + below(60);
+    shard_owners now;
+    for (const auto& group : some)
+      for (const auto& part : shards_of(group))
+        if (below(4) > 0)
+          now[part] = fmt::format("replica-{}", below(8));
+    int rounds = 0;
+    for (shard_owners before; before != now && rounds < 20; ++rounds)
+      before = std::exchange(now, place_shards(some, on, now, nodes_per_replica));
+    EXPECT_LT(rounds, 20) << run;
+  }
 }
 
 TEST(shard_placement, gives_nothing_where_there_is_nobody) {
