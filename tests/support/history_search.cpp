@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <ranges>
 #include <set>
+#include <unordered_map>
 #include <utility>
 
 namespace reprieve {
@@ -83,38 +85,72 @@ void history_search::begin(std::uint32_t call) {
 /// The call has been carried out, or is carried out now, behind any of the others.
 bool history_search::end(std::uint32_t call) {
   possibilities next;
-  possibilities seen;
-  std::vector<possibility> waiting(possible_.begin(), possible_.end());
-  while (!waiting.empty()) {
-    auto one = std::move(waiting.back());
-    waiting.pop_back();
-    if (one.has_done(call)) {
-      std::erase(one.done, call);
-      forget_uids(one.state);
-      next.insert(std::move(one));
-      continue;
-    }
-    for (const auto other : open_)
-      for (auto& follows : carry_out(one, other))
-        if (seen.insert(follows).second) {
-          if (++looked_at_ > effort_)
-            return false;
-          waiting.push_back(std::move(follows));
-        }
-  }
-  if (next.empty())
+  if (!look_behind({possible_.begin(), possible_.end()}, call, next) || next.empty())
     return false;
+  drop_what_adds_nothing(next);
   possible_ = std::move(next);
   std::erase(open_, call);
   ++ended_;
   return true;
 }
 
+/// Finds all that can be the case when the call is carried out, with few surprises first. False
+/// where that is too much.
+bool history_search::look_behind(std::vector<possibility> from, std::uint32_t call,
+                                 possibilities& next) {
+  possibilities seen;
+  std::vector<possibility> more_surprising;
+  for (int surprises = 0; !from.empty() && surprises <= surprises_; ++surprises) {
+    while (!from.empty()) {
+      auto one = std::move(from.back());
+      from.pop_back();
+      if (one.has_done(call)) {
+        std::erase(one.done, call);
+        forget_uids(one.state);
+        next.insert(std::move(one));
+        continue;
+      }
+      for (const auto other : open_)
+        for (auto& follows : carry_out(one, other))
+          if (seen.insert(follows).second) {
+            if (++looked_at_ > effort_)
+              return false;
+            (is_unknown(other) ? more_surprising : from).push_back(std::move(follows));
+          }
+    }
+    from = std::exchange(more_surprising, {});
+  }
+  return true;
+}
+
+/// Whoever has used fewer of the calls without an end, and is as far otherwise, can do all that
+/// another can.
+void history_search::drop_what_adds_nothing(possibilities& from) const {
+  std::unordered_map<possibility, std::vector<std::vector<std::uint32_t>>, possibility_hash> kept;
+  std::vector<possibility> in_order(from.begin(), from.end());
+  std::ranges::sort(in_order, {}, [](const possibility& one) { return one.done.size(); });
+  possibilities left;
+  for (auto& one : in_order) {
+    possibility known{one.state, {}};
+    std::vector<std::uint32_t> surprises;
+    for (const auto call : one.done)
+      (is_unknown(call) ? surprises : known.done).push_back(call);
+    auto& others = kept[std::move(known)];
+    if (std::ranges::any_of(others, [&](const auto& fewer) {
+          return std::ranges::includes(surprises, fewer);
+        }))
+      continue;
+    others.push_back(std::move(surprises));
+    left.insert(std::move(one));
+  }
+  from = std::move(left);
+}
+
 std::vector<possibility> history_search::carry_out(const possibility& before,
                                                    std::uint32_t call) const {
   std::vector<possibility> after;
   const auto& what = modelled_[call];
-  const bool unknown = what.how == call_end::unknown;
+  const bool unknown = is_unknown(call);
   if (before.has_done(call) || (unknown && is_one_of_several(before, call)))
     return after;
   for (auto& state : states_after(before.state, what)) {
@@ -154,7 +190,7 @@ void history_search::forget_uids(model_state& state) const {
 /// Nothing but calls without an end is under way, and there is one possibility only.
 void history_search::note_certainty() {
   const bool quiet = std::all_of(open_.begin(), open_.end(), [&](std::uint32_t call) {
-    return calls_[call].how == call_end::unknown;
+    return is_unknown(call);
   });
   if (quiet && possible_.size() == 1)
     certain_.push_back({ended_, now_ + 1, possible_.begin()->state});

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 #include <unordered_set>
@@ -74,6 +75,12 @@ public:
   /// Calls are in the order they began. At most `effort` possibilities are looked at.
   history_search(std::vector<recorded_call> calls, std::size_t effort);
 
+  /// Looks only where no more than `surprises` calls of unknown end are carried out between two
+  /// answers. What that explains is explained; where it explains nothing, more may.
+  void expect_at_most(int surprises) {
+    surprises_ = surprises;
+  }
+
   enum class result { explained, unexplained, undecided };
   result run();
 
@@ -98,6 +105,11 @@ private:
   model_call in_numbers(const recorded_call& call);
   void begin(std::uint32_t call);
   bool end(std::uint32_t call);
+  bool look_behind(std::vector<possibility> from, std::uint32_t call, possibilities& next);
+  void drop_what_adds_nothing(possibilities& from) const;
+  bool is_unknown(std::uint32_t call) const {
+    return modelled_[call].how == call_end::unknown;
+  }
   std::vector<possibility> carry_out(const possibility& before, std::uint32_t call) const;
   bool is_one_of_several(const possibility& before, std::uint32_t call) const;
   possibility with_free_calls(possibility one) const;
@@ -113,6 +125,7 @@ private:
 
   std::vector<recorded_call> calls_;
   std::size_t effort_;
+  int surprises_ = std::numeric_limits<int>::max();
   numbering<group_counts> counts_;
   numbering<std::string> uids_;
   std::vector<model_call> modelled_;
