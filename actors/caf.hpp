@@ -19,6 +19,8 @@
 #include <caf/typed_response_promise.hpp>
 
 #include <chrono>
+#include <memory>
+#include <utility>
 
 namespace reprieve {
 
@@ -46,11 +48,66 @@ using handles = typename detail::message_handler<Signature>::type;
 template <class... Handlers>
 using typed_actor = caf::typed_actor<Handlers...>;
 
+/// The answer that an actor owes. Where the actor ends before it gives one, or forgets it, whoever
+/// asked hears so at once; CAF would let him wait.
 template <class Reply>
-using promise = caf::typed_response_promise<Reply>;
+class promise {
+public:
+  promise() = default;
+  explicit promise(caf::typed_response_promise<Reply> owed)
+      : owed_(std::make_shared<debt>(std::move(owed))) {}
+
+  void deliver(Reply answer) const {
+    owed_->to.deliver(std::move(answer));
+  }
+
+  /// Says that there is no answer.
+  void give_up() const {
+    owed_->to.deliver(caf::make_error(caf::sec::request_receiver_down));
+  }
+
+  bool pending() const {
+    return owed_ && owed_->to.pending();
+  }
+
+  /// What a handler returns that answers later.
+  operator caf::result<Reply>() const { // NOLINT: that is what it is for
+    return owed_->to;
+  }
+
+private:
+  struct debt {
+    explicit debt(caf::typed_response_promise<Reply> owed) : to(std::move(owed)) {}
+    debt(const debt&) = delete;
+    debt& operator=(const debt&) = delete;
+
+    /// May be on any thread, and when the actor is gone.
+    ~debt() {
+      const caf::response_promise& asked = to;
+      if (asked.pending() && !asked.async())
+        asked.next()->enqueue(nullptr, asked.id().response_id(),
+                              caf::make_message(caf::make_error(caf::sec::request_receiver_down)),
+                              nullptr);
+    }
+
+    caf::typed_response_promise<Reply> to;
+  };
+
+  std::shared_ptr<debt> owed_;
+};
+
+/// To be called in the handler of what is to be answered.
+template <class Reply, class Self>
+promise<Reply> promise_from(Self self) {
+  return promise<Reply>{self->template make_response_promise<Reply>()};
+}
 
 /// What a request ends with when no answer came: the other side is gone, or did not answer in time.
 inline absl::Status to_status(const caf::error& error) {
+  if (error == caf::sec::request_receiver_down)
+    return absl::UnavailableError("the part that was asked has ended, and starts anew");
+  if (error == caf::sec::request_timeout)
+    return absl::UnavailableError("the part that was asked has not answered in time");
   return absl::UnavailableError("no answer from an actor: " + caf::to_string(error.category()) + " "
                                 + std::to_string(error.code()));
 }

@@ -152,7 +152,7 @@ caf::result<apply_result> apply_all(self_pointer self, apply_request& wanted) {
   auto& state = self->state;
   if (!state.serving || !state.known)
     return apply_result(starting());
-  auto answer = self->make_response_promise<apply_result>();
+  auto answer = promise_from<apply_result>(self);
   std::vector<asked_object> about{{object_kind::queue, {}}}; // whose catalog admission goes by
   std::vector<asked_workload> workloads;
   for (const auto& one : wanted.objects) {
@@ -261,7 +261,7 @@ caf::result<absl::Status> delete_all(self_pointer self, const delete_request& wa
   auto& state = self->state;
   if (!state.serving || !state.known)
     return starting();
-  auto answer = self->make_response_promise<absl::Status>();
+  auto answer = promise_from<absl::Status>(self);
   auto go_on = [self, wanted, answer](const confirmation& found) mutable {
     const auto in_the_way =
       found.how.ok() ? remove_all(self, wanted, *found.known, answer) : nothing_changed(found.how);
@@ -297,7 +297,7 @@ caf::result<get_result> get(self_pointer self, const get_request& wanted) {
   auto& state = self->state;
   if (!state.serving || !state.known)
     return get_result(starting());
-  auto answer = self->make_response_promise<get_result>();
+  auto answer = promise_from<get_result>(self);
   confirm(
     self, {{wanted.kind, wanted.name}}, [self, wanted, answer](const confirmation& found) mutable {
       auto& s = self->state;

@@ -198,7 +198,7 @@ caf::result<describe_result> describe(self_pointer self, const describe_request&
   auto& state = self->state;
   if (!state.serving || !state.known)
     return describe_result(starting());
-  auto answer = self->make_response_promise<describe_result>();
+  auto answer = promise_from<describe_result>(self);
   confirm(self, {{wanted.kind, wanted.name}},
           [self, wanted, answer](const confirmation& sure) mutable {
             describe_confirmed(self, wanted, sure, answer);
@@ -210,7 +210,7 @@ caf::result<explain_result> explain(self_pointer self, const explain_request& wa
   auto& state = self->state;
   if (!state.serving || !state.known)
     return explain_result(starting());
-  auto answer = self->make_response_promise<explain_result>();
+  auto answer = promise_from<explain_result>(self);
   auto of = subject_of(wanted);
   // A decision is what the store says it is.
   if (of.about.empty()) {

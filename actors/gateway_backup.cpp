@@ -70,7 +70,7 @@ void read_page(self_pointer self, const std::string& after, backup_header about,
 caf::result<backup_page_result> read_backup(self_pointer self, backup_page_request wanted) {
   if (!self->state.serving)
     return backup_page_result(starting());
-  auto answer = self->make_response_promise<backup_page_result>();
+  auto answer = promise_from<backup_page_result>(self);
   const auto& schema = self->state.serving->schema;
   backup_header about{schema.version, schema.cluster, no_time, wanted.at};
   if (wanted.at != 0) {

@@ -30,7 +30,7 @@ caf::result<heartbeat_result> pass_on(gateway_actor::stateful_pointer<gateway_st
       return heartbeat_result(not_serving(owner));
     orders[shard_for(group->shards.nodes, name)].nodes.push_back(std::move(name));
   }
-  auto answer = self->make_response_promise<heartbeat_result>();
+  auto answer = promise_from<heartbeat_result>(self);
   gathering all([answer, unknown](absl::Status how) mutable {
     answer.deliver(how.ok() ? heartbeat_result(std::move(*unknown)) : heartbeat_result(how));
   });

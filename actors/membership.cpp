@@ -421,7 +421,7 @@ membership_actor::behavior_type keep_membership(self_pointer self, membership_se
       if (state.ground == nullptr)
         return absl::OkStatus();
       state.leaving = true;
-      state.left = self->make_response_promise<absl::Status>();
+      state.left = promise_from<absl::Status>(self);
       go_on(self);
       return state.left;
     },

@@ -92,7 +92,7 @@ caf::result<heartbeat_result> hear(self_pointer self, const heartbeat_request& a
   look_later(self);
   if (changes.records.empty())
     return heartbeat_result(std::move(unknown));
-  auto answer = self->make_response_promise<heartbeat_result>();
+  auto answer = promise_from<heartbeat_result>(self);
   carry_out(self, std::move(changes), write, [answer, unknown = std::move(unknown)]() mutable {
     answer.deliver(heartbeat_result(std::move(unknown)));
   });

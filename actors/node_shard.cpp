@@ -128,7 +128,7 @@ void write_records(self_pointer self, record_changes changes, std::function<void
 template <class F>
 caf::result<absl::Status> commit_and_answer(self_pointer self, record_changes changes, F then,
                                             std::string carries_out = {}) {
-  auto answer = self->make_response_promise<absl::Status>();
+  auto answer = promise_from<absl::Status>(self);
   commit(
     self, std::move(changes),
     [answer, then = std::move(then)]() mutable {

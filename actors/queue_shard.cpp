@@ -31,7 +31,7 @@ ledger_entry write_of_object(std::string_view tree, const object& o) {
 
 /// Makes the newest catalog durable by these writes, then visible, then answers.
 caf::result<absl::Status> commit(self_pointer self, std::vector<ledger_entry> writes) {
-  auto answer = self->make_response_promise<absl::Status>();
+  auto answer = promise_from<absl::Status>(self);
   auto next = std::make_shared<const catalog>(self->state.newest);
   write_then(self, std::move(writes), [self, next, answer]() mutable {
     self->state.known = next;

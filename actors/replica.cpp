@@ -308,7 +308,7 @@ replica_actor::behavior_type replica(self_pointer self, replica_settings setting
   });
   return {
     [self](start_serving) -> caf::result<absl::Status> {
-      self->state.ready = self->make_response_promise<absl::Status>();
+      self->state.ready = promise_from<absl::Status>(self);
       check_schema(self);
       return self->state.ready;
     },

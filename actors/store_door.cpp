@@ -61,7 +61,7 @@ caf::result<absl::StatusOr<T>> ask_store(Self self, Waiting& waiting, Make make)
   innermost = outer;
   if (call.answer)
     return std::get<absl::StatusOr<T>>(std::move(call.answer->answer));
-  auto answer = self->template make_response_promise<absl::StatusOr<T>>();
+  auto answer = promise_from<absl::StatusOr<T>>(self);
   waiting.emplace(ticket, typename Waiting::mapped_type{answer, self->clock().now() + answer_time});
   look_later(self);
   return answer;

@@ -106,7 +106,7 @@ void commit(self_pointer self, shard_changes changes, answer_promise answer) {
 }
 
 caf::result<absl::Status> commit(self_pointer self, shard_changes changes) {
-  auto answer = self->make_response_promise<absl::Status>();
+  auto answer = promise_from<absl::Status>(self);
   commit(self, std::move(changes), answer);
   return answer;
 }
@@ -239,7 +239,7 @@ workload_shard_actor::behavior_type workload_shard(self_pointer self,
     [self](const caf::down_msg& down) { drop_follower(self->state.followers, down); });
   return {
     [self](put_workloads& wanted) -> caf::result<absl::Status> {
-      auto answer = self->make_response_promise<absl::Status>();
+      auto answer = promise_from<absl::Status>(self);
       std::vector<std::string> workloads;
       for (const auto& one : wanted.objects)
         if (std::holds_alternative<workload>(one->what))
@@ -250,7 +250,7 @@ workload_shard_actor::behavior_type workload_shard(self_pointer self,
       return answer;
     },
     [self](remove_workloads& wanted) -> caf::result<absl::Status> {
-      auto answer = self->make_response_promise<absl::Status>();
+      auto answer = promise_from<absl::Status>(self);
       auto workloads =
         wanted.kind == object_kind::workload ? wanted.names : std::vector<std::string>{};
       change_when_free(self, std::move(workloads), [self, answer, wanted = std::move(wanted)] {
@@ -317,7 +317,7 @@ workload_shard_actor::behavior_type workload_shard(self_pointer self,
     },
     [self](const withdraw& dropped) -> caf::result<absl::Status> {
       auto traced = start_span("workload_shard.withdraw", dropped.trace);
-      auto answer = self->make_response_promise<absl::Status>();
+      auto answer = promise_from<absl::Status>(self);
       self->state.evicting.erase(dropped.decision);
       self->state.holds.aborted_here.erase(dropped.decision);
       self->state.holds.erase(dropped.decision);

@@ -17,15 +17,17 @@ time_point time_of_day() {
 absl::StatusOr<std::unique_ptr<api_guard>> api_guard::make(const api_settings& settings) {
   auto guard = std::unique_ptr<api_guard>(new api_guard(settings));
   if (!settings.callers.empty()) {
-    guard->watch_.add({settings.callers}, [raw = guard.get()] {
+    const auto changed = [raw = guard.get()] {
       const auto loaded = raw->load_callers();
       if (loaded.ok())
-        raw->withdraw_streams();
+        raw->withdraw_streams(fmt::format("{} has changed: ", raw->settings_.callers));
       raw->settings_.say(
         loaded.ok()
           ? fmt::format("{} has changed and is in use", raw->settings_.callers)
           : fmt::format("{}; the callers from before stay", std::string(loaded.message())));
-    });
+    };
+    guard->watch_.add({settings.callers}, changed,
+                      [raw = guard.get()] { raw->look_at_the_time(); });
     if (auto loaded = guard->load_callers(); !loaded.ok())
       return loaded;
   }
@@ -54,7 +56,19 @@ absl::Status api_guard::load_callers() {
   auto fresh = std::make_shared<const caller_file>(*std::move(parsed));
   const std::lock_guard lock(mutex_);
   callers_ = std::move(fresh);
+  next_end_ = callers_->next_end(time_of_day());
   return absl::OkStatus();
+}
+
+void api_guard::look_at_the_time() {
+  const auto now = time_of_day();
+  {
+    const std::lock_guard lock(mutex_);
+    if (next_end_ == no_time || now <= next_end_)
+      return;
+    next_end_ = callers_->next_end(now);
+  }
+  withdraw_streams("");
 }
 
 absl::StatusOr<caller> api_guard::find_out_who(const credentials_shown& shown) const {
@@ -163,7 +177,7 @@ absl::Status api_guard::may_stay(const open_call& call) const {
   return who.ok() ? check_access(*who, call.asked.what, call.asked.objects) : who.status();
 }
 
-void api_guard::withdraw_streams() {
+void api_guard::withdraw_streams(const std::string& because) {
   std::vector<stream_pointer> open;
   {
     const std::lock_guard lock(mutex_);
@@ -174,9 +188,8 @@ void api_guard::withdraw_streams() {
   for (const auto& stream : open)
     if (const auto may = may_stay(stream->of()); !may.ok())
       stream->withdraw(absl::Status(
-        may.code(),
-        fmt::format("{} may not have this stream any more, for {} has changed: {}",
-                    stream->of().client, settings_.callers, std::string(may.message()))));
+        may.code(), fmt::format("{} may not have this stream any more, for {}{}",
+                                stream->of().client, because, std::string(may.message()))));
 }
 
 void open_stream::when_withdrawn(ending end) {

@@ -76,8 +76,8 @@ public:
   /// To be called once with the answer, before it goes out; returns what is to go out.
   absl::Status end(open_call& call, absl::Status answer);
 
-  /// A stream that the call wants to keep open. It is withdrawn when the callers' file is read anew
-  /// and does not let the caller have it any more.
+  /// A stream that the call wants to keep open. It is withdrawn when what the caller has shown is
+  /// past its time, or the callers' file is read anew and does not let him have it any more.
   absl::StatusOr<stream_pointer> keep_open(std::shared_ptr<open_call> call);
 
 private:
@@ -86,7 +86,9 @@ private:
   absl::Status load_callers();
   absl::StatusOr<caller> find_out_who(const credentials_shown& shown) const;
   absl::Status may_stay(const open_call& call) const;
-  void withdraw_streams();
+  /// Ends the streams of those who may not have them any more; `because` stands before the reason.
+  void withdraw_streams(const std::string& because);
+  void look_at_the_time();
   std::shared_ptr<open_call> open(const call_origin& origin, asked_call asked);
   absl::Status take_request(const std::string& client);
   absl::Status record(audit_record& about, std::string_view stage, const absl::Status& answer);
@@ -98,6 +100,7 @@ private:
   rate_limit requests_;
   stream_limit streams_;
   std::vector<std::weak_ptr<open_stream>> open_; ///< under the mutex
+  time_point next_end_ = no_time;                ///< of what somebody shows; under the mutex
   std::string run_id_; ///< tells the calls of this process from those of earlier ones
   std::atomic<std::uint64_t> calls_ = 0;
   file_watch watch_; ///< last, for it uses the others

@@ -135,6 +135,15 @@ absl::StatusOr<caller_file> caller_file::parse(std::string_view text) {
   return callers;
 }
 
+time_point caller_file::next_end(time_point now) const {
+  auto next = no_time;
+  for (const auto* entries : {&by_digest_, &by_common_name_})
+    for (const auto& [key, one] : *entries)
+      if (one.until != no_time && one.until >= now && (next == no_time || one.until < next))
+        next = one.until;
+  return next;
+}
+
 const caller_file::entry* caller_file::by_token(std::string_view token) const {
   return find_entry(by_digest_, sha256_hex(token));
 }

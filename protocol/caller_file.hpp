@@ -38,6 +38,10 @@ public:
   /// Who shows a certificate with this common name, or null.
   const entry* by_certificate(std::string_view common_name) const;
 
+  /// When the next of them is not taken any more that is at `now`; `no_time` where all are for
+  /// ever.
+  time_point next_end(time_point now) const;
+
 private:
   absl::Status take_line(std::string_view line);
 

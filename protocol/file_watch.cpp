@@ -31,10 +31,11 @@ file_watch::~file_watch() {
     thread_.join();
 }
 
-void file_watch::add(std::vector<std::string> paths, std::function<void()> changed) {
+void file_watch::add(std::vector<std::string> paths, std::function<void()> changed,
+                     std::function<void()> looked) {
   auto print = print_of(paths);
   const std::lock_guard lock(mutex_);
-  all_.push_back({std::move(paths), std::move(changed), print, print});
+  all_.push_back({std::move(paths), std::move(changed), std::move(looked), print, print});
   if (!thread_.joinable())
     thread_ = std::thread([this] { run(); });
 }
@@ -53,6 +54,8 @@ void file_watch::look() {
       one.changed();
     }
     one.last_seen = std::move(print);
+    if (one.looked)
+      one.looked();
   }
 }
 

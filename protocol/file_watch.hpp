@@ -21,13 +21,16 @@ public:
   file_watch(const file_watch&) = delete;
   file_watch& operator=(const file_watch&) = delete;
 
-  /// Calls `changed` on a thread of its own after each change from now on.
-  void add(std::vector<std::string> paths, std::function<void()> changed);
+  /// Calls `changed` on a thread of its own after each change from now on, and `looked` there after
+  /// every look.
+  void add(std::vector<std::string> paths, std::function<void()> changed,
+           std::function<void()> looked = {});
 
 private:
   struct watched {
     std::vector<std::string> paths;
     std::function<void()> changed;
+    std::function<void()> looked;
     std::string told;      ///< what the files were when `changed` was called last
     std::string last_seen; ///< what they were at the last look
   };

@@ -49,7 +49,7 @@ peer_link_actor::behavior_type peer_link(self_pointer self, peer_link_settings s
                                  std::move(what.trace));
     },
     [self](ask_peer& asked) -> caf::result<peer_reply> {
-      auto answer = self->make_response_promise<peer_reply>();
+      auto answer = promise_from<peer_reply>(self);
       auto& what = asked.what;
       self->state.exchange->ask(
         std::move(what.to), std::move(what.kind), std::move(what.payload), std::move(what.trace),

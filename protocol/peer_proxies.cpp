@@ -23,13 +23,13 @@ void refuse(promise<Answer>& answer, const absl::Status& why) {
   if constexpr (std::is_constructible_v<Answer, absl::Status>)
     answer.deliver(Answer(why));
   else
-    answer.deliver(caf::make_error(caf::sec::request_receiver_down));
+    answer.give_up();
 }
 
 /// Passes a request on, and its answer back.
 template <class Answer, class Self, class Message>
 caf::result<Answer> ask(Self self, const Message& m) {
-  auto answer = self->template make_response_promise<Answer>();
+  auto answer = promise_from<Answer>(self);
   self->request(self->state.link, caf::infinite, ask_peer{letter_for(self->state.shard, m)})
     .then(
       [answer](peer_reply& reply) mutable {

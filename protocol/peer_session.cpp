@@ -112,9 +112,9 @@ template <class Answer, class Message>
 caf::result<Answer> ask_other_side(quota_holder_actor::pointer self,
                                    const peer_session_actor& session, const std::string& token,
                                    const Message& m) {
-  auto answer = self->make_response_promise<Answer>();
+  auto answer = promise_from<Answer>(self);
   auto fail = [answer]() mutable {
-    answer.deliver(caf::make_error(caf::sec::request_receiver_down));
+    answer.give_up();
   };
   self
     ->request(session, caf::infinite,
@@ -361,7 +361,7 @@ peer_session_actor::behavior_type peer_session(self_pointer self, std::shared_pt
         send_to(self, token.mapped(), there);
     },
     [self](ask_peer& asked) -> caf::result<peer_reply> {
-      auto answer = self->make_response_promise<peer_reply>();
+      auto answer = promise_from<peer_reply>(self);
       auto& what = asked.what;
       self->state.exchange->ask(
         std::move(what.to), std::move(what.kind), std::move(what.payload), std::move(what.trace),

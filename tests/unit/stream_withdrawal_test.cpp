@@ -1,4 +1,5 @@
 #include "protocol/api_guard.hpp"
+#include "state/quantity.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 #include <gtest/gtest.h>
@@ -61,6 +62,29 @@ TEST_F(stream_withdrawal, is_told_to_those_alone_who_may_not_stay) {
     << status;
   EXPECT_FALSE(open("eve-has-this-token").ok());
   EXPECT_TRUE(open("max-has-this-token").ok());
+}
+
+TEST_F(stream_withdrawal, is_told_to_those_whose_time_is_over) {
+  const auto end = std::chrono::floor<seconds>(std::chrono::system_clock::now()) + seconds{4};
+  write("eve viewer token=eve-has-this-token until="
+        + format_time(std::chrono::time_point_cast<duration>(end))
+        + "\nmax viewer token=max-has-this-token until=2100-01-01T00:00:00Z\n");
+  std::this_thread::sleep_for(std::chrono::milliseconds{1200}); // until that is in use
+  const auto eve = open("eve-has-this-token");
+  const auto max = open("max-has-this-token");
+  ASSERT_TRUE(eve.ok() && max.ok()) << eve.status() << max.status();
+  std::promise<absl::Status> told;
+  (*eve)->when_withdrawn([&](const absl::Status& why) { told.set_value(why); });
+  (*max)->when_withdrawn([](const absl::Status& why) { ADD_FAILURE() << why; });
+  auto why = told.get_future();
+  ASSERT_EQ(why.wait_for(seconds{10}), std::future_status::ready);
+  EXPECT_GE(std::chrono::system_clock::now(), end);
+  const auto status = why.get();
+  EXPECT_TRUE(absl::IsUnauthenticated(status)) << status;
+  EXPECT_NE(status.message().find("eve may not have this stream any more, for what eve shows was "
+                                  "good until"),
+            absl::string_view::npos)
+    << status;
 }
 
 TEST_F(stream_withdrawal, reaches_a_stream_that_says_later_how_it_ends) {
