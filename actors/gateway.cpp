@@ -123,10 +123,11 @@ void end_under_way(gateway_state& state, batch_pointer batch) {
   state.under_way.erase(batch);
 }
 
-void admit_and_write(self_pointer self, const apply_request& wanted, const catalog& known,
-                     promise<apply_result> answer) {
+void admit_and_write(self_pointer self, const apply_request& wanted,
+                     std::shared_ptr<const catalog> known, promise<apply_result> answer) {
   auto& state = self->state;
-  auto let_in = admit(wanted.objects, catalog_with_under_way(state, known), gateway_facts{state});
+  auto let_in =
+    admit(wanted.objects, *catalog_with_under_way(state, std::move(known)), gateway_facts{state});
   if (!let_in.ok()) {
     answer.deliver(apply_result(let_in.status()));
     return;
@@ -165,7 +166,7 @@ caf::result<apply_result> apply_all(self_pointer self, apply_request& wanted) {
   auto kept = std::make_shared<const apply_request>(std::move(wanted));
   auto go_on = [self, kept, answer](const confirmation& found) mutable {
     if (found.how.ok())
-      admit_and_write(self, *kept, *found.known, answer);
+      admit_and_write(self, *kept, found.known, answer);
     else
       answer.deliver(apply_result(nothing_changed(found.how)));
   };
@@ -216,14 +217,14 @@ absl::Status may_delete(const gateway_state& state, const delete_request& wanted
 }
 
 /// What is in the way of the removal, or ok where it goes on and `answer` comes of it.
-absl::Status remove_all(self_pointer self, const delete_request& wanted, const catalog& durable,
-                        promise<absl::Status> answer) {
+absl::Status remove_all(self_pointer self, const delete_request& wanted,
+                        std::shared_ptr<const catalog> durable, promise<absl::Status> answer) {
   auto& state = self->state;
   if (auto allowed = may_delete(state, wanted); !allowed.ok())
     return allowed;
-  const auto known = catalog_with_under_way(state, durable);
+  const auto known = catalog_with_under_way(state, std::move(durable));
   for (const auto& name : wanted.names)
-    if (auto possible = admit_removal(wanted.kind, name, known, gateway_facts{state});
+    if (auto possible = admit_removal(wanted.kind, name, *known, gateway_facts{state});
         !possible.ok())
       return possible;
   gathering all([answer](absl::Status how) mutable { answer.deliver(how); });
@@ -264,7 +265,7 @@ caf::result<absl::Status> delete_all(self_pointer self, const delete_request& wa
   auto answer = promise_from<absl::Status>(self);
   auto go_on = [self, wanted, answer](const confirmation& found) mutable {
     const auto in_the_way =
-      found.how.ok() ? remove_all(self, wanted, *found.known, answer) : nothing_changed(found.how);
+      found.how.ok() ? remove_all(self, wanted, found.known, answer) : nothing_changed(found.how);
     if (!in_the_way.ok())
       answer.deliver(in_the_way);
   };

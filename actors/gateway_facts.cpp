@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <unordered_set>
 
 namespace reprieve {
 
@@ -163,7 +163,7 @@ void drop_node(gateway_state& state, const std::string& name) {
 void take_in(gateway_state& state, node_delta& delta) {
   if (delta.everything) {
     // What the shard does not have any more was removed while nobody told.
-    std::set<std::string_view> there;
+    std::unordered_set<std::string_view> there(delta.changed.size());
     for (const auto& record : delta.changed)
       there.insert(record->spec.name);
     const auto shards = state.serving->schema.node_shards;
@@ -185,7 +185,7 @@ void take_in(gateway_state& state, workload_delta& delta) {
     const auto shards = state.serving->schema.workload_shards;
     const auto find_removed = [&](const auto& known, const auto& changed, const auto& group_of,
                                   const auto& name_of, std::vector<std::string>& removed) {
-      std::set<std::string_view> there;
+      std::unordered_set<std::string_view> there(changed.size());
       for (const auto& one : changed)
         there.insert(name_of(one));
       for (const auto& [name, one] : known)
@@ -214,13 +214,19 @@ void take_in(gateway_state& state, workload_delta& delta) {
   take_in(state.placements, delta.placements, delta.removed_placements);
 }
 
-catalog catalog_with_under_way(const gateway_state& state, const catalog& durable) {
-  auto known = durable;
+std::shared_ptr<const catalog> catalog_with_under_way(const gateway_state& state,
+                                                      std::shared_ptr<const catalog> durable) {
+  const auto is_coming = [](const auto& of_kind) {
+    return in_catalog(of_kind.first) && !of_kind.second.empty();
+  };
+  if (std::ranges::none_of(state.coming, is_coming))
+    return durable;
+  auto known = std::make_shared<catalog>(*durable);
   for (const auto& [kind, objects] : state.coming)
     if (in_catalog(kind))
       for (const auto& [name, coming] : objects)
         for (const auto* one : coming.forms)
-          put_in(known, one->what);
+          put_in(*known, one->what);
   return known;
 }
 

@@ -33,7 +33,8 @@ void take_in(gateway_state& state, workload_delta& delta);
 void count_if_new(gateway_state& state, gateway_state::coming_object& coming);
 
 /// The durable catalog with what is under way in it.
-catalog catalog_with_under_way(const gateway_state& state, const catalog& durable);
+std::shared_ptr<const catalog> catalog_with_under_way(const gateway_state& state,
+                                                      std::shared_ptr<const catalog> durable);
 
 /// What applying the object would come to.
 apply_outcome outcome_of(const gateway_state& state, const object& o);

@@ -50,8 +50,9 @@ std::unique_ptr<watch_handle> watch(self_pointer self, key_range range, revision
     [me](const absl::StatusOr<watch_batch>& batch) { caf::anon_send(me, members_changed{batch}); });
 }
 
-/// The place is gone, and all that was owned by it. A new one is taken with a new lease.
-void lose(self_pointer self, std::string why, bool replaced = false) {
+/// The place is gone, and all that was owned by it. A new one is taken with a new lease, unless it
+/// is gone for good.
+void lose(self_pointer self, std::string why, bool for_good = false) {
   auto& state = self->state;
   const bool had = state.ground != nullptr;
   state.lease = 0;
@@ -63,11 +64,11 @@ void lose(self_pointer self, std::string why, bool replaced = false) {
   state.writing = false;
   state.record_under_way.reset();
   state.record_sent = false;
-  if (had)
-    self->send(state.settings.owner, ownership_lost{std::move(why), replaced});
+  if (had || for_good)
+    self->send(state.settings.owner, ownership_lost{std::move(why), for_good});
   if (state.leaving && state.left.pending())
     state.left.deliver(absl::OkStatus());
-  if (!state.leaving && !replaced)
+  if (!state.leaving && !for_good)
     ask_for_lease(self);
 }
 
@@ -121,7 +122,8 @@ void write_record(self_pointer self, std::set<std::string> owned) {
   // A process of the same name that is not there any more has left its record: it is replaced.
   const auto found = state.known.members.find(settings.name);
   const auto before = found == state.known.members.end() ? revision{0} : found->second.epoch;
-  const owner_record record{settings.name, settings.address, settings.api, state.started, owned};
+  const owner_record record{settings.name, settings.address, settings.api, state.started,
+                            owned,         settings.schema};
   const std::string counter(keys::ownership);
   state.record_under_way = transaction{
     {{record_key(state), compared::modified, before}, {counter, compared::modified, state.changes}},
@@ -144,7 +146,7 @@ void take_in_record(self_pointer self, revision at, std::set<std::string> owned)
       [behind = state.settings.behind, lease = state.lease] {
         return boot_time() < behind->lasts_until(lease);
       },
-      state.epoch_base);
+      state.epoch_base, state.known.schema);
   else
     state.ground->end_change(at);
   state.writing = false;
@@ -152,6 +154,7 @@ void take_in_record(self_pointer self, revision at, std::set<std::string> owned)
   auto& me = state.known.members[state.settings.name];
   me.address = state.settings.address;
   me.api = state.settings.api;
+  me.schema = state.settings.schema;
   me.epoch = at;
   me.lease = state.lease;
   me.joined = me.joined == 0 ? at : me.joined;
@@ -167,16 +170,37 @@ void take_in_record(self_pointer self, revision at, std::set<std::string> owned)
   self->send(self, look_at_members{});
 }
 
+bool keeps_tree(const membership_state& state) {
+  return owned_now(state).contains(std::string(queue_tree_shard));
+}
+
+/// Has the records written in the newest version that every replica knows; who owns the queue tree
+/// does so for all. Nobody joins meanwhile who might not know it.
+void raise_schema(self_pointer self) {
+  auto& state = self->state;
+  auto raised = state.schema;
+  raised.version = schema_to_use(state.known);
+  const std::string key(keys::schema);
+  const std::string counter(keys::ownership);
+  state.writing = true;
+  self
+    ->request(state.settings.door, caf::infinite,
+              transaction{{state.ground->held(),
+                           {key, compared::modified, state.schema_at},
+                           {counter, compared::modified, state.changes}},
+                          {put{key, encode(raised), 0}, put{counter, state.settings.name, 0}}})
+    // Whatever came of it, the store tells.
+    .then([self](transaction_answer&) { read_members(self); },
+          [self](caf::error&) { read_members(self); });
+}
+
 /// Who owns the queue tree keeps the table of who should own what.
 void keep_table(self_pointer self) {
   auto& state = self->state;
-  if (!state.groups || !owned_now(state).contains(std::string(queue_tree_shard)))
+  if (!state.groups || !keeps_tree(state))
     return;
-  std::set<std::string> replicas;
-  for (const auto& [name, one] : state.known.members)
-    replicas.insert(name);
-  auto wanted =
-    place_shards(*state.groups, replicas, state.known.wanted, state.settings.nodes_per_replica);
+  auto wanted = place_shards(*state.groups, able_members(state.known), state.known.wanted,
+                             state.settings.nodes_per_replica);
   std::map<std::string, std::int64_t> nodes;
   for (const auto& group : *state.groups)
     nodes[group.name] = group.nodes;
@@ -246,6 +270,8 @@ void go_on(self_pointer self) {
     changed = owned.insert(shard).second || changed;
   if (changed)
     write_record(self, std::move(owned));
+  else if (keeps_tree(state) && schema_to_use(state.known) > state.known.schema)
+    raise_schema(self);
   else
     keep_table(self);
 }
@@ -266,8 +292,31 @@ membership to_membership(const range_result& members) {
     found.address = std::move(record->address);
     found.api = std::move(record->api);
     found.owned = std::move(record->owned);
+    found.schema = record->schema;
   }
   return known;
+}
+
+void take_in_meta(membership_state& state, membership& known, const range_result& meta) {
+  state.changes = 0;
+  state.table = 0;
+  for (const auto& one : meta.values) {
+    if (one.key == keys::ownership)
+      state.changes = one.modified;
+    if (one.key == keys::schema)
+      if (auto schema = decode<schema_record>(one.value); schema.ok()) {
+        known.schema = schema->version;
+        state.schema = *std::move(schema);
+        state.schema_at = one.modified;
+      }
+    if (one.key == keys::shard_owners) {
+      state.table = one.modified;
+      if (auto table = decode<owners_record>(one.value); table.ok()) {
+        known.wanted = std::move(table->owners);
+        known.nodes = std::move(table->nodes);
+      }
+    }
+  }
 }
 
 void take_in_members(self_pointer self, const range_result& members, const range_result& meta) {
@@ -278,18 +327,10 @@ void take_in_members(self_pointer self, const range_result& members, const range
   }
   const auto before = owned_now(state);
   auto known = to_membership(members);
-  state.changes = 0;
-  state.table = 0;
-  for (const auto& one : meta.values) {
-    if (one.key == keys::ownership)
-      state.changes = one.modified;
-    if (one.key != keys::shard_owners)
-      continue;
-    state.table = one.modified;
-    if (auto table = decode<owners_record>(one.value); table.ok()) {
-      known.wanted = std::move(table->owners);
-      known.nodes = std::move(table->nodes);
-    }
+  take_in_meta(state, known, meta);
+  if (known.schema > state.settings.schema) {
+    lose(self, too_new(known.schema, state.settings.schema), true);
+    return;
   }
   const auto me = known.members.find(state.settings.name);
   const bool ours = me != known.members.end() && me->second.lease == state.lease;
@@ -301,7 +342,7 @@ void take_in_members(self_pointer self, const range_result& members, const range
       lose(self, fmt::format("another process joined as replica {}", state.settings.name), true);
     return;
   }
-  const bool members_differ = known.members != state.known.members;
+  const bool news = known.members != state.known.members || known.schema != state.known.schema;
   // What was owned is what this replica has started; the record may have come further.
   std::set<std::string> owned;
   if (ours)
@@ -309,11 +350,13 @@ void take_in_members(self_pointer self, const range_result& members, const range
   const auto epoch = ours ? me->second.epoch : revision{0};
   state.known = std::move(known);
   state.writing = false;
+  if (was_there)
+    state.ground->use_schema(state.known.schema);
   if (ours && (!was_there || state.ground->epoch() != epoch || state.ground->is_changing())) {
     take_in_record(self, epoch, std::move(owned));
     return;
   }
-  if (members_differ && was_there)
+  if (news && was_there)
     self->send(
       state.settings.owner,
       ownership_update{std::make_shared<const membership>(state.known), state.ground, {}, {}});
@@ -325,7 +368,8 @@ bool is_news(const membership_state& state, const watch_batch& batch) {
   return !std::ranges::all_of(batch.changes, [&](const change& one) {
     return one.kind == change::type::put
            && ((one.value.key == record_key(state) && one.value.lease == state.lease)
-               || (one.value.key == keys::shard_owners && one.value.modified == state.table));
+               || (one.value.key == keys::shard_owners && one.value.modified == state.table)
+               || (one.value.key == keys::schema && one.value.modified == state.schema_at));
   });
 }
 
@@ -382,6 +426,7 @@ void read_members(self_pointer self) {
           s.watched_members =
             watch(self, with_prefix(std::string(keys::owners)), answer->current + 1);
           s.watched_table = watch(self, just(std::string(keys::shard_owners)), answer->current + 1);
+          s.watched_schema = watch(self, just(std::string(keys::schema)), answer->current + 1);
         }
         read_meta(self, *std::move(answer));
       },
@@ -447,6 +492,7 @@ membership_actor::behavior_type keep_membership(self_pointer self, membership_se
       if (!news.batch.ok()) {
         state.watched_members.reset();
         state.watched_table.reset();
+        state.watched_schema.reset();
       }
       if (state.lease != 0 && (!news.batch.ok() || is_news(state, *news.batch)))
         read_members(self);

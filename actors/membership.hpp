@@ -26,10 +26,10 @@ struct ownership_update {
   std::set<std::string> to_stop;     ///< to be ended, and then told in `shards_stopped`
 };
 
-/// The lease ran out, or another process has this replica's name: nothing is owned any more.
+/// The lease ran out, or this process can't be a member any more: nothing is owned.
 struct ownership_lost {
   std::string why;
-  bool replaced = false; ///< another process has this replica's name
+  bool for_good = false; ///< another process has its name, or it does not know the records
 };
 
 /// These have ended and write nothing any more.
@@ -110,6 +110,7 @@ struct membership_settings {
   std::string api;
   duration lease_time{std::chrono::seconds{5}};
   std::int64_t nodes_per_replica = 50'000;
+  std::int32_t schema = schema_version; ///< the newest that it knows
   std::shared_ptr<store> behind;
   store_door_actor door;
   owner_actor owner;
@@ -128,11 +129,14 @@ struct membership_state {
   membership known;
   revision changes = 0; ///< of the key that every change of ownership writes
   revision table = 0;   ///< of the key that says who should own what
+  schema_record schema;
+  revision schema_at = 0; ///< of its key
   std::set<std::string> told_to_stop;
   std::set<std::string> stopped; ///< of these
   std::optional<std::vector<group_size>> groups;
   std::unique_ptr<watch_handle> watched_members;
   std::unique_ptr<watch_handle> watched_table;
+  std::unique_ptr<watch_handle> watched_schema;
   /// A write of the record whose fate is not known yet, and what is owned by it.
   std::optional<transaction> record_under_way;
   std::set<std::string> owned_by_it;

@@ -303,12 +303,22 @@ std::optional<pod_end> take_in(node_record& record, const pod_report& report) {
   return pod_end{std::move(changed), how};
 }
 
+/// Whether the report tells something new; what was told again after a start does not.
+bool is_news(const node_shard_state& state, const pod_report& report) {
+  const auto record = state.records.newest(report.node);
+  const pod* known = record ? find_pod(*record, report.uid) : nullptr;
+  return known != nullptr
+         && (report.happened != pod_report::what::running || known->phase == pod_phase::bound);
+}
+
 /// Takes in how pods fare; a report about a pod that is not here any more changes nothing.
 void take_in(self_pointer self, const pod_reports& reports) {
   record_changes changes;
   std::vector<pod_end> ends;
   for (const auto& report : reports) {
     auto& record = changes[report.node];
+    if (!record && !is_news(self->state, report))
+      continue;
     if (!record)
       record = edit(self->state, report.node);
     if (record)
@@ -326,20 +336,56 @@ void take_in(self_pointer self, const pod_reports& reports) {
   });
 }
 
-/// Gives every order again that may have been lost; the cluster knows which it has carried out. Of
-/// those that have ended, it tells the end again.
-void repeat_orders(self_pointer self, bool of_ended_only) {
-  for (const auto& [name, record] : self->state.records.durable())
+/// Has the cluster report to this shard how pods fare that run, some at a time: there are many, and
+/// whoever asks for something meanwhile need not wait for them, nor the cluster take them at once.
+void repeat_starts(self_pointer self) {
+  constexpr std::size_t pods_at_once = 200;
+  constexpr std::chrono::milliseconds pause{100};
+  auto& state = self->state;
+  for (std::size_t pods = 0; pods < pods_at_once && !state.to_repeat.empty();) {
+    const auto record = state.records.durable(state.to_repeat.back());
+    state.to_repeat.pop_back();
+    if (!record)
+      continue;
+    pods += record->pods.size();
+    for (const auto& shared : record->pods.shared())
+      if (const auto& p = shared->what(); p.phase == pod_phase::running && p.stop_told == no_time)
+        order_start(self, shared);
+  }
+  if (!state.to_repeat.empty())
+    self->delayed_send(self, pause, repeat_more_orders{});
+}
+
+/// After a start: every order that may have been lost is given again; the cluster knows which it
+/// has carried out.
+void repeat_orders(self_pointer self) {
+  auto& state = self->state;
+  for (const auto& [name, record] : state.records.durable()) {
+    bool runs = false;
     for (const auto& shared : record->pods.shared()) {
       const auto& p = shared->what();
-      if (of_ended_only && p.phase != pod_phase::gone)
-        continue;
       if (p.stop_told != no_time)
         order_stop(self, shared);
-      else if (p.phase == pod_phase::bound || p.phase == pod_phase::running
-               || p.phase == pod_phase::gone)
+      else if (p.phase == pod_phase::bound || p.phase == pod_phase::gone)
         order_start(self, shared);
+      runs = runs || p.phase == pod_phase::running;
     }
+    if (runs)
+      state.to_repeat.push_back(name);
+  }
+  repeat_starts(self);
+}
+
+/// Has the ends told again that a workload shard has not taken in.
+void repeat_ends(self_pointer self) {
+  for (const auto& [name, record] : self->state.records.durable())
+    for (const auto& shared : record->pods.shared())
+      if (const auto& p = shared->what(); p.phase == pod_phase::gone) {
+        if (p.stop_told != no_time)
+          order_stop(self, shared);
+        else
+          order_start(self, shared);
+      }
 }
 
 } // namespace
@@ -350,6 +396,7 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
   state.records = record_table<node_record>{std::move(settings.records)};
   for (const auto& [name, record] : state.records.durable())
     state.view.put(record);
+  state.view.up_to_date(); // not when the first decision waits for it
   state.holds =
     holds_of<node_parts>(state.shard, settings.ledger, settings.hold_time, settings.clock);
   state.holds.gone = [self](const std::string& decision, const node_parts& parts) {
@@ -390,8 +437,12 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
       self->state.workloads = std::move(met.shards);
       // After a start, but not before it can pass on what comes of them. Later, those that were
       // asked to take in an end may have gone before they did.
-      repeat_orders(self, !first);
+      if (first)
+        repeat_orders(self);
+      else
+        repeat_ends(self);
     },
+    [self](repeat_more_orders) { repeat_starts(self); },
     [self](follow_nodes& wanted) {
       auto& s = self->state;
       node_delta everything{s.shard, ++s.deltas, {}, {}, true};

@@ -57,6 +57,9 @@ struct meet_workloads {
   std::vector<workload_shard_actor> shards;
 };
 
+/// The shard's reminder to itself that orders are left to be given again after its start.
+struct repeat_more_orders {};
+
 /// Stop pods without a decision, because their workload was deleted.
 struct stop_pods {
   std::vector<victim_pod> pods;
@@ -71,6 +74,7 @@ REPRIEVE_MESSAGE(reprieve::put_nodes)
 REPRIEVE_MESSAGE(reprieve::remove_nodes)
 REPRIEVE_MESSAGE(reprieve::stop_pods)
 REPRIEVE_MESSAGE(reprieve::meet_workloads)
+REPRIEVE_MESSAGE(reprieve::repeat_more_orders)
 REPRIEVE_MESSAGE(reprieve::look_at_stops)
 REPRIEVE_MESSAGE(reprieve::look_at_silence)
 REPRIEVE_MESSAGE(reprieve::use_group_limits)
@@ -109,6 +113,8 @@ using node_shard_actor = typed_actor<
   handles<absl::Status(withdraw)>,
   /// From the cluster that runs the pods.
   handles<void(pod_reports)>,
+  /// From itself.
+  handles<void(repeat_more_orders)>,
   /// From itself: writes down who is past its grace period.
   handles<void(look_at_stops)>,
   /// From the coordinator: the group's settings have changed.
@@ -149,6 +155,8 @@ struct node_shard_state {
   reprieve::ledger ledger;
   cluster_actor cluster;
   std::vector<workload_shard_actor> workloads; ///< of the same resource group, once it knows them
+  /// Nodes with pods that run, of which the cluster does not know yet whom to tell.
+  std::vector<std::string> to_repeat;
   duration force_delete_after{0};
   wall_clock clock;
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "protocol/records.hpp"
 #include "state/store.hpp"
 
 #include <atomic>
@@ -20,8 +21,10 @@ class ownership {
 public:
   /// `lasts` says whether the record is surely there still; without it, nobody can know. `base` is
   /// that of the store's schema.
-  ownership(std::string key, revision epoch, std::function<bool()> lasts = {}, revision base = 0)
-      : key_(std::move(key)), epoch_(epoch), lasts_(std::move(lasts)), base_(base) {}
+  ownership(std::string key, revision epoch, std::function<bool()> lasts = {}, revision base = 0,
+            std::int32_t schema = schema_version)
+      : key_(std::move(key)), epoch_(epoch), lasts_(std::move(lasts)), base_(base),
+        schema_(schema) {}
 
   const std::string& key() const {
     return key_;
@@ -35,6 +38,15 @@ public:
   /// decisions, which must not come again after a restore either.
   revision lasting_epoch() const {
     return base_ + epoch();
+  }
+
+  /// The version of the records, which all replicas know.
+  std::int32_t schema() const {
+    return schema_;
+  }
+
+  void use_schema(std::int32_t version) {
+    schema_ = version;
   }
 
   /// What every write compares.
@@ -72,6 +84,7 @@ private:
   std::atomic<revision> epoch_;
   const std::function<bool()> lasts_;
   const revision base_;
+  std::atomic<std::int32_t> schema_;
   std::atomic<bool> changing_ = false;
 };
 

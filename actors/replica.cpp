@@ -49,6 +49,7 @@ void create_cluster(self_pointer self) {
   auto& state = self->state;
   const std::string key(keys::schema);
   schema_record fresh;
+  fresh.version = state.settings.schema;
   fresh.created = state.settings.clock.now(self);
   fresh.cluster = fmt::format("{:x}", fresh.created.time_since_epoch().count());
   fresh.node_shards = state.settings.node_shards;
@@ -113,11 +114,8 @@ void check_schema(self_pointer self) {
       const auto schema = decode<schema_record>(found->front().value);
       if (!schema.ok()) {
         fail(self, schema.status());
-      } else if (schema->version > schema_version) {
-        fail(self, absl::FailedPreconditionError(fmt::format(
-                     "the store has schema version {}, this program knows versions up to {}; "
-                     "run a newer reprieved",
-                     schema->version, schema_version)));
+      } else if (schema->version > state.settings.schema) {
+        fail(self, absl::FailedPreconditionError(too_new(schema->version, state.settings.schema)));
       } else {
         state.schema = *schema;
         join(self);
@@ -264,6 +262,7 @@ void take_in(self_pointer self, const ownership_update& update) {
   auto& state = self->state;
   state.known = update.known;
   state.ground = update.ground;
+  state.schema->version = state.known->schema;
   for (const auto& shard : update.taken)
     load(self, shard);
   for (auto one = state.to_renew.begin(); one != state.to_renew.end();)
@@ -296,7 +295,7 @@ replica_actor::behavior_type replica(self_pointer self, replica_settings setting
   state.members = self->spawn<caf::linked>(
     keep_membership,
     membership_settings{ours.name, ours.address, ours.api, ours.lease_time, ours.nodes_per_replica,
-                        ours.behind, state.store, self, ours.clock});
+                        ours.schema, ours.behind, state.store, self, ours.clock});
   // Asked to, or because one of those linked to it has failed.
   self->set_exit_handler([self](const caf::exit_msg& end) { self->quit(end.reason); });
   self->set_down_handler([self](const caf::down_msg& down) { has_ended(self, down); });
@@ -324,7 +323,7 @@ replica_actor::behavior_type replica(self_pointer self, replica_settings setting
       end_all(self);
       forget_peers(self);
       publish_directory(self);
-      if (lost.replaced)
+      if (lost.for_good)
         fail(self, absl::AbortedError(lost.why));
     },
     [self](shard_loaded& done) {

@@ -1,5 +1,6 @@
 #include "actors/scheduling_cycle.hpp"
 
+#include "actors/hopeless_kinds.hpp"
 #include "preemption/budgets.hpp"
 #include "preemption/engine.hpp"
 #include "preemption/required_node.hpp"
@@ -48,7 +49,8 @@ void take_plan(decision_settings& settings, const pending_unit& unit, plan&& mad
 class scheduling_cycle : public std::enable_shared_from_this<scheduling_cycle> {
 public:
   explicit scheduling_cycle(self_pointer self)
-      : self_(self), state_(self->state), now_(state_.settings.clock.now(self)) {
+      : self_(self), state_(self->state), now_(state_.settings.clock.now(self)),
+        decisions_before_(state_.last_decision) {
     settings_.now = now_;
     if (const auto* group = find(state_.known->groups, state_.settings.resource_group))
       settings_.group = *group;
@@ -71,15 +73,23 @@ private:
   void go_on() {
     for (; next_ < units_.size(); ++next_) {
       const auto& unit = units_[next_];
-      if (may_be_tried(unit) && still_lacks(unit) && !serve(unit))
+      if (may_be_tried(unit) && still_lacks(unit) && !is_hopeless(unit) && !serve(unit))
         return;
     }
     launch_batch();
     state_.mirror.forget_reservations();
     report_needs();
+    choose_pause();
     state_.running_cycle.reset();
     if (state_.cycle_due) // something changed while shards were asked
-      cycle_after(self_, gathering_time);
+      cycle_after(self_, std::max<duration>(gathering_time, state_.pause));
+  }
+
+  void choose_pause() {
+    constexpr std::chrono::milliseconds longest{50};
+    const bool in_vain = state_.last_decision == decisions_before_;
+    const auto took = state_.settings.clock.now(self_) - now_;
+    state_.pause = in_vain ? std::min<duration>(took, longest) : duration{0};
   }
 
   void stop_unwanted() {
@@ -149,6 +159,14 @@ private:
     return false;
   }
 
+  bool is_hopeless(const pending_unit& unit) {
+    auto why = hopeless_.why(*unit.who, settings_);
+    if (why.empty())
+      return false;
+    waits(unit, std::move(why));
+    return true;
+  }
+
   /// False where the shards are asked first.
   bool serve(const pending_unit& unit) {
     const auto& who = *unit.who;
@@ -160,6 +178,7 @@ private:
       if (made.assignments.empty()) {
         launch_batch(); // nobody waits for the answers who does not need them
         others_may_have_gone_ = true;
+        hopeless_.forget();
         ask_shards(self_, request_for(who, settings_, nodes_to_ask_for(who)),
                    [cycle = shared_from_this()] { cycle->go_on(); });
         return false;
@@ -206,7 +225,7 @@ private:
   void launch_batch() {
     if (batch_.what.id.empty())
       return;
-    batch_.what.at_once = true;
+    batch_.what.at_once = state_.settings.owner->schema() >= schema_with_starts_at_once;
     batch_.what.why.summary = fmt::format("{} pods of {} workloads fit without preemption",
                                           batch_.placed.size(), batch_.what.workloads.size());
     launch(self_, std::exchange(batch_, decision_settings{}));
@@ -245,12 +264,14 @@ private:
   }
 
   void carry_out(const pending_unit& unit, plan made) {
-    if (made.assignments.empty())
+    if (made.assignments.empty()) {
+      hopeless_.add(*unit.who, settings_, made.why.summary);
       waits(unit, made.why.summary);
-    else if (made.result == plan::outcome::placed)
+    } else if (made.result == plan::outcome::placed) {
       place(unit, std::move(made));
-    else
+    } else {
       preempt(unit, std::move(made));
+    }
   }
 
   void preempt(const pending_unit& unit, plan made) {
@@ -269,11 +290,13 @@ private:
     take_plan(settings, unit, std::move(made));
     launch(self_, std::move(settings));
     others_may_have_gone_ = true;
+    hopeless_.forget(); // victims may leave room for others
   }
 
   /// The room that the unit may have is held for less important ones: they give it up, and when
   /// they have, the unit comes to its turn again (DESIGN 3.2).
   void take_holds(const pending_unit& unit, const std::vector<given_up>& holds) {
+    hopeless_.forget();
     for (const auto& one : holds) {
       waits(unit, fmt::format("it takes the room of decision {}: {}", one.decision, one.reason));
       if (const auto found = state_.decisions.find(one.decision); found != state_.decisions.end())
@@ -309,10 +332,12 @@ private:
   self_pointer self_;
   coordinator_state& state_;
   time_point now_;
+  std::uint64_t decisions_before_; ///< how many there were
   plan_settings settings_;
   decision_settings batch_;
   by_name<quota_need> needs_; ///< by queue
-  front_of_line front_;       ///< who may preempt in a group with sessions (DESIGN 3.6)
+  hopeless_kinds hopeless_;
+  front_of_line front_; ///< who may preempt in a group with sessions (DESIGN 3.6)
   std::vector<pending_unit> units_;
   std::size_t next_ = 0; ///< of them to be served
   bool others_may_have_gone_ = false;
@@ -327,7 +352,7 @@ void wake(self_pointer self) {
   ++state.changes;
   if (std::exchange(state.cycle_due, true))
     return;
-  cycle_after(self, gathering_time);
+  cycle_after(self, std::max<duration>(gathering_time, state.pause));
 }
 
 void try_again_at(self_pointer self, time_point when) {

@@ -114,19 +114,25 @@ private:
     if (shard.starts_with("w/"))
       for (const auto* kind : {"b", "p"})
         prefixes.push_back(kind + shard.substr(1) + "/");
-    read(std::move(prefixes), [me = shared_from_this()](key_values found) {
-      // A prefix finds `seq/n/group.10` beside `seq/n/group.1`.
-      std::erase_if(found, [&](const key_value& one) {
-        return one.key.starts_with("seq/") && one.key != keys::sequence(me->settings_.shard);
-      });
-      auto contents = std::make_shared<shard_contents>();
-      for (const auto& one : found)
-        if (auto taken = take(one, *contents); !taken.ok()) {
-          me->tell(taken);
-          return;
+    auto contents = std::make_shared<shard_contents>();
+    read_pages(
+      self_, settings_.store, std::move(prefixes),
+      [contents, sequence = keys::sequence(shard)](const key_values& found) {
+        for (const auto& one : found) {
+          // A prefix finds `seq/n/group.10` beside `seq/n/group.1`.
+          if (one.key.starts_with("seq/") && one.key != sequence)
+            continue;
+          if (auto taken = take(one, *contents); !taken.ok())
+            return taken;
         }
-      me->tell(std::move(contents));
-    });
+        return absl::OkStatus();
+      },
+      [me = shared_from_this(), contents](const absl::Status& how) {
+        if (how.ok())
+          me->tell(contents);
+        else
+          me->tell(how);
+      });
   }
 
   std::string group() const {

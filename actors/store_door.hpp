@@ -4,9 +4,11 @@
 #include "state/store.hpp"
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <variant>
+#include <vector>
 
 namespace reprieve {
 
@@ -36,6 +38,10 @@ namespace reprieve {
 /// The store as an actor: its callbacks become answers to requests. Who asks need not look at the
 /// clock: what has no answer after `answer_time` is answered by the door, `kUnknown` where it was a
 /// write, `kUnavailable` where it was a read.
+///
+/// Small writes of several actors become one where the store has not answered earlier ones yet: a
+/// decision writes little, and there are many. The answer to each is that to all of them; where a
+/// comparison of any did not hold, each is made by itself.
 using store_door_actor = typed_actor<
   /// Writes, or tells that a comparison did not hold.
   handles<transaction_answer(transaction)>,
@@ -55,8 +61,21 @@ struct store_door_state {
     caf::actor_clock::time_point until;
   };
 
+  /// A small write.
+  struct small_write {
+    std::uint64_t ticket = 0;
+    transaction writes;
+  };
+
   std::shared_ptr<store> behind;
   std::uint64_t last_ticket = 0;
+  std::deque<small_write> gathered; ///< that wait for an answer to others
+  /// Small writes that are under way: one, or several as one.
+  struct joint_write {
+    std::vector<small_write> parts;
+    caf::actor_clock::time_point since;
+  };
+  std::map<std::uint64_t, joint_write> under_way;              ///< by the ticket it went with
   std::map<std::uint64_t, waiting<transaction_answer>> writes; ///< the oldest first
   std::map<std::uint64_t, waiting<range_answer>> reads;        ///< likewise
   bool looks_at_the_clock = false;                             ///< whether a reminder is under way

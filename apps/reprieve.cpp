@@ -4,6 +4,7 @@
 #include "apps/cli/bench_cluster.hpp"
 #include "apps/cli/bench_decide.hpp"
 #include "apps/cli/bench_heartbeats.hpp"
+#include "apps/cli/bench_replicas.hpp"
 #include "apps/cli/commands.hpp"
 #include "apps/cli/connection.hpp"
 #include "apps/cli/decide.hpp"
@@ -152,6 +153,41 @@ int main(int argc, char** argv) {
   bench_heartbeats->add_option("--seconds", beats.seconds, "of each part of the measurement")
     ->capture_default_str();
 
+  cli::bench_replicas_request replicated;
+  auto* bench_replicas = bench->add_subcommand(
+    "replicas", "submissions, preemptions and takeover on a three-member etcd, beside plain puts");
+  bench_replicas
+    ->add_option("--etcd", replicated.etcd,
+                 "HOST:PORT of its members, with commas; else three are started")
+    ->delimiter(',');
+  bench_replicas
+    ->add_option("--rounds", replicated.rounds,
+                 "of which medians are told; 0 for the takeover alone")
+    ->capture_default_str();
+  bench_replicas
+    ->add_option("--milliseconds", replicated.milliseconds,
+                 "of each measurement of puts and submissions")
+    ->capture_default_str();
+  bench_replicas
+    ->add_option("--clients", replicated.clients, "that submit, one call at a time each")
+    ->capture_default_str();
+  bench_replicas->add_option("--nodes", replicated.nodes, "of the cluster in which is preempted")
+    ->capture_default_str();
+  bench_replicas->add_option("--pods-per-node", replicated.pods_per_node, "likewise")
+    ->capture_default_str();
+  bench_replicas->add_option("--preemptions", replicated.preemptions, "of each round")
+    ->capture_default_str();
+  bench_replicas
+    ->add_option("--takeover-nodes", replicated.takeover_nodes,
+                 "of the cluster that is taken over; 0 for none")
+    ->capture_default_str();
+  bench_replicas
+    ->add_option("--takeover-pods-per-node", replicated.takeover_pods_per_node, "likewise")
+    ->capture_default_str();
+  bench_replicas
+    ->add_option("--takeover-pods-per-workload", replicated.takeover_workload_size, "likewise")
+    ->capture_default_str();
+
   cli::machines_request machines;
   auto* play = app.add_subcommand(
     "machines", "play the machines of a cluster, for all replicas started with --machines");
@@ -186,6 +222,8 @@ int main(int argc, char** argv) {
     return cli::bench_cluster(whole, as);
   if (*bench_heartbeats)
     return cli::bench_heartbeats(beats, as);
+  if (*bench_replicas)
+    return cli::bench_replicas(replicated, as);
   if (*bench)
     return cli::bench_decide(measured, as);
   auto connection = cli::read_connection(reached);

@@ -139,6 +139,7 @@ node_shard_actor::behavior_type node_shard_proxy(proxy_pointer<node_shard_actor>
     [self](const start_pods& m) { return ask<absl::Status>(self, m); },
     [self](const withdraw& m) { return ask<absl::Status>(self, m); },
     [](const pod_reports&) {},
+    [](repeat_more_orders) {},
     [](look_at_stops) {},
     [self](const use_group_limits& m) { tell(self, m); },
     [self](const heartbeat_request& m) { return ask<heartbeat_result>(self, m); },

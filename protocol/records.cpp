@@ -15,13 +15,45 @@
 #include "protocol/convert_workload_status.hpp"
 #include "protocol/wire_writer.hpp"
 
+#include <fmt/format.h>
+#include <google/protobuf/arena.h>
 #include <reprieve/v1/records.pb.h>
 
+#include <algorithm>
 #include <set>
 
 namespace reprieve {
 
-namespace {} // namespace
+namespace {
+
+/// A message of a record of which there are many: all its parts are in one piece of memory, which
+/// is on the stack for most.
+template <class Message>
+class parsed {
+public:
+  explicit parsed(std::string_view bytes)
+      : arena_(space_, sizeof space_),
+        message_(google::protobuf::Arena::CreateMessage<Message>(&arena_)),
+        whole_(message_->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {}
+
+  absl::Status status() const {
+    if (whole_)
+      return absl::OkStatus();
+    return absl::DataLossError(message_->GetTypeName() + " expected, other bytes found");
+  }
+
+  const Message* operator->() const {
+    return message_;
+  }
+
+private:
+  alignas(8) char space_[8192];
+  google::protobuf::Arena arena_;
+  Message* message_;
+  bool whole_;
+};
+
+} // namespace
 
 /// A record that is one message of the model by itself.
 template <class Message, class Record>
@@ -58,6 +90,12 @@ decision_head head_of(const decision& d, std::uint32_t chunks) {
   return head;
 }
 
+std::string too_new(std::int32_t version, std::int32_t known) {
+  return fmt::format("the store has schema version {}, this program knows versions up to {}; run a "
+                     "newer reprieved",
+                     version, known);
+}
+
 std::string encode(const schema_record& r) {
   v1::SchemaRecord to;
   to.set_version(r.version);
@@ -90,6 +128,8 @@ std::string encode(const owner_record& r) {
   to.set_started(to_nanoseconds(r.started));
   for (const auto& one : r.owned)
     to.add_owned(one);
+  if (r.schema > first_schema_version)
+    to.set_schema(r.schema);
   return to.SerializeAsString();
 }
 
@@ -102,7 +142,8 @@ absl::StatusOr<owner_record> decode(std::string_view bytes) {
                       from->address(),
                       from->api(),
                       time_point{duration{from->started()}},
-                      {from->owned().begin(), from->owned().end()}};
+                      {from->owned().begin(), from->owned().end()},
+                      std::max(from->schema(), first_schema_version)};
 }
 
 std::string encode(const owners_record& r) {
@@ -160,8 +201,8 @@ std::string encode(const node_record& r) {
 
 template <>
 absl::StatusOr<node_record> decode(std::string_view bytes) {
-  const auto from = parse_message<v1::NodeRecord>(bytes);
-  if (!from.ok())
+  const parsed<v1::NodeRecord> from(bytes);
+  if (!from.status().ok())
     return from.status();
   field_reader read;
   node_record to;
@@ -187,8 +228,8 @@ std::string encode(const workload_record& r) {
 
 template <>
 absl::StatusOr<workload_record> decode(std::string_view bytes) {
-  const auto from = parse_message<v1::WorkloadRecord>(bytes);
-  if (!from.ok())
+  const parsed<v1::WorkloadRecord> from(bytes);
+  if (!from.status().ok())
     return from.status();
   field_reader read;
   workload_record to;

@@ -22,8 +22,13 @@
 
 namespace reprieve {
 
-/// The newest version of the records that this program writes and the newest it can read.
-inline constexpr std::int32_t schema_version = 1;
+/// The newest version of the records that this program knows. It reads all earlier ones, and writes
+/// what the store's version says until every replica knows a newer one.
+///
+/// 1: the first. 2: placements may start with their commit, which a shard's sequence record tells.
+inline constexpr std::int32_t schema_version = 2;
+inline constexpr std::int32_t first_schema_version = 1;
+inline constexpr std::int32_t schema_with_starts_at_once = 2;
 
 /// What is fixed when a cluster is created.
 struct schema_record {
@@ -37,6 +42,9 @@ struct schema_record {
   revision epoch_base = 0;
 };
 
+/// Why a program that knows `known` does not touch a store of `version`.
+std::string too_new(std::int32_t version, std::int32_t known);
+
 /// One replica, and what it owns; its modification revision is the epoch of all of that.
 struct owner_record {
   std::string replica;
@@ -44,6 +52,7 @@ struct owner_record {
   std::string api;     ///< for everybody
   time_point started = no_time;
   std::set<std::string> owned; ///< shards and coordinators, such as `n/default.3` and `c/default`
+  std::int32_t schema = first_schema_version; ///< the newest that its program knows
 };
 
 /// What `place_shards` came to.

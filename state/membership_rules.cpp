@@ -1,6 +1,7 @@
 #include "state/membership_rules.hpp"
 
 #include <algorithm>
+#include <ranges>
 
 namespace reprieve {
 
@@ -49,6 +50,23 @@ ownership_steps next_steps(const membership& known, const std::string& replica, 
   if (!std::ranges::all_of(known.members, [](const auto& one) { return one.second.readable; }))
     steps.take.clear();
   return steps;
+}
+
+std::set<std::string> able_members(const membership& known) {
+  std::set<std::string> able;
+  for (const auto& [name, one] : known.members)
+    if (one.schema >= known.schema)
+      able.insert(name);
+  return able;
+}
+
+std::int32_t schema_to_use(const membership& known) {
+  if (known.members.empty())
+    return known.schema;
+  const auto least =
+    std::ranges::min(known.members | std::views::values
+                     | std::views::transform([](const member& one) { return one.schema; }));
+  return std::max(known.schema, least);
 }
 
 } // namespace reprieve

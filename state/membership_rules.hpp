@@ -3,6 +3,7 @@
 #include "state/shard_placement.hpp"
 #include "state/store.hpp"
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -22,7 +23,8 @@ struct member {
   revision epoch = 0;  ///< of all that it owns
   lease_id lease = 0;
   std::set<std::string> owned;
-  bool readable = true; ///< else what it owns is not known
+  std::int32_t schema = 0; ///< the newest version of the records that it knows
+  bool readable = true;    ///< else what it owns is not known
 
   bool operator==(const member&) const = default;
 };
@@ -32,6 +34,7 @@ struct membership {
   std::map<std::string, member> members;     ///< by name
   shard_owners wanted;                       ///< who should own what
   std::map<std::string, std::int64_t> nodes; ///< of resource groups, when that was found
+  std::int32_t schema = 0;                   ///< the version of the records
 
   /// Who owns it; empty where nobody does.
   std::string owner_of(std::string_view shard) const;
@@ -50,5 +53,12 @@ struct ownership_steps {
 /// The queue tree goes to whoever joined first of those that are there; all else to whom the table
 /// names. A replica that leaves gives up all it has, and one that is not there has nothing.
 ownership_steps next_steps(const membership& known, const std::string& replica, bool leaving);
+
+/// Who may own shards: whoever knows the version of the records.
+std::set<std::string> able_members(const membership& known);
+
+/// The version that the records may have, as every member knows it; never an earlier one than they
+/// have.
+std::int32_t schema_to_use(const membership& known);
 
 } // namespace reprieve

@@ -5,16 +5,11 @@
 #include "protocol/api_client.hpp"
 #include "state/row_index.hpp"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <csignal>
 #include <memory>
 #include <thread>
-#include <type_traits>
 #include <vector>
 
 namespace reprieve {
@@ -22,31 +17,6 @@ namespace reprieve {
 namespace {
 
 using clock = std::chrono::steady_clock;
-
-/// One order to the process of the agents.
-struct agent_order {
-  char address[64] = {};
-  agent_traffic wanted;
-};
-static_assert(
-  std::is_trivially_copyable_v<agent_order> && std::is_trivially_copyable_v<agent_account>);
-
-template <class T>
-bool write_whole(int to, const T& what) {
-  return ::write(to, &what, sizeof what) == static_cast<ssize_t>(sizeof what);
-}
-
-template <class T>
-bool read_whole(int from, T& what) {
-  auto* at = reinterpret_cast<char*>(&what);
-  for (std::size_t got = 0; got < sizeof what;) {
-    const auto more = ::read(from, at + got, sizeof what - got);
-    if (more <= 0)
-      return false;
-    got += static_cast<std::size_t>(more);
-  }
-  return true;
-}
 
 /// One agent: speaks for every so-manieth node, in turn. Its connection outlasts an order.
 class agent {
@@ -155,45 +125,17 @@ agent_account carry_out(const agent_order& order, crowd& agents) {
 
 } // namespace
 
-heartbeat_agents::heartbeat_agents() {
-  int orders[2] = {-1, -1};
-  int answers[2] = {-1, -1};
-  if (pipe(orders) != 0 || pipe(answers) != 0)
-    return;
-  process_ = fork();
-  if (process_ == 0) {
-    close(orders[1]);
-    close(answers[0]);
-    crowd agents;
-    for (agent_order order; read_whole(orders[0], order);)
-      if (!write_whole(answers[1], carry_out(order, agents)))
-        break;
-    _exit(0); // the other process has ended, or has heard enough
-  }
-  close(orders[0]);
-  close(answers[1]);
-  orders_ = orders[1];
-  answers_ = answers[0];
-}
-
-heartbeat_agents::~heartbeat_agents() {
-  close(orders_);
-  close(answers_);
-  if (process_ > 0) {
-    kill(process_, SIGKILL);
-    waitpid(process_, nullptr, 0);
-  }
-}
+heartbeat_agents::heartbeat_agents()
+    : process_([agents = std::make_shared<crowd>()](const agent_order& order) {
+        return carry_out(order, *agents);
+      }) {}
 
 std::optional<agent_account> heartbeat_agents::play(const std::string& address,
                                                     const agent_traffic& wanted) {
   agent_order order;
   order.wanted = wanted;
   address.copy(order.address, sizeof order.address - 1);
-  agent_account account;
-  if (process_ <= 0 || !write_whole(orders_, order) || !read_whole(answers_, account))
-    return std::nullopt;
-  return account;
+  return process_.carry_out(order);
 }
 
 } // namespace reprieve

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <sys/types.h>
+#include "apps/bench/other_process.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -30,24 +30,25 @@ struct agent_account {
   double get_max_ms = 0;
 };
 
+/// One order to the process of the agents.
+struct agent_order {
+  char address[64] = {};
+  agent_traffic wanted;
+};
+
 /// A process that plays the agents of many nodes with the real client, apart from the server so
 /// that its processor time does not count as the server's.
 class heartbeat_agents {
 public:
   /// Must be made before anything in this process starts a thread.
   heartbeat_agents();
-  ~heartbeat_agents();
-  heartbeat_agents(const heartbeat_agents&) = delete;
-  heartbeat_agents& operator=(const heartbeat_agents&) = delete;
 
   /// Plays against the server at the address and waits for the end; nothing where the process
   /// ended.
   std::optional<agent_account> play(const std::string& address, const agent_traffic& wanted);
 
 private:
-  pid_t process_ = 0;
-  int orders_ = -1;
-  int answers_ = -1;
+  other_process<agent_order, agent_account> process_;
 };
 
 } // namespace reprieve

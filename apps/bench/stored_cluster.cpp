@@ -8,7 +8,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <condition_variable>
 #include <cstdlib>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -19,7 +21,8 @@ namespace {
 constexpr std::int64_t memory_per_pod = std::int64_t{4} << 30;
 constexpr std::int32_t priorities = 8;
 
-/// Gathers writes into transactions as large as a store takes them.
+/// Gathers writes into transactions as large as a store takes them, some of them under way at a
+/// time.
 class bulk_writer {
 public:
   explicit bulk_writer(store& to) : to_(to) {}
@@ -32,26 +35,54 @@ public:
     batch_.operations.emplace_back(put{std::move(key), std::move(value), 0});
   }
 
+  /// Returns when all is written.
+  void finish() {
+    flush();
+    wait_until_at_most(0);
+  }
+
+private:
+  static constexpr std::size_t most_under_way = 16;
+
   void flush() {
-    to_.commit(std::exchange(batch_, {}), [](const absl::StatusOr<transaction_result>& how) {
+    wait_until_at_most(most_under_way - 1);
+    {
+      const std::lock_guard lock(mutex_);
+      ++under_way_;
+    }
+    to_.commit(std::exchange(batch_, {}), [this](const absl::StatusOr<transaction_result>& how) {
       if (!how.ok() || !how->succeeded) {
         fmt::print(stderr, "the store does not take the cluster: {}\n", how.status().ToString());
         std::abort();
       }
+      const std::lock_guard lock(mutex_);
+      --under_way_;
+      ended_.notify_one();
     });
     bytes_ = 0;
   }
 
-private:
+  void wait_until_at_most(std::size_t count) {
+    std::unique_lock lock(mutex_);
+    ended_.wait(lock, [&] { return under_way_ <= count; });
+  }
+
   store& to_;
   transaction batch_;
   std::size_t bytes_ = 0;
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  std::size_t under_way_ = 0;
 };
 
 } // namespace
 
 std::string stored_cluster::node_name(std::size_t number) {
   return fmt::format("node-{:06}", number);
+}
+
+std::string stored_cluster::last_workload() const {
+  return workload_at((nodes * pods_per_node - 1) / workload_size).spec.name;
 }
 
 workload stored_cluster::lone_pod(std::string name, std::int32_t priority) {
@@ -122,7 +153,7 @@ void stored_cluster::write_to(store& to) const {
     writer.write(keys::node(shard_name(group, shard_number(name, node_shards)), name),
                  encode(record));
   }
-  writer.flush();
+  writer.finish();
 }
 
 } // namespace reprieve

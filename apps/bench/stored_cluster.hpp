@@ -29,6 +29,9 @@ struct stored_cluster {
 
   static std::string node_name(std::size_t number);
 
+  /// The name of the workload that is written last.
+  std::string last_workload() const;
+
   /// A workload of one pod of the size of those that run.
   static workload lone_pod(std::string name, std::int32_t priority);
 

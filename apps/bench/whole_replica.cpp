@@ -3,21 +3,23 @@
 #include "state/memory_store.hpp"
 
 #include <caf/scoped_actor.hpp>
+#include <fmt/format.h>
 
 #include <chrono>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace reprieve {
 
 namespace {
 
-std::shared_ptr<counting_store> stored(const stored_cluster& made_up) {
+std::shared_ptr<store> stored(const stored_cluster& made_up) {
   memory_store_options options;
   options.keep_history = false;
   auto behind = std::make_shared<memory_store>(options);
   made_up.write_to(*behind);
-  return std::make_shared<counting_store>(std::move(behind));
+  return behind;
 }
 
 } // namespace
@@ -36,10 +38,18 @@ void order_counts::count(const simulated_journal::entry& life) {
 
 whole_replica::whole_replica(caf::actor_system& system, const stored_cluster& made_up,
                              wall_clock time)
-    : behind(stored(made_up)) {
+    : whole_replica(system, stored(made_up), time) {}
+
+whole_replica::whole_replica(caf::actor_system& system, std::shared_ptr<store> holding,
+                             wall_clock time)
+    : behind(std::make_shared<counting_store>(std::move(holding))) {
   simulated_cluster_settings simulated;
   simulated.clock = time;
-  simulated.watched = [this](const simulated_journal::entry& life) { told.count(life); };
+  simulated.watched = [this](const simulated_journal::entry& life) {
+    told.count(life);
+    if (watched)
+      watched(life);
+  };
   cluster = system.spawn(simulated_cluster, simulated);
   replica_settings settings;
   settings.name = "replica-0";
@@ -87,6 +97,33 @@ void whole_replica::stop() const {
   caf::anon_send_exit(front, caf::exit_reason::user_shutdown);
   caf::anon_send_exit(member, caf::exit_reason::user_shutdown);
   caf::anon_send_exit(cluster, caf::exit_reason::user_shutdown);
+}
+
+std::vector<apply_request> whole_replica::workloads(std::string_view prefix, std::size_t count,
+                                                    std::int32_t priority) {
+  constexpr std::size_t at_once = 1000;
+  std::vector<apply_request> requests;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i % at_once == 0)
+      requests.emplace_back();
+    requests.back().objects.emplace_back(
+      stored_cluster::lone_pod(fmt::format("{}-{:07}", prefix, i), priority));
+  }
+  return requests;
+}
+
+void whole_replica::submit(std::vector<apply_request> requests) const {
+  for (auto& one : requests)
+    caf::anon_send(front, std::move(one));
+}
+
+void whole_replica::take_back(const std::vector<apply_request>& requests) const {
+  for (const auto& made : requests) {
+    delete_request request{object_kind::workload, {}};
+    for (const auto& one : made.objects)
+      request.names.push_back(name_of(one));
+    caf::anon_send(front, std::move(request));
+  }
 }
 
 caf::actor_system_config& with_threads(caf::actor_system_config& config, std::size_t threads) {

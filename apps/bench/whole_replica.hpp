@@ -8,7 +8,10 @@
 
 #include <atomic>
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <string_view>
+#include <vector>
 
 namespace reprieve {
 
@@ -22,10 +25,13 @@ struct order_counts {
   void count(const simulated_journal::entry& life);
 };
 
-/// One replica with all that it needs, on any scheduler: its store is in memory and holds a cluster
-/// that is made up.
+/// One replica with all that it needs, on any scheduler.
 struct whole_replica {
+  /// Its store is in memory and holds a cluster that is made up.
   whole_replica(caf::actor_system& system, const stored_cluster& made_up, wall_clock time);
+
+  /// Its store is given, and holds what it holds.
+  whole_replica(caf::actor_system& system, std::shared_ptr<store> holding, wall_clock time);
 
   /// Waits until it serves; not for a scheduler that stands still by itself.
   absl::Status start(caf::actor_system& system) const;
@@ -38,8 +44,18 @@ struct whole_replica {
 
   void stop() const;
 
+  /// So many workloads of one pod each, named `prefix` and a number, some with each request.
+  static std::vector<apply_request> workloads(std::string_view prefix, std::size_t count,
+                                              std::int32_t priority);
+  void submit(std::vector<apply_request> requests) const;
+  /// Has the workloads deleted that these requests have made.
+  void take_back(const std::vector<apply_request>& requests) const;
+
   std::shared_ptr<counting_store> behind;
   order_counts told;
+  /// Called with every stage of a pod's life, on the thread of the cluster's actor; to be set while
+  /// nothing happens.
+  std::function<void(const simulated_journal::entry&)> watched;
   cluster_actor cluster;
   replica_actor member;
   gateway_actor front;

@@ -4,13 +4,10 @@
 #include "apps/bench/whole_replica.hpp"
 
 #include <caf/scheduler/test_coordinator.hpp>
-#include <caf/scoped_actor.hpp>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <vector>
 
 namespace reprieve::cli {
 
@@ -18,21 +15,6 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 using seconds = std::chrono::duration<double>;
-
-/// So many workloads come with one request.
-constexpr std::size_t submitted_at_once = 1000;
-
-std::string workload_name(std::string_view prefix, std::size_t number) {
-  return fmt::format("{}-{:07}", prefix, number);
-}
-
-apply_request workloads_of(std::string_view prefix, std::size_t first, std::size_t count,
-                           std::int32_t priority) {
-  apply_request request;
-  for (auto i = first; i < first + count; ++i)
-    request.objects.emplace_back(stored_cluster::lone_pod(workload_name(prefix, i), priority));
-  return request;
-}
 
 /// What so many workloads of one kind came to.
 struct measured {
@@ -45,16 +27,13 @@ struct measured {
 
 class measurement {
 public:
-  measurement(caf::actor_system& system, whole_replica& all) : self_(system), all_(all) {}
+  explicit measurement(whole_replica& all) : all_(all) {}
 
   /// Submits the workloads and waits for what becomes of them; `told` counts the orders that are
   /// waited for.
   absl::StatusOr<measured> run(std::string_view prefix, std::size_t count, std::int32_t priority,
                                const std::atomic<std::size_t>& told) {
-    std::vector<apply_request> requests;
-    for (std::size_t first = 0; first < count; first += submitted_at_once)
-      requests.push_back(
-        workloads_of(prefix, first, std::min(submitted_at_once, count - first), priority));
+    auto requests = whole_replica::workloads(prefix, count, priority);
     measured found;
     const auto told_before = told.load();
     const auto ran_before = all_.told.running.load();
@@ -62,8 +41,7 @@ public:
     const auto bytes = all_.behind->bytes();
     const auto cpu = cpu_seconds();
     const auto began = clock::now();
-    for (auto& one : requests)
-      self_->send(all_.front, std::move(one));
+    all_.submit(std::move(requests));
     if (!whole_replica::reaches(told, told_before + count))
       return absl::DeadlineExceededError(
         fmt::format("only {} of {} orders came", told.load() - told_before, count));
@@ -82,12 +60,7 @@ public:
   /// Deletes the workloads again and waits until their pods have gone.
   absl::Status take_back(std::string_view prefix, std::size_t count) {
     const auto stopped_before = all_.told.stopped.load();
-    for (std::size_t first = 0; first < count; first += submitted_at_once) {
-      delete_request request{object_kind::workload, {}};
-      for (auto i = first; i < std::min(first + submitted_at_once, count); ++i)
-        request.names.push_back(workload_name(prefix, i));
-      self_->send(all_.front, std::move(request));
-    }
+    all_.take_back(whole_replica::workloads(prefix, count, 0));
     if (!whole_replica::reaches(all_.told.stopped, stopped_before + count))
       return absl::DeadlineExceededError(
         fmt::format("only {} of {} pods went", all_.told.stopped.load() - stopped_before, count));
@@ -96,7 +69,6 @@ public:
   }
 
 private:
-  caf::scoped_actor self_;
   whole_replica& all_;
 };
 
@@ -128,7 +100,7 @@ std::size_t messages_of_a_preemption(const bench_cluster_request& wanted) {
   caf::anon_send(all.member, follow_directory{all.front});
   settle();
   const auto idle = settle();
-  caf::anon_send(all.front, workloads_of("urgent", 0, 1, stored_cluster::urgent));
+  all.submit(whole_replica::workloads("urgent", 1, stored_cluster::urgent));
   const auto messages = settle() - idle;
   all.stop();
   settle();
@@ -159,7 +131,7 @@ int bench_cluster(const bench_cluster_request& wanted, output as) {
   caf::actor_system_config config;
   caf::actor_system system{with_threads(config, wanted.threads)};
   whole_replica all{system, made_up, wall_clock::of_this_process()};
-  measurement measure{system, all};
+  measurement measure{all};
   const auto fail = [&](const absl::Status& why) {
     fmt::print(stderr, "reprieve: {}\n", std::string(why.message()));
     all.stop();

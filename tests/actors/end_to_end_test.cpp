@@ -189,6 +189,46 @@ TEST_F(end_to_end, a_store_of_a_newer_version_is_refused_with_a_sentence) {
   EXPECT_NE(std::string(refused.message()).find("newer reprieved"), std::string::npos) << refused;
 }
 
+TEST_F(end_to_end, a_store_of_an_older_version_is_read_and_raised_when_every_replica_knows_more) {
+  schema_record older;
+  older.version = first_schema_version;
+  const owner_record behind{"replica-1", "", "", no_time, {}, first_schema_version};
+  store_->commit({{},
+                  {put{std::string(keys::schema), encode(older), 0},
+                   put{keys::owner("replica-1"), encode(behind), 0},
+                   put{std::string(keys::ownership), "replica-1", 0}}},
+                 [](auto) {});
+  const auto version = [&] {
+    std::int32_t found = 0;
+    store_->read({just(std::string(keys::schema)), 0, 0, false}, [&](auto read) {
+      found = decode<schema_record>(read->values.front().value)->version;
+    });
+    return found;
+  };
+  replica_world replica(store_, journal());
+  auto& world = replica.world();
+  (void)replica.start(); // the other one is first to have the queue tree
+  EXPECT_EQ(version(), first_schema_version);
+
+  store_->commit({{}, {erase{just(keys::owner("replica-1"))}}}, [](auto) {});
+  world.advance(seconds{5});
+  EXPECT_EQ(version(), schema_version);
+  ASSERT_TRUE(replica.apply(demo("1-cluster.yaml")).ok());
+  ASSERT_TRUE(replica.apply(demo("2-work.yaml")).ok());
+  EXPECT_TRUE(world.advance_until(
+    [&] { return replica.pods("train-large", pod_phase::running) == 4; }, seconds{10}));
+}
+
+TEST_F(end_to_end, a_replica_that_meets_a_newer_version_later_stops_and_says_so) {
+  replica_world replica(store_, journal());
+  ASSERT_TRUE(replica.start().ok());
+  schema_record newer;
+  newer.version = schema_version + 1;
+  store_->commit({{}, {put{std::string(keys::schema), encode(newer), 0}}}, [](auto) {});
+  replica.world().advance(seconds{2});
+  EXPECT_NE(replica.lost().find("run a newer reprieved"), std::string::npos) << replica.lost();
+}
+
 TEST_F(end_to_end, a_replica_that_lost_its_place_stops_and_says_so) {
   replica_world replica(store_, journal());
   ASSERT_TRUE(replica.start().ok());

@@ -46,7 +46,7 @@ ledger_host(ledger_host_actor::stateful_pointer<ledger_host_state> self, ledger_
   self->state.ledger = ledger{std::move(settings)};
   return {
     [self](ledger_write& wanted) -> caf::result<absl::Status> {
-      auto answer = self->make_response_promise<absl::Status>();
+      auto answer = promise_from<absl::Status>(self);
       write(
         self, std::move(wanted.writes),
         [answer](const absl::Status& how) mutable { answer.deliver(how); },

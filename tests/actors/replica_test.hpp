@@ -1,8 +1,8 @@
 #pragma once
 
+#include "apps/bench/temporary_directory.hpp"
 #include "state/memory_store.hpp"
 #include "tests/support/actor_world.hpp"
-#include "tests/support/temporary_directory.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "tests/support/child_process.hpp"
-#include "tests/support/temporary_directory.hpp"
+#include "apps/bench/child_process.hpp"
+#include "apps/bench/temporary_directory.hpp"
 
 #include <chrono>
 #include <memory>

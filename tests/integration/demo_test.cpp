@@ -1,5 +1,5 @@
-#include "tests/support/child_process.hpp"
-#include "tests/support/temporary_directory.hpp"
+#include "apps/bench/child_process.hpp"
+#include "apps/bench/temporary_directory.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 #include "tests/replicas/replica_cluster.hpp"
 
+#include "apps/bench/free_endpoint.hpp"
 #include "protocol/api_client.hpp"
 #include "protocol/records.hpp"
 #include "state/keys.hpp"
@@ -10,7 +11,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstdlib>
 #include <set>
 #include <thread>
 
@@ -28,11 +28,12 @@ std::string port_of(const std::string& endpoint) {
 
 } // namespace
 
-replica_cluster::replica_cluster(cluster_options options) : options_(std::move(options)) {
-  ::setenv("ETCD_UNSUPPORTED_ARCH", "arm64", 1);
+replica_cluster::replica_cluster(cluster_options options)
+    : options_(std::move(options)),
+      etcd_(count, {},
+            options_.in_namespaces ? etcd_members::reach::all_interfaces
+                                   : etcd_members::reach::loopback) {
   choose_addresses();
-  for (int i = 0; i < count; ++i)
-    start_etcd(i);
   std::vector<std::string> command{program("reprieve"), "machines",  "--listen",
                                    machines_,           "--journal", file("machines.jsonl")};
   if (network_)
@@ -47,10 +48,7 @@ void replica_cluster::choose_addresses() {
   using link = private_network::link;
   if (options_.in_namespaces)
     network_ = std::make_unique<private_network>(count);
-  etcd_.resize(count);
   replicas_.resize(count);
-  for (auto& one : etcd_)
-    one = {free_endpoint(), free_endpoint(), nullptr};
   machines_ = network_ ? "0.0.0.0:" + port_of(free_endpoint()) : free_endpoint();
   for (int i = 0; i < count; ++i) {
     auto& one = replicas_[static_cast<std::size_t>(i)];
@@ -61,8 +59,8 @@ void replica_cluster::choose_addresses() {
       one.peer = private_network::there(i, link::peers) + ":" + port_of(one.peer);
       continue;
     }
-    for (const auto& member : etcd_)
-      one.to_etcd.push_back(std::make_unique<cut_wire>(member.client));
+    for (const auto& member : etcd_.endpoints())
+      one.to_etcd.push_back(std::make_unique<cut_wire>(member));
     one.from_peers = std::make_unique<cut_wire>(one.peer);
   }
 }
@@ -101,20 +99,18 @@ std::string replica_cluster::server(int which) const {
 }
 
 std::vector<std::string> replica_cluster::etcd_endpoints() const {
-  std::vector<std::string> all;
-  for (const auto& one : etcd_)
-    all.push_back(one.client);
-  return all;
+  return etcd_.endpoints();
 }
 
 void replica_cluster::start_replica(int which) {
   using link = private_network::link;
   auto& one = replicas_[static_cast<std::size_t>(which)];
   std::string etcd;
-  for (std::size_t i = 0; i < etcd_.size(); ++i)
-    etcd += (i == 0 ? "" : ",")
-            + (network_ ? private_network::here(which, link::etcd) + ":" + port_of(etcd_[i].client)
-                        : one.to_etcd[i]->endpoint());
+  for (std::size_t i = 0; i < etcd_.count(); ++i)
+    etcd +=
+      (i == 0 ? "" : ",")
+      + (network_ ? private_network::here(which, link::etcd) + ":" + port_of(etcd_.endpoints()[i])
+                  : one.to_etcd[i]->endpoint());
   const auto machines =
     network_ ? private_network::here(which, link::clients) + ":" + port_of(machines_) : machines_;
   std::vector<std::string> command{program("reprieved"),
@@ -160,34 +156,21 @@ void replica_cluster::signal_replica(int which, int number) {
 }
 
 void replica_cluster::start_etcd(int which) {
-  std::string all;
-  for (int i = 0; i < count; ++i)
-    all +=
-      fmt::format("{}m{}=http://{}", i == 0 ? "" : ",", i, etcd_[static_cast<std::size_t>(i)].peer);
-  auto& one = etcd_[static_cast<std::size_t>(which)];
-  one.process = std::make_unique<child_process>(
-    std::vector<std::string>{
-      "/usr/bin/env", "etcd", fmt::format("--name=m{}", which),
-      "--data-dir=" + file(fmt::format("etcd-{}", which)),
-      "--listen-client-urls=http://" + (network_ ? "0.0.0.0:" + port_of(one.client) : one.client),
-      "--advertise-client-urls=http://" + one.client, "--listen-peer-urls=http://" + one.peer,
-      "--initial-advertise-peer-urls=http://" + one.peer, "--initial-cluster=" + all,
-      "--initial-cluster-state=new", "--logger=zap", "--log-level=error"},
-    file(fmt::format("etcd-{}.log", which)));
+  etcd_.start(static_cast<std::size_t>(which));
 }
 
 void replica_cluster::kill_etcd(int which) {
-  etcd_[static_cast<std::size_t>(which)].process->kill();
+  etcd_.member(static_cast<std::size_t>(which)).kill();
 }
 
 void replica_cluster::signal_etcd(int which, int number) {
-  etcd_[static_cast<std::size_t>(which)].process->signal(number);
+  etcd_.member(static_cast<std::size_t>(which)).signal(number);
 }
 
 int replica_cluster::etcd_leader() {
   for (int i = 0; i < count; ++i) {
     const auto said = run_program({"/usr/bin/env", "ETCDCTL_API=3", "etcdctl", "--endpoints",
-                                   etcd_[static_cast<std::size_t>(i)].client,
+                                   etcd_.endpoints()[static_cast<std::size_t>(i)],
                                    "--command-timeout=2s", "endpoint", "status", "-w", "fields"},
                                   std::chrono::seconds{4});
     std::string member;

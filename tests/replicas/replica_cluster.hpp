@@ -1,9 +1,10 @@
 #pragma once
 
+#include "apps/bench/child_process.hpp"
+#include "apps/bench/etcd_members.hpp"
+#include "apps/bench/temporary_directory.hpp"
 #include "tests/replicas/cut_wire.hpp"
 #include "tests/replicas/private_network.hpp"
-#include "tests/support/child_process.hpp"
-#include "tests/support/temporary_directory.hpp"
 
 #include <chrono>
 #include <map>
@@ -78,12 +79,6 @@ private:
     std::unique_ptr<child_process> process;
   };
 
-  struct one_member {
-    std::string client;
-    std::string peer;
-    std::unique_ptr<child_process> process;
-  };
-
   void choose_addresses();
 
   std::string file(const std::string& name) const {
@@ -95,7 +90,7 @@ private:
   std::unique_ptr<private_network> network_; ///< where the replicas are in namespaces
   std::string machines_;                     ///< where they listen
   std::unique_ptr<child_process> machines_process_;
-  std::vector<one_member> etcd_;
+  etcd_members etcd_;
   std::vector<one_replica> replicas_;
 };
 

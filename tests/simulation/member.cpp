@@ -9,7 +9,7 @@
 namespace reprieve::simulation {
 
 member::member(int generation, std::string name, const cluster_shape& shape, surroundings at)
-    : generation_(generation), name_(std::move(name)),
+    : generation_(generation), schema_(at.schema), name_(std::move(name)),
       store_(std::make_shared<chaotic_store>(std::move(at.behind), std::move(at.clock),
                                              std::move(at.carried_out))),
       network_(at.network), world_(at.now) {
@@ -20,6 +20,7 @@ member::member(int generation, std::string name, const cluster_shape& shape, sur
   settings.lease_time = shape.lease_time;
   settings.nodes_per_replica = shape.nodes_per_replica;
   settings.behind = store_;
+  settings.schema = schema_;
   settings.hold_time = std::chrono::milliseconds{500};
   // Who tells of every domain has to try each of them, and asks no shard.
   settings.most_domains_told = generation % 2 == 0 ? 64 : 0;

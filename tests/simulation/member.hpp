@@ -20,11 +20,15 @@ struct cluster_shape {
   duration lease_time{std::chrono::seconds{5}};
   std::int64_t nodes_per_replica = 50'000;
   std::vector<std::string> groups{"default"}; ///< of resources
+  /// What the oldest of the programs know that are started before everything heals: where it is
+  /// less than what the others know, they are exchanged one by one.
+  std::int32_t oldest_schema = schema_version;
 };
 
 /// Where a process runs.
 struct surroundings {
-  duration now{0}; ///< since the simulation began
+  duration now{0};                      ///< since the simulation began
+  std::int32_t schema = schema_version; ///< that its program knows
   std::shared_ptr<store> behind;
   std::function<duration()> clock;
   chaotic_store::observer carried_out;
@@ -43,6 +47,9 @@ public:
 
   int generation() const {
     return generation_;
+  }
+  std::int32_t schema() const {
+    return schema_;
   }
   const std::string& name() const {
     return name_;
@@ -98,6 +105,7 @@ public:
 
 private:
   int generation_;
+  std::int32_t schema_;
   std::string name_;
   state now_ = state::live;
   bool leaving_ = false;

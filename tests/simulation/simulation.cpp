@@ -31,6 +31,8 @@ cluster_shape draw_shape(dice& luck) {
     shape.nodes_per_replica = luck.between(1, 3);
   if (luck.one_in(2))
     shape.groups.emplace_back("other");
+  if (luck.one_in(4))
+    shape.oldest_schema = first_schema_version;
   return shape;
 }
 
@@ -125,10 +127,12 @@ bool simulation::start_member() {
     return false;
   const auto& name = places[luck_.below(places.size())];
   const auto generation = static_cast<int>(members_.size()) + 1;
-  log(fmt::format("process {} starts as {}", generation, name));
+  const auto schema = healed_ || luck_.one_in(2) ? schema_version : shape_.oldest_schema;
+  log(fmt::format("process {} starts as {}, and knows version {}", generation, name, schema));
+  facts_.starts(generation, schema);
   members_.push_back(std::make_unique<member>(
     generation, name, shape_,
-    surroundings{elapsed_, store_, [this] { return elapsed_; },
+    surroundings{elapsed_, schema, store_, [this] { return elapsed_; },
                  [this, generation](const transaction& writes, revision at) {
                    facts_.written(writes, at, generation);
                  },
@@ -268,6 +272,7 @@ void simulation::come_to_rest() {
 /// Nothing fails any more, and everything comes to rest.
 void simulation::heal() {
   faults_ = false;
+  healed_ = true;
   network_.mend();
   for (auto& one : members_) {
     one->connection().block(false);

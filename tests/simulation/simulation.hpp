@@ -76,6 +76,7 @@ private:
   };
   void check_rest();
   void check_serving();
+  void check_schema();
   void check_holds();
   void check_progress(const std::string& group);
   std::optional<group_at_rest> look_at(const std::string& group) const;
@@ -90,6 +91,7 @@ private:
   const cluster_shape shape_;
   truth facts_;
   bool faults_ = true;
+  bool healed_ = false;
   std::size_t steps_ = 0;
   duration elapsed_{0};
   std::shared_ptr<memory_store> store_;

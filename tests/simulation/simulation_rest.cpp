@@ -28,6 +28,17 @@ void simulation::check_serving() {
   }
 }
 
+/// The records have the version that all who are there know.
+void simulation::check_schema() {
+  auto least = schema_version;
+  for (const auto& one : members_)
+    if (one->is_live())
+      least = std::min(least, one->schema());
+  if (facts_.schema() != least)
+    facts_.complain(fmt::format("the records have version {}, and all who are there know {}",
+                                facts_.schema(), least));
+}
+
 /// No decision is open, so nobody holds a vote.
 void simulation::check_holds() {
   const auto held = newest_live()->count_holds();
@@ -134,6 +145,7 @@ void simulation::check_rest() {
   };
   check([&] { facts_.check_rest(); });
   check([&] { check_serving(); });
+  check([&] { check_schema(); });
   check([&] { check_holds(); });
   for (const auto& group : facts_.resource_groups())
     check([&] { check_progress(group); });

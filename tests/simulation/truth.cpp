@@ -46,6 +46,10 @@ void truth::written(const transaction& writes, revision, int generation) {
     if (put_in != nullptr && put_in->key.starts_with(keys::owners))
       owner_written(std::string(keys::last_part(put_in->key)), put_in->value, generation);
   }
+  // Whose program does not know the records must not touch them.
+  if (programs_[generation] < schema_)
+    complain(fmt::format("process {} knows version {} and wrote to a store of version {}",
+                         generation, programs_[generation], schema_));
   for (const auto& one : writes.operations) {
     check_writer(one, generation);
     if (const auto* put_in = std::get_if<put>(&one))
@@ -94,6 +98,8 @@ void truth::put_key(const std::string& key, const std::string& value) {
     workload_written(*decode<workload_record>(value));
   else if (key.starts_with("b/"))
     budgets_[name] = *decode<disruption_budget>(value);
+  else if (key == keys::schema)
+    schema_ = decode<schema_record>(value)->version;
   else if (key.find("/quota/") != std::string::npos)
     quota_[name] = *decode<quota_record>(value);
   else if (key.find("/group/") != std::string::npos)

@@ -22,6 +22,11 @@ inline bool is_on_a_machine(simulated_journal::stage at) {
 /// after every one (DESIGN 7). It knows nothing of actors.
 class truth {
 public:
+  /// The `generation`-th process starts with a program that knows the records up to this version.
+  void starts(int generation, std::int32_t schema) {
+    programs_[generation] = schema;
+  }
+
   /// A transaction of the process that started as the `generation`-th was carried out.
   void written(const transaction& writes, revision at, int generation);
 
@@ -71,6 +76,10 @@ public:
   /// What pods of the queue take that are there to stay, by the records; of one resource group, or
   /// of all.
   resources used_in(const std::string& queue, const std::string& group = {}) const;
+  /// The version of the records; 0 while there are none.
+  std::int32_t schema() const {
+    return schema_;
+  }
   std::size_t open_decisions() const {
     return open_.size();
   }
@@ -133,6 +142,8 @@ private:
   bool is_going(const std::string& uid) const;
 
   std::string broken_;
+  std::map<int, std::int32_t> programs_; ///< versions that they know, by generation
+  std::int32_t schema_ = 0;
   std::map<std::string, owner, std::less<>> owners_;       ///< by replica
   std::map<std::string, std::string, std::less<>> bodies_; ///< chunks by key
   std::map<std::string, open_decision, std::less<>> open_;

@@ -1,6 +1,6 @@
+#include "apps/bench/temporary_directory.hpp"
 #include "state/sqlite_store.hpp"
 #include "tests/stores/waiting.hpp"
-#include "tests/support/temporary_directory.hpp"
 
 #include <gtest/gtest.h>
 #include <spawn.h>

@@ -1,10 +1,7 @@
 #include "tests/support/etcd_process.hpp"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,19 +35,6 @@ std::string contents(const std::filesystem::path& file) {
 }
 
 } // namespace
-
-std::string free_endpoint() {
-  const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  auto* generic = reinterpret_cast<sockaddr*>(&address);
-  if (::bind(listener, generic, size) != 0 || ::getsockname(listener, generic, &size) != 0)
-    throw std::runtime_error("no free port on the loopback interface");
-  ::close(listener);
-  return "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
-}
 
 bool etcd_process::available() {
   return !find_etcd().empty();

@@ -1,6 +1,7 @@
 #pragma once
 
-#include "tests/support/temporary_directory.hpp"
+#include "apps/bench/free_endpoint.hpp"
+#include "apps/bench/temporary_directory.hpp"
 
 #include <sys/types.h>
 
@@ -48,8 +49,5 @@ private:
   std::string peer_endpoint_;
   pid_t process_ = 0;
 };
-
-/// A loopback `host:port` that nobody listens on at present.
-std::string free_endpoint();
 
 } // namespace reprieve

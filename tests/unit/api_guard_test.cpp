@@ -1,7 +1,7 @@
+#include "apps/bench/child_process.hpp"
+#include "apps/bench/temporary_directory.hpp"
 #include "protocol/api_guard.hpp"
 #include "state/nothing_changed.hpp"
-#include "tests/support/child_process.hpp"
-#include "tests/support/temporary_directory.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -71,4 +71,20 @@ TEST(membership_rules, leave_nothing_to_do_for_who_has_no_record) {
   EXPECT_EQ(next_steps({{}, {{"n/g.0", "a"}}, {}}, "a", false), ownership_steps{});
 }
 
+TEST(membership_rules, have_records_written_in_the_newest_version_that_all_know) {
+  membership known{{{"a", joined_at(1)}, {"b", joined_at(2)}}, {}, {}, 1};
+  known.members["a"].schema = 3;
+  known.members["b"].schema = 2;
+
+  EXPECT_EQ(schema_to_use(known), 2);
+  EXPECT_EQ(able_members(known), (names{"a", "b"}));
+
+  known.schema = 2;
+  known.members["c"] = joined_at(3);
+  known.members["c"].schema = 1;
+  EXPECT_EQ(schema_to_use(known), 2) << "it is never lowered";
+  EXPECT_EQ(able_members(known), (names{"a", "b"}));
+  EXPECT_EQ(schema_to_use({{}, {}, {}, 2}), 2);
+}
+
 } // namespace reprieve::tests

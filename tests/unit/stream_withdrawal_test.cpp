@@ -1,6 +1,6 @@
+#include "apps/bench/temporary_directory.hpp"
 #include "protocol/api_guard.hpp"
 #include "state/quantity.hpp"
-#include "tests/support/temporary_directory.hpp"
 
 #include <gtest/gtest.h>
 

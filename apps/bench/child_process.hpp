@@ -9,7 +9,7 @@
 
 namespace reprieve {
 
-/// A program that a test starts: its output goes to a file, and it dies with the test at the
+/// A program that is started from here: its output goes to a file, and it dies with this one at the
 /// latest.
 class child_process {
 public:

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "apps/bench/stored_cluster.hpp"
+
+#include <absl/status/statusor.h>
+
+#include <string>
+#include <vector>
+
+namespace reprieve {
+
+struct takeover_settings {
+  std::string program;  ///< the path of `reprieved`
+  std::string commands; ///< the path of `reprieve`, which plays the machines
+  std::vector<std::string> etcd;
+  stored_cluster made_up;
+};
+
+/// Seconds from the moment at which the store had no record of the owner any more.
+struct takeover_times {
+  double read = 0;      ///< until a read is answered that the new owner confirmed
+  double submitted = 0; ///< until a submission is acknowledged
+  double decided = 0;   ///< until a preemption by the new owner is committed
+};
+
+/// Writes the cluster to etcd and has two real replicas serve it; kills the one that owns all of it
+/// and looks how long the other takes.
+absl::StatusOr<takeover_times> measure_takeover(const takeover_settings& settings);
+
+} // namespace reprieve
