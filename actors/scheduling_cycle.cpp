@@ -87,9 +87,10 @@ private:
 
   void choose_pause() {
     constexpr std::chrono::milliseconds longest{50};
+    constexpr int times = 3; // so much longer than it took
     const bool in_vain = state_.last_decision == decisions_before_;
     const auto took = state_.settings.clock.now(self_) - now_;
-    state_.pause = in_vain ? std::min<duration>(took, longest) : duration{0};
+    state_.pause = in_vain ? std::min<duration>(times * took, longest) : duration{0};
   }
 
   void stop_unwanted() {

@@ -1,14 +1,16 @@
 #include "apps/bench/submitting_clients.hpp"
 
 #include "apps/bench/stored_cluster.hpp"
-#include "protocol/api_client.hpp"
+#include "protocol/convert_requests.hpp"
 
 #include <fmt/format.h>
+#include <grpcpp/grpcpp.h>
+#include <reprieve/v1/api.grpc.pb.h>
 
-#include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <memory>
-#include <thread>
+#include <mutex>
 #include <vector>
 
 namespace reprieve {
@@ -17,37 +19,104 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-/// One that submits; its connection and the count of its workloads outlast an order.
-struct submitter {
-  submitter(const std::string& address, std::size_t number)
-      : server(client_options{{address}}), number(number) {}
+/// Those that share a connection are as those of one machine.
+constexpr std::size_t clients_of_a_connection = 16;
 
-  api_client server;
-  std::size_t number;
-  std::size_t submitted = 0;
+/// Waits for all clients to end, and counts what they did.
+class tally {
+public:
+  explicit tally(std::size_t clients) : open_(clients) {}
+
+  void end(const submit_account& of_one) {
+    const std::lock_guard lock(mutex_);
+    sum_.accepted += of_one.accepted;
+    sum_.failed += of_one.failed;
+    if (--open_ == 0)
+      ended_.notify_all();
+  }
+
+  submit_account wait() {
+    std::unique_lock lock(mutex_);
+    ended_.wait(lock, [&] { return open_ == 0; });
+    return sum_;
+  }
+
+private:
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  std::size_t open_;
+  submit_account sum_;
+};
+
+/// One that submits, one call at a time: the next when the one before is answered. It costs little,
+/// for it stands for somebody on another machine. The count of its workloads outlasts an order.
+class submitter {
+public:
+  submitter(std::shared_ptr<grpc::Channel> server, std::size_t number)
+      : server_(v1::Reprieve::NewStub(std::move(server))), number_(number) {}
+
+  void begin(tally& all, clock::time_point end) {
+    all_ = &all;
+    end_ = end;
+    account_ = {};
+    next();
+  }
+
+private:
+  void next() {
+    if (clock::now() >= end_) {
+      all_->end(account_);
+      return;
+    }
+    apply_request wanted;
+    wanted.objects.emplace_back(submitting_clients::usual(number_, submitted_++));
+    call_ = std::make_unique<call>();
+    call_->request = to_proto(wanted);
+    call_->context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds{30});
+    server_->async()->Apply(&call_->context, &call_->request, &call_->response,
+                            [this](const grpc::Status& how) {
+                              ++(how.ok() ? account_.accepted : account_.failed);
+                              next();
+                            });
+  }
+
+  struct call {
+    grpc::ClientContext context;
+    v1::ApplyRequest request;
+    v1::ApplyResponse response;
+  };
+
+  std::unique_ptr<v1::Reprieve::Stub> server_;
+  std::size_t number_;
+  std::size_t submitted_ = 0;
+  tally* all_ = nullptr;
+  clock::time_point end_;
+  submit_account account_;
+  std::unique_ptr<call> call_;
 };
 
 using crowd = std::vector<std::unique_ptr<submitter>>;
 
+std::shared_ptr<grpc::Channel> connect(const std::string& address) {
+  grpc::ChannelArguments own;
+  own.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1); // a connection of its own
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), own);
+}
+
 submit_account carry_out(const submit_order& order, crowd& clients) {
-  while (clients.size() < order.clients)
-    clients.push_back(std::make_unique<submitter>(order.address, clients.size()));
-  std::atomic<std::uint64_t> accepted = 0;
-  std::atomic<std::uint64_t> failed = 0;
+  std::shared_ptr<grpc::Channel> server;
+  while (clients.size() < order.clients) {
+    if (clients.size() % clients_of_a_connection == 0)
+      server = connect(order.address);
+    clients.push_back(std::make_unique<submitter>(server, clients.size()));
+  }
+  tally all(clients.size());
   const auto began = clock::now();
-  const auto end = began + std::chrono::milliseconds{order.milliseconds};
-  std::vector<std::thread> threads;
   for (auto& one : clients)
-    threads.emplace_back([&] {
-      while (clock::now() < end) {
-        apply_request request;
-        request.objects.emplace_back(submitting_clients::usual(one->number, one->submitted++));
-        ++(one->server.apply(request).ok() ? accepted : failed);
-      }
-    });
-  for (auto& one : threads)
-    one.join();
-  return {accepted, failed, std::chrono::duration<double>(clock::now() - began).count()};
+    one->begin(all, began + std::chrono::milliseconds{order.milliseconds});
+  auto account = all.wait();
+  account.seconds = std::chrono::duration<double>(clock::now() - began).count();
+  return account;
 }
 
 } // namespace

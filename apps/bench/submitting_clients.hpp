@@ -12,7 +12,7 @@ namespace reprieve {
 
 struct submit_order {
   char address[64] = {};
-  std::size_t clients = 64; ///< each with a connection of its own and one call at a time
+  std::size_t clients = 64; ///< each with one call at a time
   std::size_t milliseconds = 1000;
 };
 
@@ -22,7 +22,7 @@ struct submit_account {
   double seconds = 0;
 };
 
-/// A process that submits workloads with the real client, one with each call.
+/// A process that submits workloads, one with each call.
 class submitting_clients {
 public:
   /// Must be made before anything in this process starts a thread.
