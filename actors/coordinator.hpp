@@ -132,8 +132,8 @@ struct coordinator_state {
   std::uint64_t last_decision = 0;
   std::uint64_t changes = 0;
   bool cycle_due = false;
-  /// Before the next cycle, after one that came to nothing: as long as that took, so that those who
-  /// wait in vain cost no more than half of the time.
+  /// Before the next cycle, after one that came to nothing: longer than that took, so that those who
+  /// wait in vain cost no more than a part of the time.
   duration pause{0};
   bool looks_at_votes = false;                     ///< whether a reminder is under way
   std::shared_ptr<scheduling_cycle> running_cycle; ///< that waits for answers of shards

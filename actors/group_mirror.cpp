@@ -384,7 +384,7 @@ void group_mirror::refresh_workload(named_workload& one) {
       now.unwanted.push_back({uid, p.node});
   }
   if (!now.unwanted.empty())
-    with_unwanted_.insert(name);
+    with_unwanted_.put(name);
   if (!record) {
     if (entry.pods.empty() && entry.placed_by.empty())
       workloads_.erase(workloads_.find(name));
@@ -396,7 +396,7 @@ void group_mirror::refresh_workload(named_workload& one) {
     lacking_.insert(&now);
   now.ended = record->deleting && entry.pods.empty();
   if (now.ended)
-    ended_.insert(name);
+    ended_.put(name);
   auto& usage = usage_[record->spec.queue];
   add_to(usage.staying, now.used.staying);
   add_to(usage.leaving, now.used.leaving);

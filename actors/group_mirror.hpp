@@ -97,11 +97,16 @@ public:
   /// was to join.
   bool still_lacks(const preemptor& who);
 
-  /// Pods that no workload asks for any more and that were not told to go.
-  std::vector<victim_pod> unwanted();
+  /// Pods that no workload asks for any more and that were not told to go; those alone whose
+  /// workloads have changed since this was asked last, so that nobody is told of them again and
+  /// again.
+  std::vector<victim_pod> take_unwanted();
 
-  /// Workloads that are being deleted and have no pod left.
-  std::vector<std::string> ended_workloads();
+  /// Workloads that are being deleted and have no pod left, likewise.
+  std::vector<std::string> take_ended_workloads();
+
+  /// What was done about them may have been lost: all of them count as changed.
+  void look_at_leftovers_again();
 
   /// What the pods of this group take by queue, nominated ones among those that stay.
   const by_name<queue_totals>& usage();
@@ -231,9 +236,17 @@ private:
   std::vector<named_node*> stale_nodes_; ///< changed since they were last in the view
   std::vector<named_workload*> stale_workloads_;
 
-  std::set<const standing*, by_service> lacking_;    ///< that have something, in order
-  std::set<std::string, std::less<>> with_unwanted_; ///< workloads
-  std::set<std::string, std::less<>> ended_;         ///< likewise
+  std::set<const standing*, by_service> lacking_; ///< that have something, in order
+  /// Workloads that have something unwanted, or have ended; and those of them that were not taken.
+  struct leftovers {
+    std::set<std::string, std::less<>> all;
+    std::set<std::string, std::less<>> fresh;
+
+    void put(const std::string& name);
+    void erase(const std::string& name);
+  };
+  leftovers with_unwanted_;
+  leftovers ended_;
   /// Pods that were told to stop: where, and when their grace period is over.
   text_map<std::pair<named_node*, time_point>> told_;
   std::set<std::pair<time_point, std::string>> told_in_order_; ///< by that time

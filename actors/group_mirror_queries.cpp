@@ -120,19 +120,35 @@ bool group_mirror::still_lacks(const preemptor& who) {
             });
 }
 
-std::vector<victim_pod> group_mirror::unwanted() {
+void group_mirror::leftovers::put(const std::string& name) {
+  all.insert(name);
+  fresh.insert(name);
+}
+
+void group_mirror::leftovers::erase(const std::string& name) {
+  all.erase(name);
+  fresh.erase(name);
+}
+
+std::vector<victim_pod> group_mirror::take_unwanted() {
   refresh();
   std::vector<victim_pod> found;
-  for (const auto& name : with_unwanted_) {
+  for (const auto& name : std::exchange(with_unwanted_.fresh, {})) {
     const auto& more = workloads_.find(name)->second.now.unwanted;
     found.insert(found.end(), more.begin(), more.end());
   }
   return found;
 }
 
-std::vector<std::string> group_mirror::ended_workloads() {
+std::vector<std::string> group_mirror::take_ended_workloads() {
   refresh();
-  return {ended_.begin(), ended_.end()};
+  const auto fresh = std::exchange(ended_.fresh, {});
+  return {fresh.begin(), fresh.end()};
+}
+
+void group_mirror::look_at_leftovers_again() {
+  with_unwanted_.fresh = with_unwanted_.all;
+  ended_.fresh = ended_.all;
 }
 
 const by_name<queue_totals>& group_mirror::usage() {

@@ -248,28 +248,49 @@ caf::result<absl::Status> stop(self_pointer self, const stop_pods& wanted) {
   return commit_and_answer(self, std::move(changes), order_each(self, std::move(told), order_stop));
 }
 
-/// The pod ended by itself: its record goes only when its workload knows the end for good.
-void record_end(self_pointer self, const pod& ended, slot_state how) {
-  const auto& workloads = self->state.workloads;
-  const auto& owner =
-    workloads[shard_number(ended.workload, static_cast<std::uint32_t>(workloads.size()))];
-  const slot_ended end{
-    ended.workload, {ended.group, ended.replica, ended.index}, ended.incarnation, how};
-  self->request(owner, caf::infinite, end)
-    .then(
-      [self, node = ended.node, uid = ended.uid](absl::Status& recorded) {
-        auto record = edit(self->state, node);
-        if (recorded.ok() && record && erase_pod(*record, uid))
-          commit(self, {{node, std::move(record)}}, [] {});
-      },
-      [](caf::error&) {}); // it is told again when this shard meets the next
-}
-
 /// The end of a pod that its workload has to know.
 struct pod_end {
   pod ended;
   slot_state how = slot_state::failed;
 };
+
+/// The pods ended by themselves: their records go only when their workloads know the end for good.
+void record_ends(self_pointer self, const std::vector<pod_end>& ends) {
+  const auto& workloads = self->state.workloads;
+  struct of_shard {
+    slots_ended told;
+    std::vector<victim_pod> pods;
+  };
+  std::map<std::uint32_t, of_shard> by_shard;
+  for (const auto& [ended, how] : ends) {
+    auto& [told, pods] =
+      by_shard[shard_number(ended.workload, static_cast<std::uint32_t>(workloads.size()))];
+    told.ends.push_back(
+      {ended.workload, {ended.group, ended.replica, ended.index}, ended.incarnation, how});
+    pods.push_back({ended.uid, ended.node});
+  }
+  for (auto& [number, one] : by_shard)
+    self->request(workloads[number], caf::infinite, std::move(one.told))
+      .then(
+        [self, pods = std::move(one.pods)](absl::Status& recorded) {
+          if (!recorded.ok())
+            return;
+          record_changes changes;
+          for (const auto& [uid, node] : pods) {
+            auto& record = changes.try_emplace(node, nullptr).first->second;
+            if (!record)
+              record = edit(self->state, node);
+            if (record)
+              erase_pod(*record, uid);
+          }
+          std::erase_if(changes, [&](const auto& entry) {
+            return !entry.second || *entry.second == *self->state.records.newest(entry.first);
+          });
+          if (!changes.empty())
+            commit(self, std::move(changes), [] {});
+        },
+        [](caf::error&) {}); // it is told again when this shard meets the next
+}
 
 /// Takes in how a pod of the record fares. Returns its end where its workload has to know it.
 std::optional<pod_end> take_in(node_record& record, const pod_report& report) {
@@ -330,10 +351,7 @@ void take_in(self_pointer self, const pod_reports& reports) {
   });
   if (changes.empty() && ends.empty())
     return;
-  commit(self, std::move(changes), [self, ends = std::move(ends)] {
-    for (const auto& [ended, how] : ends)
-      record_end(self, ended, how);
-  });
+  commit(self, std::move(changes), [self, ends = std::move(ends)] { record_ends(self, ends); });
 }
 
 /// Has the cluster report to this shard how pods fare that run, some at a time: there are many, and

@@ -93,25 +93,38 @@ private:
     state_.pause = in_vain ? std::min<duration>(times * took, longest) : duration{0};
   }
 
+  /// Asks for it, and once more where that may have been lost.
+  template <class Handle, class Order>
+  void clean_up(const Handle& shard, Order order) {
+    const auto again = [self = self_] {
+      self->state.mirror.look_at_leftovers_again();
+      cycle_after(self, cycle_retry_delay);
+    };
+    self_->request(shard, answer_time, std::move(order))
+      .then(
+        [again](absl::Status& done) {
+          if (!done.ok())
+            again();
+        },
+        [again](caf::error&) { again(); });
+  }
+
   void stop_unwanted() {
     const auto& shards = state_.settings.shards;
     std::map<std::uint32_t, stop_pods> orders;
     const auto node_shards = static_cast<std::uint32_t>(shards.nodes.size());
-    for (auto& one : state_.mirror.unwanted())
+    for (auto& one : state_.mirror.take_unwanted())
       orders[shard_number(one.node, node_shards)].pods.push_back(std::move(one));
     for (auto& [number, order] : orders) {
       order.reason = not_wanted;
-      self_->request(shards.nodes[number], answer_time, std::move(order))
-        .then([](absl::Status&) {},
-              [self = self_](caf::error&) { cycle_after(self, cycle_retry_delay); });
+      clean_up(shards.nodes[number], std::move(order));
     }
+    std::map<std::uint32_t, forget_workloads> ended;
     const auto workload_shards = static_cast<std::uint32_t>(shards.workloads.size());
-    for (const auto& name : state_.mirror.ended_workloads())
-      self_
-        ->request(shards.workloads[shard_number(name, workload_shards)], answer_time,
-                  forget_workload{name})
-        .then([](absl::Status&) {},
-              [self = self_](caf::error&) { cycle_after(self, cycle_retry_delay); });
+    for (auto& name : state_.mirror.take_ended_workloads())
+      ended[shard_number(name, workload_shards)].names.push_back(std::move(name));
+    for (auto& [number, order] : ended)
+      clean_up(shards.workloads[number], std::move(order));
   }
 
   void waits(const pending_unit& unit, std::string because) {

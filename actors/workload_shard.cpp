@@ -258,20 +258,25 @@ workload_shard_actor::behavior_type workload_shard(self_pointer self,
       });
       return answer;
     },
-    [self](const forget_workload& ended) -> caf::result<absl::Status> {
+    [self](const forget_workloads& ended) -> caf::result<absl::Status> {
       shard_changes changes;
-      const auto record = self->state.workloads.newest(ended.name);
-      if (record && record->deleting)
-        changes.workloads[ended.name] = nullptr;
+      for (const auto& name : ended.names)
+        if (const auto record = self->state.workloads.newest(name); record && record->deleting)
+          changes.workloads[name] = nullptr;
       return commit(self, std::move(changes));
     },
-    [self](const slot_ended& ended) -> caf::result<absl::Status> {
+    [self](const slots_ended& ended) -> caf::result<absl::Status> {
       shard_changes changes;
-      if (auto next = edit(self->state, ended.workload)) {
-        end_slot(*next, ended.slot, ended.incarnation, ended.how);
-        if (*next != *self->state.workloads.newest(ended.workload))
-          changes.workloads[ended.workload] = std::move(next);
+      for (const auto& one : ended.ends) {
+        auto& next = changes.workloads.try_emplace(one.workload, nullptr).first->second;
+        if (!next)
+          next = edit(self->state, one.workload);
+        if (next)
+          end_slot(*next, one.slot, one.incarnation, one.how);
       }
+      std::erase_if(changes.workloads, [&](const auto& entry) {
+        return !entry.second || *entry.second == *self->state.workloads.newest(entry.first);
+      });
       return commit(self, std::move(changes));
     },
     [self](follow_workloads& wanted) {

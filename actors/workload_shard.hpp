@@ -55,11 +55,11 @@ struct remove_workloads {
   bool operator==(const remove_workloads&) const = default;
 };
 
-/// The workload was being deleted and none of its pods is left.
-struct forget_workload {
-  std::string name;
+/// The workloads were being deleted and none of their pods is left.
+struct forget_workloads {
+  std::vector<std::string> names;
 
-  bool operator==(const forget_workload&) const = default;
+  bool operator==(const forget_workloads&) const = default;
 };
 
 /// A pod ended by itself.
@@ -70,6 +70,12 @@ struct slot_ended {
   slot_state how = slot_state::succeeded;
 
   bool operator==(const slot_ended&) const = default;
+};
+
+struct slots_ended {
+  std::vector<slot_ended> ends;
+
+  bool operator==(const slots_ended&) const = default;
 };
 
 /// The node shards of the same resource group, whose pods budgets count.
@@ -94,8 +100,8 @@ struct follow_workloads {
 
 REPRIEVE_MESSAGE(reprieve::put_workloads)
 REPRIEVE_MESSAGE(reprieve::remove_workloads)
-REPRIEVE_MESSAGE(reprieve::forget_workload)
-REPRIEVE_MESSAGE(reprieve::slot_ended)
+REPRIEVE_MESSAGE(reprieve::forget_workloads)
+REPRIEVE_MESSAGE(reprieve::slots_ended)
 REPRIEVE_MESSAGE(reprieve::meet_nodes)
 REPRIEVE_MESSAGE(reprieve::follow_workloads)
 
@@ -109,10 +115,10 @@ using workload_shard_actor = typed_actor<
   handles<absl::Status(put_workloads)>,
   /// Begins to delete workloads, deletes the rest; answers when durable.
   handles<absl::Status(remove_workloads)>,
-  /// Ends the deletion of a workload.
-  handles<absl::Status(forget_workload)>,
-  /// Records the end of a pod; answers when durable, so that the pod's own record may go.
-  handles<absl::Status(slot_ended)>,
+  /// Ends the deletion of workloads.
+  handles<absl::Status(forget_workloads)>,
+  /// Records the ends of pods; answers when durable, so that the pods' own records may go.
+  handles<absl::Status(slots_ended)>,
   /// Sends the follower all records, then every change.
   handles<void(follow_workloads)>,
   /// Votes whether the workloads are still what the plan saw and budgets allow what it takes, and

@@ -17,7 +17,7 @@
 ///                         prepare<node_parts>, apply_parts<node_parts>, release_hold, start_pods,
 ///                         withdraw, drop_votes, use_group_limits, heartbeat_request, count_holds;
 ///   from node shards:     node_delta, room_free, shard_evaluation, heartbeat_result;
-///   to workload shards:   put_workloads, remove_workloads, forget_workload, slot_ended,
+///   to workload shards:   put_workloads, remove_workloads, forget_workloads, slots_ended,
 ///                         prepare<workload_parts>, apply_parts<workload_parts>, and what node
 ///                         shards get of release_hold, withdraw, count_holds;
 ///   from workload shards: workload_delta;

@@ -83,14 +83,14 @@ static absl::StatusOr<remove_workloads> from_proto(const v1::RemoveWorkloads& fr
   return read.result(std::move(to));
 }
 
-static v1::ForgetWorkload to_proto(const forget_workload& from) {
-  v1::ForgetWorkload to;
-  to.set_name(from.name);
+static v1::ForgetWorkloads to_proto(const forget_workloads& from) {
+  v1::ForgetWorkloads to;
+  to.mutable_names()->Assign(from.names.begin(), from.names.end());
   return to;
 }
 
-static absl::StatusOr<forget_workload> from_proto(const v1::ForgetWorkload& from) {
-  return forget_workload{from.name()};
+static absl::StatusOr<forget_workloads> from_proto(const v1::ForgetWorkloads& from) {
+  return forget_workloads{{from.names().begin(), from.names().end()}};
 }
 
 static v1::SlotEnded to_proto(const slot_ended& from) {
@@ -105,6 +105,20 @@ static absl::StatusOr<slot_ended> from_proto(const v1::SlotEnded& from) {
   field_reader read;
   read.one("slot", from.slot(), at, from_proto);
   return read.result(slot_ended{from.workload(), std::move(at.slot), at.incarnation, at.state});
+}
+
+static v1::SlotsEnded to_proto(const slots_ended& from) {
+  v1::SlotsEnded to;
+  for (const auto& one : from.ends)
+    *to.add_ends() = to_proto(one);
+  return to;
+}
+
+static absl::StatusOr<slots_ended> from_proto(const v1::SlotsEnded& from) {
+  slots_ended to;
+  field_reader read;
+  read.all("ends", from.ends(), to.ends, from_proto);
+  return read.result(std::move(to));
 }
 
 // -- the two-phase commit -------------------------------------------------------------------------
@@ -249,8 +263,8 @@ static absl::StatusOr<workload_delta> from_proto(const v1::WorkloadDelta& from) 
 
 REPRIEVE_PEER_MESSAGE(put_workloads, v1::PutWorkloads)
 REPRIEVE_PEER_MESSAGE(remove_workloads, v1::RemoveWorkloads)
-REPRIEVE_PEER_MESSAGE(forget_workload, v1::ForgetWorkload)
-REPRIEVE_PEER_MESSAGE(slot_ended, v1::SlotEnded)
+REPRIEVE_PEER_MESSAGE(forget_workloads, v1::ForgetWorkloads)
+REPRIEVE_PEER_MESSAGE(slots_ended, v1::SlotsEnded)
 REPRIEVE_PEER_MESSAGE(prepare<workload_parts>, v1::PrepareWorkloads)
 REPRIEVE_PEER_MESSAGE(apply_parts<workload_parts>, v1::ApplyWorkloads)
 REPRIEVE_PEER_MESSAGE(workload_delta, v1::WorkloadDelta)

@@ -160,8 +160,8 @@ workload_shard_actor::behavior_type workload_shard_proxy(proxy_pointer<workload_
   return {
     [self](const put_workloads& m) { return ask<absl::Status>(self, m); },
     [self](const remove_workloads& m) { return ask<absl::Status>(self, m); },
-    [self](const forget_workload& m) { return ask<absl::Status>(self, m); },
-    [self](const slot_ended& m) { return ask<absl::Status>(self, m); },
+    [self](const forget_workloads& m) { return ask<absl::Status>(self, m); },
+    [self](const slots_ended& m) { return ask<absl::Status>(self, m); },
     [self](follow_workloads& m) {
       follow<workload_delta>(self, peer_kinds::follow, std::move(m.follower));
     },

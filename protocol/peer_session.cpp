@@ -113,9 +113,7 @@ caf::result<Answer> ask_other_side(quota_holder_actor::pointer self,
                                    const peer_session_actor& session, const std::string& token,
                                    const Message& m) {
   auto answer = promise_from<Answer>(self);
-  auto fail = [answer]() mutable {
-    answer.give_up();
-  };
+  auto fail = [answer]() mutable { answer.give_up(); };
   self
     ->request(session, caf::infinite,
               ask_peer{{token, std::string(peer_kind<Message>()), encode_peer(m), {}}})
@@ -227,8 +225,8 @@ const handlers<workload_shard_actor>& of_workload_shards() {
   static const handlers<shard> all{
     asks<absl::Status, put_workloads, shard>(),
     asks<absl::Status, remove_workloads, shard>(),
-    asks<absl::Status, forget_workload, shard>(),
-    asks<absl::Status, slot_ended, shard>(),
+    asks<absl::Status, forget_workloads, shard>(),
+    asks<absl::Status, slots_ended, shard>(),
     asks<absl::Status, prepare<workload_parts>, shard>(),
     tells<release_hold, shard>(),
     asks<absl::Status, apply_parts<workload_parts>, shard>(),

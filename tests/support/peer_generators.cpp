@@ -237,14 +237,19 @@ void draw(remove_workloads& to) {
   draw_all(kind, names);
 }
 
-void draw(forget_workload& to) {
-  auto& [name] = to;
-  draw(name);
+void draw(forget_workloads& to) {
+  auto& [names] = to;
+  draw(names);
 }
 
-void draw(slot_ended& to) {
+static void draw(slot_ended& to) {
   auto& [workload, slot, incarnation, how] = to;
   draw_all(workload, slot, incarnation, how);
+}
+
+void draw(slots_ended& to) {
+  auto& [ends] = to;
+  draw(ends);
 }
 
 static void draw(workload_part& to) {

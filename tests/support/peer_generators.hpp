@@ -31,8 +31,8 @@ void draw(heartbeat_result& to);
 
 void draw(put_workloads& to);
 void draw(remove_workloads& to);
-void draw(forget_workload& to);
-void draw(slot_ended& to);
+void draw(forget_workloads& to);
+void draw(slots_ended& to);
 void draw(prepare<workload_parts>& to);
 void draw(apply_parts<workload_parts>& to);
 void draw(workload_delta& to);

@@ -105,7 +105,7 @@ using messages =
                    prepare<node_parts>, apply_parts<node_parts>, release_hold, start_pods, withdraw,
                    use_group_limits, heartbeat_request, count_holds, confirm_ownership, drop_votes,
                    node_delta, room_free, shard_evaluation, heartbeat_result, put_workloads,
-                   remove_workloads, forget_workload, slot_ended, prepare<workload_parts>,
+                   remove_workloads, forget_workloads, slots_ended, prepare<workload_parts>,
                    apply_parts<workload_parts>, workload_delta, put_catalog, remove_catalog,
                    catalog_update, quota_report, quota_grants, lower_grants, read_queue_pods,
                    queue_pods, reclaim, read_queues, by_name<queue_status>, why_pending,
