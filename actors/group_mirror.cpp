@@ -265,7 +265,9 @@ void group_mirror::refresh_node(named_node& one) {
     take_out(one, p->what());
   entry.taken_in = std::move(wanted);
   entry.shown = std::move(shown);
-  if (entry.in_view)
+  const bool same_size =
+    entry.in_view && entry.record && entry.in_view->spec.capacity == entry.record->spec.capacity;
+  if (entry.in_view && !same_size)
     take_from(capacity_, entry.in_view->spec.capacity);
   if (!entry.record) {
     view_.remove_node(name);
@@ -280,7 +282,8 @@ void group_mirror::refresh_node(named_node& one) {
     room_came_free_ = true;
   }
   entry.in_view = entry.record;
-  add_to(capacity_, entry.record->spec.capacity);
+  if (!same_size)
+    add_to(capacity_, entry.record->spec.capacity);
   compare_with_shard(one);
   for (const auto& [before, now] : changed) {
     if (before && differ_in_progress_only(before->what(), now->what()))

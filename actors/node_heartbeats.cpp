@@ -16,7 +16,7 @@ using self_pointer = node_shard_actor::stateful_pointer<node_shard_state>;
 
 /// What becomes of some nodes' records, and what people are told of it.
 struct status_changes {
-  std::map<std::string, std::shared_ptr<node_record>, std::less<>> records;
+  record_changes records;
   std::vector<event> told;
 
   /// Gives the node this status; false where it has it, or is not there.
@@ -35,18 +35,17 @@ struct status_changes {
 };
 
 /// Writes them down and then tells people; a store is not bothered for nothing.
-void carry_out(self_pointer self, status_changes changes, const record_writer& write,
-               std::function<void()> then) {
+void carry_out(self_pointer self, status_changes changes, std::function<void()> then) {
   if (changes.records.empty()) {
     then();
     return;
   }
-  write(self, std::move(changes.records),
-        [self, told = std::move(changes.told), then = std::move(then)] {
-          for (const auto& one : told)
-            self->send(self->state.events, one);
-          then();
-        });
+  write_records(self, std::move(changes.records),
+                [self, told = std::move(changes.told), then = std::move(then)] {
+                  for (const auto& one : told)
+                    self->send(self->state.events, one);
+                  then();
+                });
 }
 
 /// One timer is enough: it is for whoever has been silent longest, and sets the next.
@@ -75,8 +74,7 @@ void take_in(self_pointer self, const std::string& name, bool last, time_point n
 
 } // namespace
 
-caf::result<heartbeat_result> hear(self_pointer self, const heartbeat_request& alive,
-                                   const record_writer& write) {
+caf::result<heartbeat_result> hear(self_pointer self, const heartbeat_request& alive) {
   auto& state = self->state;
   const auto now = state.clock.now(self);
   std::vector<std::string> unknown;
@@ -93,13 +91,13 @@ caf::result<heartbeat_result> hear(self_pointer self, const heartbeat_request& a
   if (changes.records.empty())
     return heartbeat_result(std::move(unknown));
   auto answer = promise_from<heartbeat_result>(self);
-  carry_out(self, std::move(changes), write, [answer, unknown = std::move(unknown)]() mutable {
+  carry_out(self, std::move(changes), [answer, unknown = std::move(unknown)]() mutable {
     answer.deliver(heartbeat_result(std::move(unknown)));
   });
   return answer;
 }
 
-void find_silent(self_pointer self, const look_at_silence& due, const record_writer& write) {
+void find_silent(self_pointer self, const look_at_silence& due) {
   auto& state = self->state;
   if (due.at != state.next_look)
     return; // the timeout is another by now
@@ -116,10 +114,10 @@ void find_silent(self_pointer self, const look_at_silence& due, const record_wri
                                format_duration(state.heartbeat_timeout)));
   }
   look_later(self);
-  carry_out(self, std::move(changes), write, [] {});
+  carry_out(self, std::move(changes), [] {});
 }
 
-void use_heartbeat_timeout(self_pointer self, duration timeout, const record_writer& write) {
+void use_heartbeat_timeout(self_pointer self, duration timeout) {
   auto& state = self->state;
   state.heartbeat_timeout = timeout;
   state.next_look = no_time;
@@ -137,7 +135,7 @@ void use_heartbeat_timeout(self_pointer self, duration timeout, const record_wri
       changes.tell(name, now, "NodeBack", "its resource group does not watch nodes any more");
   }
   look_later(self);
-  carry_out(self, std::move(changes), write, [] {});
+  carry_out(self, std::move(changes), [] {});
 }
 
 } // namespace reprieve

@@ -6,7 +6,7 @@ namespace reprieve {
 
 namespace {
 
-using self_pointer = node_shard_actor::stateful_pointer<node_shard_state>;
+using self_pointer = node_shard_pointer;
 
 /// One timer is enough: the earliest looks at all and sets the next.
 void look_later(self_pointer self) {
@@ -42,19 +42,18 @@ void tell_too_early(self_pointer self, const prepare<node_parts>& asked) {
     }
 }
 
-std::map<std::string, std::shared_ptr<node_record>, std::less<>> force_due(self_pointer self) {
+record_changes force_due(self_pointer self) {
   auto& state = self->state;
   state.looks_at_stops = false;
   const auto now = state.clock.now(self);
-  std::map<std::string, std::shared_ptr<node_record>, std::less<>> changes;
+  record_changes changes;
   std::erase_if(state.stopping, [&](const auto& one) {
     const auto& [uid, stop] = one;
     if (stop.force_at > now)
       return false;
     auto& record = changes[stop.node];
     if (!record)
-      if (const auto newest = state.records.newest(stop.node))
-        record = std::make_shared<node_record>(*newest);
+      record = edit(state, stop.node);
     const pod* p = record ? find_pod(*record, uid) : nullptr;
     if (p != nullptr && p->phase == pod_phase::terminating) {
       auto forced = *p;
@@ -63,9 +62,7 @@ std::map<std::string, std::shared_ptr<node_record>, std::less<>> force_due(self_
     }
     return true;
   });
-  std::erase_if(changes, [&](const auto& one) {
-    return !one.second || *one.second == *state.records.newest(one.first);
-  });
+  leave_out_unchanged(state, changes);
   look_later(self);
   return changes;
 }

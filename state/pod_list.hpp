@@ -4,6 +4,7 @@
 #include "state/pod.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <compare>
 #include <cstddef>
 #include <initializer_list>
@@ -24,7 +25,8 @@ public:
   explicit shared_pod(pod what) : what_(std::move(what)) {}
   /// Of a pod whose bytes are known, since it was read from them.
   shared_pod(pod what, std::string bytes) : what_(std::move(what)) {
-    std::call_once(encoded_, [&] { bytes_ = std::move(bytes); });
+    bytes_ = std::move(bytes);
+    has_bytes_ = true;
   }
 
   const pod& what() const {
@@ -34,12 +36,17 @@ public:
   /// What `encode` makes of the pod; made once.
   template <class Encode>
   const std::string& bytes(Encode encode) const {
-    std::call_once(encoded_, [&] { bytes_ = encode(what_); });
+    if (!has_bytes_.load(std::memory_order_acquire))
+      std::call_once(encoded_, [&] {
+        bytes_ = encode(what_);
+        has_bytes_.store(true, std::memory_order_release);
+      });
     return bytes_;
   }
 
 private:
   pod what_;
+  mutable std::atomic<bool> has_bytes_ = false; ///< cheaper to look at than the flag
   mutable std::once_flag encoded_;
   mutable std::string bytes_;
 };

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "actors/node_writes.hpp"
+
+namespace reprieve {
+
+/// Orders the pod to start on its node.
+void order_start(node_shard_pointer self, const pod_list::pointer& p);
+
+/// Takes in how pods fare; a report about a pod that is not here any more changes nothing.
+void take_in(node_shard_pointer self, const pod_reports& reports);
+
+/// Has the cluster report to this shard how pods fare that run, some at a time: there are many, and
+/// whoever asks for something meanwhile need not wait for them, nor the cluster take them at once.
+void repeat_starts(node_shard_pointer self);
+
+/// After a start: every order that may have been lost is given again; the cluster knows which it
+/// has carried out.
+void repeat_orders(node_shard_pointer self);
+
+/// Has the ends told again that a workload shard has not taken in.
+void repeat_ends(node_shard_pointer self);
+
+} // namespace reprieve

@@ -1,0 +1,130 @@
+#include "actors/node_writes.hpp"
+
+#include "actors/node_holds.hpp"
+#include "protocol/records.hpp"
+#include "state/keys.hpp"
+
+#include <algorithm>
+
+namespace reprieve {
+
+namespace {
+
+using self_pointer = node_shard_pointer;
+using record_pointer = record_table<node_record>::pointer;
+
+void publish(self_pointer self, std::vector<record_pointer> changed,
+             std::vector<std::string> removed) {
+  auto& state = self->state;
+  if (changed.empty() && removed.empty())
+    return;
+  const node_delta delta{state.shard, ++state.deltas, std::move(changed), std::move(removed),
+                         false};
+  for (const auto& follower : state.followers)
+    self->send(follower, delta);
+}
+
+} // namespace
+
+std::shared_ptr<node_record> edit(const node_shard_state& state, std::string_view name) {
+  const auto newest = state.records.newest(name);
+  return newest ? std::make_shared<node_record>(*newest) : nullptr;
+}
+
+void leave_out_unchanged(const node_shard_state& state, record_changes& changes) {
+  std::erase_if(changes, [&](const auto& one) {
+    return !one.second || *one.second == *state.records.newest(one.first);
+  });
+}
+
+bool room_is_free(const node_shard_state& state, const std::string& decision) {
+  const auto touched = state.touched.find(decision);
+  return touched == state.touched.end()
+         || std::all_of(touched->second.begin(), touched->second.end(), [&](const auto& name) {
+              const auto record = state.records.newest(name);
+              const auto granted = [&](std::string_view other) {
+                return state.granted.contains(other);
+              };
+              return !record
+                     || room_is_free(*record, decision, granted,
+                                     held_by_others(state, name, decision, true));
+            });
+}
+
+void wait_no_more(node_shard_state& state, const std::string& decision) {
+  state.awaiting.erase(decision);
+  if (const auto touched = state.touched.find(decision); touched != state.touched.end())
+    for (const auto& name : touched->second)
+      if (const auto found = state.awaited_on.find(name); found != state.awaited_on.end()) {
+        found->second.erase(decision);
+        if (found->second.empty())
+          state.awaited_on.erase(found);
+      }
+}
+
+void check_room(self_pointer self, const std::string& decision) {
+  auto& state = self->state;
+  const auto waiting = state.awaiting.find(decision);
+  if (waiting == state.awaiting.end() || !room_is_free(state, decision))
+    return;
+  state.granted.insert(decision);
+  self->send(waiting->second, room_free{decision, state.shard});
+  wait_no_more(state, decision);
+}
+
+void check_room_on(self_pointer self, const std::vector<std::string>& nodes) {
+  auto& state = self->state;
+  std::set<std::string> waiting;
+  for (const auto& name : nodes)
+    if (const auto found = state.awaited_on.find(name); found != state.awaited_on.end())
+      waiting.insert(found->second.begin(), found->second.end());
+  for (const auto& decision : waiting)
+    check_room(self, decision);
+}
+
+void write_records(self_pointer self, record_changes changes, std::function<void()> then,
+                   std::string carries_out) {
+  auto& state = self->state;
+  std::vector<ledger_entry> writes;
+  std::vector<std::string> names;
+  for (auto& [name, changed] : changes) {
+    const record_pointer next = std::move(changed);
+    writes.push_back(write_of(keys::node(state.shard, name), next));
+    state.records.stage(name, next);
+    names.push_back(name);
+  }
+  auto show = [self, names = std::move(names), then = std::move(then)] {
+    std::vector<record_pointer> changed;
+    std::vector<std::string> removed;
+    for (const auto& name : names) {
+      if (auto record = self->state.records.settle(name)) {
+        self->state.view.put(record);
+        changed.push_back(std::move(record));
+      } else {
+        self->state.view.remove(name);
+        removed.push_back(name);
+      }
+    }
+    publish(self, std::move(changed), std::move(removed));
+    if (then)
+      then();
+    check_room_on(self, names);
+  };
+  write_then(self, std::move(writes), std::move(show), std::move(carries_out));
+}
+
+caf::result<absl::Status> write_and_answer(self_pointer self, record_changes changes,
+                                           std::function<void()> then, std::string carries_out) {
+  auto answer = promise_from<absl::Status>(self);
+  write_records(
+    self, std::move(changes),
+    [answer, then = std::move(then)] {
+      if (then)
+        then();
+      answer.deliver(absl::OkStatus());
+    },
+    std::move(carries_out));
+  return answer;
+}
+
+} // namespace reprieve

@@ -1,0 +1,47 @@
+#pragma once
+
+#include "actors/node_shard.hpp"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace reprieve {
+
+using node_shard_pointer = node_shard_actor::stateful_pointer<node_shard_state>;
+
+/// New forms of records by node name; null erases.
+using record_changes = std::map<std::string, std::shared_ptr<node_record>, std::less<>>;
+
+/// A copy of the newest form, to be changed; null where there is no such node.
+std::shared_ptr<node_record> edit(const node_shard_state& state, std::string_view name);
+
+/// What is not there, or as it was, need not be written.
+void leave_out_unchanged(const node_shard_state& state, record_changes& changes);
+
+/// Makes the changes durable, and with them that a decision is carried out by them, if one is; then
+/// visible, then calls `then`, then tells those who wait for room.
+void write_records(node_shard_pointer self, record_changes changes, std::function<void()> then = {},
+                   std::string carries_out = {});
+
+/// Likewise for a request, which is answered when all of that is done.
+caf::result<absl::Status> write_and_answer(node_shard_pointer self, record_changes changes,
+                                           std::function<void()> then = {},
+                                           std::string carries_out = {});
+
+/// Whether all that the decision places here has its room.
+bool room_is_free(const node_shard_state& state, const std::string& decision);
+
+/// The decision waits for room no more.
+void wait_no_more(node_shard_state& state, const std::string& decision);
+
+/// Tells a decision that waits for room whether it is there now.
+void check_room(node_shard_pointer self, const std::string& decision);
+
+/// Likewise all that wait for room on nodes that have changed, in order.
+void check_room_on(node_shard_pointer self, const std::vector<std::string>& nodes);
+
+} // namespace reprieve
