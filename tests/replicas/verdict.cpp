@@ -27,14 +27,17 @@ void keep_history(const std::vector<recorded_call>& calls) {
   if (file == nullptr)
     return;
   for (const auto& call : calls)
-    fmt::print(file, "{} {} {}\n", call.workload, call.invoked.count(), to_string(call));
+    fmt::print(file, "{} {} {} {}\n", call.workload, call.invoked.count(), call.returned.count(),
+               to_string(call));
   std::fclose(file);
 }
 
 void check_calls(const std::vector<recorded_call>& calls) {
   keep_history(calls);
   const auto began = clock::now();
-  const auto verdict = check_history(calls, 1'000'000);
+  // Longer than any pause or cut, and than any caller waits for an answer.
+  constexpr seconds latest_effect{60};
+  const auto verdict = check_history(calls, {.effort = 1'000'000, .latest_effect = latest_effect});
   fmt::print("the history was checked in {} ms; {} workloads undecided\n",
              std::chrono::duration_cast<milliseconds>(clock::now() - began).count(),
              verdict.undecided.size());

@@ -99,8 +99,8 @@ std::string seconds(duration time) {
 /// Finds the shortest beginning of a history that can't be explained, and tells of it.
 class anomaly_finder {
 public:
-  anomaly_finder(const std::vector<recorded_call>& calls, std::size_t effort)
-      : calls_(calls), effort_(effort), events_(events_of(calls)) {}
+  anomaly_finder(const std::vector<recorded_call>& calls, const history_limits& limits)
+      : calls_(calls), limits_(limits), events_(events_of(calls, limits.latest_effect)) {}
 
   /// The search, which knows all answers, has ended with this event. A client that does not know
   /// those still to come may notice later only.
@@ -108,7 +108,7 @@ public:
     auto first = earliest;
     for (auto last = events_.size() - 1; first < last;) {
       const auto middle = first + (last - first) / 2;
-      if (history_search(known_at(middle), effort_).run() == history_search::result::unexplained)
+      if (history_search(known_at(middle), limits_).run() == history_search::result::unexplained)
         last = middle;
       else
         first = middle + 1;
@@ -150,7 +150,7 @@ private:
     constexpr std::size_t told_at_least = 8;
     std::vector<std::uint32_t> ended;
     for (std::size_t at = 0; at < event; ++at)
-      if (events_[at].is_return)
+      if (events_[at].is_return && calls_[events_[at].call].how != call_end::unknown)
         ended.push_back(events_[at].call);
     if (ended.size() <= told_at_least)
       return {};
@@ -163,7 +163,7 @@ private:
 
   std::string account(std::size_t event) const {
     const auto culprit = events_[event].call;
-    history_search before(known_at(event - 1), effort_);
+    history_search before(known_at(event - 1), limits_);
     before.run();
     auto text =
       fmt::format("workload {}: no order of these calls explains the answer that is marked\n",
@@ -179,7 +179,7 @@ private:
   }
 
   const std::vector<recorded_call>& calls_;
-  std::size_t effort_;
+  history_limits limits_;
   std::vector<history_event> events_;
 };
 
@@ -191,9 +191,9 @@ bool counts_at_all(const recorded_call& call) {
 
 /// Most calls without an end were never carried out, or at once: it is seldom that several of them
 /// are between two answers.
-bool is_explained_easily(const std::vector<recorded_call>& calls, std::size_t effort) {
+bool is_explained_easily(const std::vector<recorded_call>& calls, const history_limits& limits) {
   return std::ranges::any_of(std::initializer_list<int>{1, 2, 3, 4}, [&](int surprises) {
-    history_search look(calls, effort);
+    history_search look(calls, limits);
     look.expect_at_most(surprises);
     return look.run() == history_search::result::explained;
   });
@@ -210,7 +210,8 @@ std::string to_string(const recorded_call& call) {
   return fmt::format("client {}  {}  {}", call.client, asked_text(call), answer_text(call));
 }
 
-history_verdict check_history(const std::vector<recorded_call>& calls, std::size_t effort) {
+history_verdict check_history(const std::vector<recorded_call>& calls,
+                              const history_limits& limits) {
   std::map<std::string, std::vector<recorded_call>> by_workload;
   for (const auto& call : calls)
     if (counts_at_all(call))
@@ -219,14 +220,14 @@ history_verdict check_history(const std::vector<recorded_call>& calls, std::size
   for (auto& [workload, its_calls] : by_workload) {
     std::stable_sort(its_calls.begin(), its_calls.end(),
                      [](const auto& a, const auto& b) { return a.invoked < b.invoked; });
-    if (is_explained_easily(its_calls, effort))
+    if (is_explained_easily(its_calls, limits))
       continue;
-    history_search check(its_calls, effort);
+    history_search check(its_calls, limits);
     switch (check.run()) {
     case history_search::result::explained:
       break;
     case history_search::result::unexplained:
-      verdict.anomalies.push_back(anomaly_finder(its_calls, effort).find(check.now()));
+      verdict.anomalies.push_back(anomaly_finder(its_calls, limits).find(check.now()));
       break;
     case history_search::result::undecided:
       verdict.undecided.push_back(workload);

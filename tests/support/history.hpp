@@ -91,12 +91,19 @@ struct history_verdict {
   }
 };
 
+struct history_limits {
+  std::size_t effort = 5'000'000; ///< possibilities that are looked at for each workload
+  /// Behind the start of a call of unknown end, after which it has no effect any more; nothing: it
+  /// may have one at any time. With it there are fewer to be thought of, and one that comes later
+  /// is an anomaly.
+  std::optional<duration> latest_effect{};
+};
+
 /// Whether the calls are linearizable: each of them can be taken for carried out at one instant
 /// between its start and its end, such that the answers are those of one workload after the other
 /// (see history_model.hpp). Workloads do not depend on each other, and are looked at one by one.
-/// At most `effort` possibilities are looked at for each.
 history_verdict check_history(const std::vector<recorded_call>& calls,
-                              std::size_t effort = 5'000'000);
+                              const history_limits& limits = {});
 
 /// For people, such as `{workers: 2} of generation 3, uid u1`.
 std::string to_string(const workload_sight& seen);

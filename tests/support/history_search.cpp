@@ -27,22 +27,25 @@ std::size_t possibility_hash::operator()(const possibility& one) const {
   return hash;
 }
 
-std::vector<history_event> events_of(const std::vector<recorded_call>& calls) {
+std::vector<history_event> events_of(const std::vector<recorded_call>& calls,
+                                     std::optional<duration> latest_effect) {
   std::vector<history_event> events;
   for (std::uint32_t i = 0; i < calls.size(); ++i) {
     events.push_back({calls[i].invoked, false, i});
     if (calls[i].how != call_end::unknown)
       events.push_back({calls[i].returned, true, i});
+    else if (latest_effect)
+      events.push_back({calls[i].invoked + *latest_effect, true, i});
   }
   std::sort(events.begin(), events.end());
   return events;
 }
 
-history_search::history_search(std::vector<recorded_call> calls, std::size_t effort)
-    : calls_(std::move(calls)), effort_(effort) {
+history_search::history_search(std::vector<recorded_call> calls, const history_limits& limits)
+    : calls_(std::move(calls)), effort_(limits.effort) {
   for (const auto& call : calls_)
     modelled_.push_back(in_numbers(call));
-  events_ = events_of(calls_);
+  events_ = events_of(calls_, limits.latest_effect);
   for (std::size_t at = 0; at < events_.size(); ++at)
     if (const auto uid = modelled_[events_[at].call].uid; uid != 0)
       last_seen_[uid] = at;
@@ -65,6 +68,8 @@ history_search::result history_search::run() {
     const auto& event = events_[now_];
     if (!event.is_return)
       begin(event.call);
+    else if (is_unknown(event.call))
+      give_up(event.call);
     else if (!end(event.call))
       return looked_at_ > effort_ ? result::undecided : result::unexplained;
     note_certainty();
@@ -80,6 +85,18 @@ void history_search::begin(std::uint32_t call) {
   for (const auto& one : possible_)
     next.insert(with_free_calls(one));
   possible_ = std::move(next);
+}
+
+/// It has had its effect by now, or never will.
+void history_search::give_up(std::uint32_t call) {
+  possibilities next;
+  for (auto one : possible_) {
+    std::erase(one.done, call);
+    next.insert(std::move(one));
+  }
+  drop_what_adds_nothing(next);
+  possible_ = std::move(next);
+  std::erase(open_, call);
 }
 
 /// The call has been carried out, or is carried out now, behind any of the others.
@@ -136,9 +153,8 @@ void history_search::drop_what_adds_nothing(possibilities& from) const {
     for (const auto call : one.done)
       (is_unknown(call) ? surprises : known.done).push_back(call);
     auto& others = kept[std::move(known)];
-    if (std::ranges::any_of(others, [&](const auto& fewer) {
-          return std::ranges::includes(surprises, fewer);
-        }))
+    if (std::ranges::any_of(
+          others, [&](const auto& fewer) { return std::ranges::includes(surprises, fewer); }))
       continue;
     others.push_back(std::move(surprises));
     left.insert(std::move(one));
@@ -189,9 +205,8 @@ void history_search::forget_uids(model_state& state) const {
 
 /// Nothing but calls without an end is under way, and there is one possibility only.
 void history_search::note_certainty() {
-  const bool quiet = std::all_of(open_.begin(), open_.end(), [&](std::uint32_t call) {
-    return is_unknown(call);
-  });
+  const bool quiet =
+    std::all_of(open_.begin(), open_.end(), [&](std::uint32_t call) { return is_unknown(call); });
   if (quiet && possible_.size() == 1)
     certain_.push_back({ended_, now_ + 1, possible_.begin()->state});
 }

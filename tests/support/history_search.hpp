@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -54,7 +55,8 @@ private:
   std::vector<T> values_;
 };
 
-/// The start or the end of a call.
+/// The start or the end of a call. A call of unknown end has none, or ends when it is too late for
+/// it to have an effect.
 struct history_event {
   duration at{0};
   bool is_return = false; ///< what begins when another ends may have been before it
@@ -64,7 +66,8 @@ struct history_event {
 };
 
 /// In their order in time.
-std::vector<history_event> events_of(const std::vector<recorded_call>& calls);
+std::vector<history_event> events_of(const std::vector<recorded_call>& calls,
+                                     std::optional<duration> latest_effect);
 
 /// Goes along the history of one workload. The search keeps all that can be the case: the state,
 /// and which of the calls under way are carried out already. When an answer comes, its call has
@@ -72,8 +75,8 @@ std::vector<history_event> events_of(const std::vector<recorded_call>& calls);
 /// can.
 class history_search {
 public:
-  /// Calls are in the order they began. At most `effort` possibilities are looked at.
-  history_search(std::vector<recorded_call> calls, std::size_t effort);
+  /// Calls are in the order they began.
+  history_search(std::vector<recorded_call> calls, const history_limits& limits);
 
   /// Looks only where no more than `surprises` calls of unknown end are carried out between two
   /// answers. What that explains is explained; where it explains nothing, more may.
@@ -105,6 +108,7 @@ private:
   model_call in_numbers(const recorded_call& call);
   void begin(std::uint32_t call);
   bool end(std::uint32_t call);
+  void give_up(std::uint32_t call);
   bool look_behind(std::vector<possibility> from, std::uint32_t call, possibilities& next);
   void drop_what_adds_nothing(possibilities& from) const;
   bool is_unknown(std::uint32_t call) const {

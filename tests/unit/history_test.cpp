@@ -268,10 +268,24 @@ TEST(history, with_more_possibilities_than_may_be_looked_at_is_undecided) {
   for (int i = 0; i < 12; ++i)
     told.scale(i, {2, 3}, 10 + i, call_end::unknown);
   told.get(1, {4, 5}, sight("u", 100, 1));
-  const auto verdict = check_history(told.calls, 1000);
+  const auto verdict = check_history(told.calls, {.effort = 1000});
   EXPECT_TRUE(verdict.anomalies.empty());
   EXPECT_EQ(verdict.undecided, std::vector<std::string>{"w"});
   EXPECT_FALSE(check_history(told.calls).anomalies.empty());
+}
+
+TEST(history, has_effects_of_calls_without_an_answer_only_as_long_as_they_may_come) {
+  const auto told = script()
+                      .submit(1, {0, 10}, 1, outcome::created)
+                      .scale(2, {20, 0}, 2, call_end::unknown)
+                      .get(1, {30, 40}, sight("u", 1, 1))
+                      .get(1, {200, 210}, sight("u", 2, 2));
+  using std::chrono::milliseconds;
+  EXPECT_TRUE(check_history(told.calls).explained());
+  EXPECT_TRUE(check_history(told.calls, {.latest_effect = milliseconds{300}}).explained());
+  const auto late = check_history(told.calls, {.latest_effect = milliseconds{100}});
+  ASSERT_EQ(late.anomalies.size(), 1U);
+  EXPECT_EQ(late.anomalies.front().culprit, 3U);
 }
 
 TEST(history, is_taken_down_from_several_threads) {

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <future>
 #include <thread>
+#include <vector>
 
 namespace reprieve {
 
@@ -39,22 +40,29 @@ protected:
     return call.ok() ? guard->keep_open(*call) : call.status();
   }
 
+  /// Opens a stream for each of them, of which only eve's may be withdrawn.
+  void open_both() {
+    const auto eve = open("eve-has-this-token");
+    const auto max = open("max-has-this-token");
+    ASSERT_TRUE(eve.ok() && max.ok()) << eve.status() << max.status();
+    (*eve)->when_withdrawn([this](const absl::Status& why) { eve_told.set_value(why); });
+    (*max)->when_withdrawn([](const absl::Status& why) { ADD_FAILURE() << why; });
+    opened = {*eve, *max};
+  }
+
   temporary_directory directory;
   std::string callers = (directory.path() / "callers").string();
   std::unique_ptr<api_guard> guard;
+  std::vector<stream_pointer> opened;
+  std::promise<absl::Status> eve_told;
+  std::future<absl::Status> eve_is_told = eve_told.get_future();
 };
 
 TEST_F(stream_withdrawal, is_told_to_those_alone_who_may_not_stay) {
-  const auto eve = open("eve-has-this-token");
-  const auto max = open("max-has-this-token");
-  ASSERT_TRUE(eve.ok() && max.ok()) << eve.status() << max.status();
-  std::promise<absl::Status> told;
-  (*eve)->when_withdrawn([&](const absl::Status& why) { told.set_value(why); });
-  (*max)->when_withdrawn([](const absl::Status& why) { ADD_FAILURE() << why; });
+  open_both();
   write("max viewer token=max-has-this-token\n");
-  auto why = told.get_future();
-  ASSERT_EQ(why.wait_for(seconds{10}), std::future_status::ready);
-  const auto status = why.get();
+  ASSERT_EQ(eve_is_told.wait_for(seconds{10}), std::future_status::ready);
+  const auto status = eve_is_told.get();
   EXPECT_TRUE(absl::IsUnauthenticated(status)) << status;
   EXPECT_NE(status.message().find("eve may not have this stream any more, for " + callers
                                   + " has changed: the token is not known"),
@@ -70,16 +78,10 @@ TEST_F(stream_withdrawal, is_told_to_those_whose_time_is_over) {
         + format_time(std::chrono::time_point_cast<duration>(end))
         + "\nmax viewer token=max-has-this-token until=2100-01-01T00:00:00Z\n");
   std::this_thread::sleep_for(std::chrono::milliseconds{1200}); // until that is in use
-  const auto eve = open("eve-has-this-token");
-  const auto max = open("max-has-this-token");
-  ASSERT_TRUE(eve.ok() && max.ok()) << eve.status() << max.status();
-  std::promise<absl::Status> told;
-  (*eve)->when_withdrawn([&](const absl::Status& why) { told.set_value(why); });
-  (*max)->when_withdrawn([](const absl::Status& why) { ADD_FAILURE() << why; });
-  auto why = told.get_future();
-  ASSERT_EQ(why.wait_for(seconds{10}), std::future_status::ready);
+  open_both();
+  ASSERT_EQ(eve_is_told.wait_for(seconds{10}), std::future_status::ready);
   EXPECT_GE(std::chrono::system_clock::now(), end);
-  const auto status = why.get();
+  const auto status = eve_is_told.get();
   EXPECT_TRUE(absl::IsUnauthenticated(status)) << status;
   EXPECT_NE(status.message().find("eve may not have this stream any more, for what eve shows was "
                                   "good until"),
