@@ -199,16 +199,23 @@ void read_catalog(const std::shared_ptr<confirming>& all,
            });
 }
 
+/// Nothing where nobody has to be asked, as this replica is alone; then `then` has been called.
+std::shared_ptr<confirming> begin_to_confirm(self_pointer self,
+                                             std::function<void(confirmation)> then) {
+  if (!self->state.serving->alone)
+    return std::make_shared<confirming>(self, std::move(then));
+  then({absl::OkStatus(), duration{0}, self->state.known});
+  return nullptr;
+}
+
 } // namespace
 
 void confirm(self_pointer self, const std::vector<asked_object>& about,
              std::function<void(confirmation)> then) {
-  auto& state = self->state;
-  if (state.serving->alone) {
-    then({absl::OkStatus(), duration{0}, state.known});
+  const auto all = begin_to_confirm(self, std::move(then));
+  if (!all)
     return;
-  }
-  auto all = std::make_shared<confirming>(self, std::move(then));
+  auto& state = self->state;
   for (const auto& [kind, name] : about) {
     if (in_catalog(kind)) {
       all->ask(std::string(queue_tree_shard), state.serving->queues);
@@ -230,12 +237,10 @@ void confirm(self_pointer self, const std::vector<asked_object>& about,
 
 void confirm_workloads(self_pointer self, const std::vector<asked_workload>& about,
                        std::function<void(confirmation)> then) {
-  auto& state = self->state;
-  if (state.serving->alone) {
-    then({absl::OkStatus(), duration{0}, state.known});
+  const auto all = begin_to_confirm(self, std::move(then));
+  if (!all)
     return;
-  }
-  auto all = std::make_shared<confirming>(self, std::move(then));
+  auto& state = self->state;
   all->ask_or(std::string(queue_tree_shard), state.serving->queues,
               [all, about] { read_catalog(all, about); });
   for (const auto& [group, settings] : state.known->groups)
