@@ -37,3 +37,4 @@ reprieve_library(reprieve_protocol
     protocol/server_certificates.cpp
   LINK reprieve_actors reprieve_access
   PRIVATE_LINK reprieve_service_messages)
+target_precompile_headers(reprieve_protocol PRIVATE actors/caf.hpp <grpcpp/grpcpp.h> <fmt/format.h> <memory> <string> <utility>)
