@@ -168,6 +168,7 @@ void ended(self_pointer self, const decision_ended& over) {
 coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_settings settings) {
   auto& state = self->state;
   state.settings = std::move(settings);
+  state.shards = std::make_shared<const group_shards>(state.settings.shards);
   state.epoch = state.settings.owner->lasting_epoch();
   self->set_down_handler([self](const caf::down_msg& down) {
     if (down.reason)

@@ -114,6 +114,7 @@ struct coordinator_state {
   };
 
   coordinator_settings settings;
+  std::shared_ptr<const group_shards> shards; ///< the same, for decisions to share
   std::shared_ptr<const catalog> known;
   group_mirror mirror;
   std::map<std::string, in_flight, std::less<>> decisions;
@@ -132,8 +133,8 @@ struct coordinator_state {
   std::uint64_t last_decision = 0;
   std::uint64_t changes = 0;
   bool cycle_due = false;
-  /// Before the next cycle, after one that came to nothing: longer than that took, so that those who
-  /// wait in vain cost no more than a part of the time.
+  /// Before the next cycle, after one that came to nothing: longer than that took, so that those
+  /// who wait in vain cost no more than a part of the time.
   duration pause{0};
   bool looks_at_votes = false;                     ///< whether a reminder is under way
   std::shared_ptr<scheduling_cycle> running_cycle; ///< that waits for answers of shards

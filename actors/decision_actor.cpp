@@ -33,7 +33,7 @@ void ask_touched(self_pointer self, gathering& all, const Shards& shards, const 
 void split_into_parts(self_pointer self) {
   auto& state = self->state;
   auto& settings = state.settings;
-  const auto node_shards = static_cast<std::uint32_t>(settings.shards.nodes.size());
+  const auto node_shards = static_cast<std::uint32_t>(settings.shards->nodes.size());
   for (auto& part : std::exchange(settings.parts, {})) {
     const auto number = shard_number(part.node, node_shards);
     state.nodes[number].push_back(std::move(part));
@@ -53,7 +53,7 @@ void split_into_parts(self_pointer self) {
     part.workload = one.portion.workload;
     part.evicted.push_back(one.portion);
   }
-  const auto workload_shards = static_cast<std::uint32_t>(settings.shards.workloads.size());
+  const auto workload_shards = static_cast<std::uint32_t>(settings.shards->workloads.size());
   for (auto& [name, part] : by_workload)
     state.workloads[shard_number(name, workload_shards)].workloads.push_back(std::move(part));
   for (const auto& part : settings.budgets)
@@ -65,7 +65,7 @@ void remember_epoch(decision_state& state, const ownership& owner) {
 }
 
 void release_all(self_pointer self) {
-  const auto& shards = self->state.settings.shards;
+  const auto& shards = *self->state.settings.shards;
   for (const auto& [number, parts] : self->state.nodes)
     self->send(shards.nodes[number], release_hold{id(self)});
   for (const auto& [number, parts] : self->state.workloads)
@@ -84,7 +84,7 @@ void tell_victims_apart(self_pointer self) {
 
 void apply_to_all(self_pointer self, gathering& all, const trace_context& trace) {
   const auto& state = self->state;
-  const auto& shards = state.settings.shards;
+  const auto& shards = *state.settings.shards;
   const bool at_once = what(self).at_once;
   ask_touched(self, all, shards.nodes, state.nodes, [&](const auto& parts) {
     return apply_parts<node_parts>{id(self), parts, at_once, trace};
@@ -102,7 +102,7 @@ void withdraw_from_nodes(self_pointer self, const withdraw& order) {
     else
       try_again(self, [self] { withdraw_all(self); });
   });
-  ask_touched(self, nodes, state.settings.shards.nodes, state.nodes,
+  ask_touched(self, nodes, state.settings.shards->nodes, state.nodes,
               [&](const auto&) { return order; });
   nodes.complete();
 }
@@ -139,9 +139,9 @@ void prepare_all(self_pointer self) {
   state.voting = true;
   remember_epoch(state, *settings.ground);
   for (const auto& [number, parts] : state.nodes)
-    remember_epoch(state, *settings.shards.node_owners[number]);
+    remember_epoch(state, *settings.shards->node_owners[number]);
   for (const auto& [number, parts] : state.workloads)
-    remember_epoch(state, *settings.shards.workload_owners[number]);
+    remember_epoch(state, *settings.shards->workload_owners[number]);
   auto all = of_shards([self](absl::Status votes) {
     self->state.voting = false;
     const bool refused = !votes.ok() && planted != planted_bug::partial_vote;
@@ -156,10 +156,10 @@ void prepare_all(self_pointer self) {
     else
       write_bodies(self);
   });
-  ask_touched(self, all, settings.shards.nodes, state.nodes, [&](const auto& parts) {
+  ask_touched(self, all, settings.shards->nodes, state.nodes, [&](const auto& parts) {
     return prepare<node_parts>{id(self), group, parts, settings.what.at_once, trace};
   });
-  ask_touched(self, all, settings.shards.workloads, state.workloads, [&](const auto& parts) {
+  ask_touched(self, all, settings.shards->workloads, state.workloads, [&](const auto& parts) {
     return prepare<workload_parts>{id(self), group, parts, false, trace};
   });
   all.complete();
@@ -199,7 +199,7 @@ void wait_for_room(self_pointer self) {
   state.no_room_yet.clear();
   for (const auto& [number, parts] : state.nodes) {
     state.no_room_yet.insert(shard_name(what(self).resource_group, number));
-    self->send(state.settings.shards.nodes[number], await_room{id(self), self});
+    self->send(state.settings.shards->nodes[number], await_room{id(self), self});
   }
   if (state.no_room_yet.empty())
     write_starting(self);
@@ -207,7 +207,7 @@ void wait_for_room(self_pointer self) {
 
 void start_all(self_pointer self) {
   auto& state = self->state;
-  const auto& shards = state.settings.shards;
+  const auto& shards = *state.settings.shards;
   const auto trace = state.step.context();
   auto all = of_shards([self](absl::Status started) {
     if (!started.ok()) {
@@ -284,7 +284,7 @@ void withdraw_all(self_pointer self) {
     else
       try_again(self, [self] { withdraw_all(self); });
   });
-  ask_touched(self, workloads, state.settings.shards.workloads, state.workloads,
+  ask_touched(self, workloads, state.settings.shards->workloads, state.workloads,
               [&](const auto&) { return order; });
   workloads.complete();
 }

@@ -98,7 +98,7 @@ struct decision_settings {
   std::vector<budget_part> budgets; ///< what it takes from them; not known of one recovered
   std::map<std::string, std::int64_t>
     generations; ///< of the workloads placed, as the plan saw them
-  group_shards shards;
+  std::shared_ptr<const group_shards> shards;
   store_door_actor store;
   ownership_pointer ground; ///< of the coordinator
   decision_owner_actor owner;

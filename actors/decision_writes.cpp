@@ -150,6 +150,10 @@ void write_bodies(self_pointer self) {
   begin_step(self, "decision.commit");
   auto chunks = encode_bodies(what(self), self->state.settings.placed);
   self->state.settings.chunks = static_cast<std::uint32_t>(chunks.size());
+  // The most of it; whoever asks for it reads it from the store.
+  reasoning kept;
+  kept.summary = std::move(what(self).why.summary);
+  what(self).why = std::move(kept);
   if (chunks.size() == 1) {
     self->state.unwritten_body = std::move(chunks.front());
     write_commit(self);

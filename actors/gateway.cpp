@@ -183,11 +183,11 @@ std::optional<std::string> owner_group(const gateway_state& state, object_kind k
   switch (kind) {
   case object_kind::node:
     if (const auto found = state.nodes.find(name); found != state.nodes.end())
-      return found->second->spec.resource_group;
+      return found->second->spec->resource_group;
     break;
   case object_kind::workload:
     if (const auto found = state.workloads.find(name); found != state.workloads.end())
-      return found->second->spec.resource_group;
+      return found->second->spec->resource_group;
     break;
   case object_kind::disruption_budget:
     if (const auto* found = find(state.budgets, name))
@@ -275,7 +275,7 @@ caf::result<absl::Status> delete_all(self_pointer self, const delete_request& wa
     about.push_back({wanted.kind, name});
     const auto known = state.workloads.find(name);
     if (wanted.kind == object_kind::workload && known != state.workloads.end())
-      workloads.push_back({name, known->second->spec.resource_group});
+      workloads.push_back({name, known->second->spec->resource_group});
   }
   if (!workloads.empty() && workloads.size() == wanted.names.size())
     confirm_workloads(self, workloads, std::move(go_on));

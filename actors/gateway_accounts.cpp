@@ -107,7 +107,7 @@ void answer_with_reason(self_pointer self, const std::string& workload,
   const auto record = self->state.workloads.find(workload);
   const auto* group = record == self->state.workloads.end()
                         ? nullptr
-                        : group_named(self->state, record->second->spec.resource_group);
+                        : group_named(self->state, record->second->spec->resource_group);
   if (group == nullptr) {
     answer.deliver(explain_result(std::move(result)));
     return;

@@ -35,14 +35,14 @@ std::optional<std::string> gateway_facts::group_of_node(std::string_view name) c
   const auto found = state_.nodes.find(name);
   if (found == state_.nodes.end())
     return std::nullopt;
-  return found->second->spec.resource_group;
+  return found->second->spec->resource_group;
 }
 
 const workload* gateway_facts::find_workload(std::string_view name) const {
   if (const auto* coming = find_under_way<workload>(object_kind::workload, name))
     return coming;
   const auto found = state_.workloads.find(name);
-  return found == state_.workloads.end() ? nullptr : &found->second->spec;
+  return found == state_.workloads.end() ? nullptr : &*found->second->spec;
 }
 
 const workload_status* gateway_facts::find_status(std::string_view name) const {
@@ -58,17 +58,17 @@ std::optional<object_reference> gateway_facts::user_of(object_kind kind,
   for (const auto& [user, record] : in_catalog(kind) ? state_.workloads : none) {
     const auto& spec = record->spec;
     const bool uses_class =
-      spec.priority_class == name || spec.preemption_priority_class == name
-      || std::any_of(spec.groups.begin(), spec.groups.end(),
+      spec->priority_class == name || spec->preemption_priority_class == name
+      || std::any_of(spec->groups.begin(), spec->groups.end(),
                      [&](const pod_group& group) { return group.priority_class == name; });
-    if ((kind == object_kind::queue && spec.queue == name)
+    if ((kind == object_kind::queue && spec->queue == name)
         || (kind == object_kind::priority_class && uses_class)
-        || (kind == object_kind::resource_group && spec.resource_group == name))
+        || (kind == object_kind::resource_group && spec->resource_group == name))
       return object_reference{object_kind::workload, user};
   }
   if (kind == object_kind::resource_group)
     for (const auto& [user, record] : state_.nodes)
-      if (record->spec.resource_group == name)
+      if (record->spec->resource_group == name)
         return object_reference{object_kind::node, user};
   for (const auto& [user, share] : state_.placements)
     if ((kind == object_kind::workload && share.deployment == name)
@@ -107,22 +107,22 @@ void drop_workload(gateway_state& state, const std::string& name) {
   const auto found = state.workloads.find(name);
   if (found == state.workloads.end())
     return;
-  count_out(state.workloads_in_queue, found->second->spec.queue);
+  count_out(state.workloads_in_queue, found->second->spec->queue);
   state.workloads.erase(found);
   if (auto* coming = find_coming(state, object_kind::workload, name))
     count_if_new(state, *coming);
 }
 
 void put_workload(gateway_state& state, std::shared_ptr<const workload_record> record) {
-  auto& kept = state.workloads[record->spec.name];
+  auto& kept = state.workloads[record->spec->name];
   const bool is_new = !kept;
-  if (is_new || kept->spec.queue != record->spec.queue) {
+  if (is_new || kept->spec->queue != record->spec->queue) {
     if (!is_new)
-      count_out(state.workloads_in_queue, kept->spec.queue);
-    ++state.workloads_in_queue[record->spec.queue];
+      count_out(state.workloads_in_queue, kept->spec->queue);
+    ++state.workloads_in_queue[record->spec->queue];
   }
   kept = std::move(record);
-  if (auto* coming = is_new ? find_coming(state, object_kind::workload, kept->spec.name) : nullptr)
+  if (auto* coming = is_new ? find_coming(state, object_kind::workload, kept->spec->name) : nullptr)
     count_if_new(state, *coming);
 }
 
@@ -165,14 +165,14 @@ void take_in(gateway_state& state, node_delta& delta) {
     // What the shard does not have any more was removed while nobody told.
     std::unordered_set<std::string_view> there(delta.changed.size());
     for (const auto& record : delta.changed)
-      there.insert(record->spec.name);
+      there.insert(record->spec->name);
     const auto shards = state.serving->schema.node_shards;
     for (const auto& [name, record] : state.nodes)
-      if (!there.contains(name) && is_in(delta.shard, record->spec.resource_group, name, shards))
+      if (!there.contains(name) && is_in(delta.shard, record->spec->resource_group, name, shards))
         delta.removed.push_back(name);
   }
   for (auto& record : delta.changed) {
-    auto& known = state.nodes[record->spec.name];
+    auto& known = state.nodes[record->spec->name];
     state.pods.replace(known ? known->pods : pod_list{}, record->pods);
     known = std::move(record);
   }
@@ -195,8 +195,8 @@ void take_in(gateway_state& state, workload_delta& delta) {
     const auto name_of = [](const auto& one) -> std::string_view { return one.name; };
     find_removed(
       state.workloads, delta.changed,
-      [](const auto& one) -> std::string_view { return one->spec.resource_group; },
-      [](const auto& one) -> std::string_view { return one->spec.name; }, delta.removed);
+      [](const auto& one) -> std::string_view { return one->spec->resource_group; },
+      [](const auto& one) -> std::string_view { return one->spec->name; }, delta.removed);
     find_removed(
       state.budgets, delta.budgets,
       [](const auto& one) -> std::string_view { return one.resource_group; }, name_of,
@@ -287,9 +287,9 @@ bool is_asked_for(const gateway_state& state, const get_request& wanted, const o
         || (!wanted.workload.empty() && p->workload != wanted.workload))
       return false;
     const auto owner = state.workloads.find(p->workload);
-    return owner == state.workloads.end()
-             ? wanted.resource_group.empty() && wanted.queue.empty()
-             : group_is(owner->second->spec.resource_group) && queue_is(owner->second->spec.queue);
+    return owner == state.workloads.end() ? wanted.resource_group.empty() && wanted.queue.empty()
+                                          : group_is(owner->second->spec->resource_group)
+                                              && queue_is(owner->second->spec->queue);
   }
   return true;
 }
@@ -407,7 +407,7 @@ std::vector<pod> pods_of(const gateway_state& state, object_kind kind, std::stri
     take_from(wanted);
   } else if (kind == object_kind::queue) {
     for (const auto& [workload, record] : state.workloads)
-      if (record->spec.queue == name) {
+      if (record->spec->queue == name) {
         wanted.workload = workload;
         take_from(wanted);
       }

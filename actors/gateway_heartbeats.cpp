@@ -24,7 +24,7 @@ caf::result<heartbeat_result> pass_on(gateway_actor::stateful_pointer<gateway_st
       unknown->push_back(std::move(name));
       continue;
     }
-    const auto& owner = record->second->spec.resource_group;
+    const auto& owner = record->second->spec->resource_group;
     const auto* group = group_named(state, owner);
     if (group == nullptr)
       return heartbeat_result(not_serving(owner));

@@ -162,12 +162,19 @@ private:
   template <class Entry>
   using named = std::pair<const std::string, Entry>; ///< never moves while it is there
 
+  /// What an open decision will do on a node.
+  struct promised_part {
+    node_part part;
+    /// The victims as the record has them, and as they are with the decision.
+    std::vector<std::pair<pod_list::pointer, pod_list::pointer>> marked;
+  };
+
   /// One node: what its shard says, what open decisions will do there, and what of both is in the
   /// view.
   struct node_entry {
-    std::shared_ptr<const node_record> record;  ///< null where there is none
-    std::map<std::string, node_part> promised;  ///< by open decision
-    std::shared_ptr<const node_record> in_view; ///< whose spec the view has
+    std::shared_ptr<const node_record> record;     ///< null where there is none
+    std::map<std::string, promised_part> promised; ///< by open decision
+    std::shared_ptr<const node_record> in_view;    ///< whose spec the view has
     pod_list taken_in; ///< pods as they came from the record and the decisions
     pod_list shown;    ///< the same pods with what their workloads say, as the view has them
     bool stale = false;
@@ -195,6 +202,10 @@ private:
 
   using named_workload = named<workload_entry>;
 
+  struct kept_decision : open_decision {
+    std::vector<named_workload*> owners; ///< of the pods placed, in their order
+  };
+
   struct by_service {
     bool operator()(const standing* a, const standing* b) const;
   };
@@ -205,9 +216,12 @@ private:
   void mark(named_workload& one);
   void refresh();
   void refresh_node(named_node& one);
+  static bool shows(const node_record& record, const std::string& decision, const node_part& part);
+  static void apply(pod_list& pods, promised_part& promised, const std::string& decision);
+  bool stands_alike(const pod& before, const pod& now) const;
   void refresh_workload(named_workload& one);
   pod_list::pointer with_costs(const pod_list::pointer& p);
-  void show(named_node& on, const pod& p);
+  void show(named_node& on, const pod_list::pointer& before, const pod& now);
   void take_out(named_node& from, const pod& p);
   /// Replicas of groups.
   using replicas = std::set<std::pair<std::string_view, std::int32_t>>;
@@ -218,11 +232,11 @@ private:
   void forget_standing(workload_entry& entry);
   held_decision hold_of(const open_decision& d) const;
   void expect_in_budgets(const standing& of, std::int64_t sign);
-  std::string why_groundless(const open_decision& d) const;
+  std::string why_groundless(const kept_decision& d) const;
 
   text_map<node_entry> nodes_;
   text_map<workload_entry> workloads_;
-  std::map<std::string, open_decision, std::less<>> open_;
+  std::map<std::string, kept_decision, std::less<>> open_;
   std::set<std::string> unjudged_; ///< open decisions whose ground may have changed
 
   bool room_came_free_ = false;

@@ -11,21 +11,6 @@
 
 namespace reprieve {
 
-namespace {
-
-/// Whether the record shows the decision's part.
-bool shows(const node_record& record, const std::string& decision, const node_part& part) {
-  const auto goes = [&](const std::string& uid) {
-    const pod* p = find_pod(record, uid);
-    return p == nullptr || p->evicted_by == decision;
-  };
-  const auto came = [&](const pod& p) { return find_pod(record, p.uid) != nullptr; };
-  return std::ranges::all_of(part.victims, goes)
-         && std::all_of(part.placed.begin(), part.placed.end(), came);
-}
-
-} // namespace
-
 std::set<std::string> group_mirror::counts_on(const std::string& id,
                                               std::span<const node_part> parts) const {
   std::set<std::string> found;
@@ -37,10 +22,10 @@ std::set<std::string> group_mirror::counts_on(const std::string& id,
     std::vector<const node_part*> others;
     std::vector<std::string> untold;
     for (const auto& [other, theirs] : on->second.promised) {
-      if (other == id || shows(record, other, theirs))
+      if (other == id || shows(record, other, theirs.part))
         continue;
-      others.push_back(&theirs);
-      if (!theirs.victims.empty())
+      others.push_back(&theirs.part);
+      if (!theirs.part.victims.empty())
         untold.push_back(other);
     }
     if (!untold.empty() && !can_promise(record, others, part).ok())
@@ -165,12 +150,12 @@ std::vector<queue_pod> group_mirror::pods_in(const std::vector<std::string>& que
   refresh();
   std::vector<queue_pod> found;
   for (const auto& [name, entry] : workloads_) {
-    if (!entry.record || std::ranges::find(queues, entry.record->spec.queue) == queues.end())
+    if (!entry.record || std::ranges::find(queues, entry.record->spec->queue) == queues.end())
       continue;
     const auto& spec = entry.record->spec;
     for (const auto& [uid, node] : entry.pods)
       if (const pod& p = *node->second.shown.find(uid); takes_room(p.phase))
-        found.push_back(queue_pod_of(p, spec.queue, spec.resource_group));
+        found.push_back(queue_pod_of(p, spec->queue, spec->resource_group));
   }
   std::ranges::sort(found, {}, &queue_pod::uid);
   return found;
@@ -206,7 +191,7 @@ usage_by_queue group_mirror::usage_of(const std::vector<victim>& victims) {
       if (const auto at = owner->second.pods.find(each.uid); at != owner->second.pods.end())
         if (const pod& p = *at->second->second.shown.find(each.uid);
             p.evicted_by.empty() && !is_leaving(p.phase))
-          add_taken(taken[owner->second.record->spec.queue], p);
+          add_taken(taken[owner->second.record->spec->queue], p);
   }
   return taken;
 }
@@ -264,7 +249,7 @@ std::string group_mirror::where_else(const std::string& id, const plan_settings&
   for (const auto& p : d.placed)
     assignments.push_back({p->what()});
   for (const auto& unit : lacking_units(*entry.record, stands, [&](const pod& p) {
-         return &entry.pods.find(p.uid)->second->second.in_view->spec;
+         return &*entry.pods.find(p.uid)->second->second.in_view->spec;
        }))
     if (unit.groups.front().pods.front().uid == uid)
       if (auto found = review(view_, unit, {d.id, assignments, {}}, settings);
@@ -295,14 +280,14 @@ time_point group_mirror::look_for_stuck(time_point now, duration force_delete_af
   return next;
 }
 
-std::string group_mirror::why_groundless(const open_decision& d) const {
+std::string group_mirror::why_groundless(const kept_decision& d) const {
   for (const auto& one : d.victims)
     for (const auto& p : one.pods)
       if (stuck_.contains(p.uid))
         return fmt::format("victim {} did not leave node {} within its limit", p.uid, p.node);
-  for (const auto& one : d.placed) {
-    const auto& p = one->what();
-    const auto owner = find_workload(p.workload);
+  for (std::size_t i = 0; i < d.placed.size(); ++i) {
+    const auto& p = d.placed[i]->what();
+    const auto& owner = d.owners[i]->second.record;
     if (!owner || !wants(*owner, p))
       return fmt::format("pod {} is not wanted any more", p.name);
     const auto on = nodes_.find(p.node);

@@ -146,8 +146,8 @@ private:
   /// came while shards were asked. Placements leave all others as they were, but for more of a
   /// gang.
   bool still_lacks(const pending_unit& unit) const {
-    const bool as_it_was =
-      !others_may_have_gone_ && std::ranges::none_of(unit.record->spec.groups, &pod_group::is_gang);
+    const bool as_it_was = !others_may_have_gone_
+                           && std::ranges::none_of(unit.record->spec->groups, &pod_group::is_gang);
     return as_it_was || state_.mirror.still_lacks(*unit.who);
   }
 
@@ -155,7 +155,7 @@ private:
   /// not, the unit waits for it.
   bool is_granted(const pending_unit& unit, const resources& more,
                   const std::vector<victim>& victims = {}) {
-    const auto& queue = unit.record->spec.queue;
+    const auto& queue = unit.record->spec->queue;
     const auto* granted = find(*state_.grants, queue);
     const auto* used = find(state_.mirror.usage(), queue);
     auto staying = used == nullptr ? resources{} : used->staying;
@@ -328,7 +328,7 @@ private:
   void count_pending() {
     for (const auto& unit : units_)
       if (unit.record->status.resume_after <= now_)
-        add_to(needs_[unit.record->spec.queue].pending, wanted_by(*unit.who));
+        add_to(needs_[unit.record->spec->queue].pending, wanted_by(*unit.who));
   }
 
   /// Tells the queue shard what has changed since it was told last.
@@ -415,7 +415,7 @@ std::set<std::string> to_be_told_before(const coordinator_state& state,
 void launch(self_pointer self, decision_settings settings) {
   auto& state = self->state;
   const auto& ours = state.settings;
-  settings.shards = ours.shards;
+  settings.shards = state.shards;
   settings.store = ours.store;
   settings.ground = ours.owner;
   settings.owner = self;

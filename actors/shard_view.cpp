@@ -19,8 +19,8 @@ pod_list::pointer with_cost(const pod_list::pointer& p, const pod_cost& cost) {
 } // namespace
 
 void shard_view::put(std::shared_ptr<const node_record> record) {
-  stale_.insert(record->spec.name);
-  auto& entry = nodes_[record->spec.name];
+  stale_.insert(record->spec->name);
+  auto& entry = nodes_[record->spec->name];
   entry.record = std::move(record);
 }
 
@@ -65,8 +65,11 @@ void shard_view::refresh(const std::string& name, node_entry& entry) {
   }
   if (!entry.in_view || !planned_on_alike(*entry.in_view, *entry.record))
     view_.put_node(planned_on(*entry.record));
-  for (const auto& one : found.changed)
-    view_.put_pod(one.now->what());
+  for (const auto& [known, now] : found.changed)
+    if (known)
+      view_.change_pod(known->what(), now->what());
+    else
+      view_.put_pod(now->what());
   entry.shown = std::move(found.shown);
   entry.in_view = entry.record;
 }

@@ -127,9 +127,10 @@ std::shared_ptr<workload_record> admitted_record(self_pointer self, const worklo
     record->status.uid = fmt::format("{}-{:x}-{:x}", state.shard, state.epoch, ++state.uids);
     record->status.submitted = now;
   }
-  if (record->spec != spec)
+  if (*record->spec != spec) {
     ++record->status.generation;
-  record->spec = spec;
+    record->spec = spec;
+  }
   record->status.resolved = priorities.whole;
   record->status.by_group = priorities.by_group;
   note_own_priorities(*record, now);

@@ -95,7 +95,7 @@ time_point snapshot_cycle::reserved_since(const preemptor& who) const {
 void snapshot_cycle::count(const pod& p, std::int64_t sign) {
   if (const auto* record = find(taken_.workloads(), p.workload))
     for (const auto& [resource, amount] : p.requests)
-      used_[record->spec.queue][resource] += sign * amount;
+      used_[record->spec->queue][resource] += sign * amount;
 }
 
 /// As the coordinator counts: what is nominated is taken, what leaves is not.

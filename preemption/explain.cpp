@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
 #include <set>
 #include <vector>
 
@@ -37,10 +36,19 @@ std::vector<portion_row> portions_on(const cluster_view& view, std::span<const n
   for (const auto n : nodes)
     for (const auto p : view.pods_on(n))
       found.push_back(view.portion_of(p));
+  const auto more_important = [&](portion_row a, portion_row b) {
+    return view.more_important(a, b);
+  };
+  // On one node they are in this order already, where none has pods apart from each other.
+  if (nodes.size() == 1) {
+    found.erase(std::ranges::unique(found).begin(), found.end());
+    if (std::ranges::is_sorted(found, more_important))
+      return found;
+  }
   // Once each, in any order; then in theirs.
   std::ranges::sort(found);
   found.erase(std::ranges::unique(found).begin(), found.end());
-  std::ranges::sort(found, [&](portion_row a, portion_row b) { return view.more_important(a, b); });
+  std::ranges::sort(found, more_important);
   return found;
 }
 
@@ -209,15 +217,17 @@ std::string explainer::why_passed_over(standing s, portion_row p) const {
   return "may go";
 }
 
-std::string explainer::why_reprieved(const plan& made, portion_row p,
-                                     const std::string& fits) const {
+std::string explainer::why_reprieved(const plan& made, portion_row p, std::int32_t priority,
+                                     const std::string& fits, said_before& said) const {
   if (made.followed.kept_for_budgets.contains(p))
     return "a disruption budget counts on it, and it " + fits;
-  const auto priority = view_.card(p).priority;
   const auto threshold = made.why.threshold;
-  if (threshold && priority > *threshold)
-    return fmt::format("its priority {} is above the threshold {}", priority, *threshold);
-  return fits;
+  if (!threshold || priority <= *threshold)
+    return fits;
+  auto& reason = said[priority];
+  if (reason.empty())
+    reason = fmt::format("its priority {} is above the threshold {}", priority, *threshold);
+  return reason;
 }
 
 std::string explainer::shared_nodes(std::span<const node_row> used, portion_row p) const {
@@ -240,7 +250,8 @@ void explainer::tell(const candidate_rules& rules, plan& made) const {
   // On a single node most have the same to be said of them.
   const bool on_one_node = followed.nodes.size() == 1;
   const auto fits = on_one_node ? fits_on(view_.node_name(followed.nodes.front())) : "";
-  std::map<std::int32_t, std::string> too_important; // what is said of them, by priority
+  said_before too_important;
+  said_before above_threshold;
   for (const auto portion : portions_on(view_, followed.nodes)) {
     if (victims.contains(portion))
       continue;
@@ -249,8 +260,9 @@ void explainer::tell(const candidate_rules& rules, plan& made) const {
     if (s == standing::candidate) {
       made.why.reprieved.push_back(
         {view_.id_of(portion), card.priority,
-         why_reprieved(made, portion,
-                       on_one_node ? fits : fits_on(shared_nodes(followed.nodes, portion)))});
+         why_reprieved(made, portion, card.priority,
+                       on_one_node ? fits : fits_on(shared_nodes(followed.nodes, portion)),
+                       above_threshold)});
     } else if (s == standing::at_or_above) {
       auto& reason = too_important[card.priority];
       if (reason.empty())

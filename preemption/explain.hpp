@@ -4,6 +4,8 @@
 #include "preemption/candidates.hpp"
 #include "preemption/domains.hpp"
 
+#include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,8 +55,11 @@ public:
 private:
   void raise_by_room_without_candidates(node_row n, std::vector<std::int64_t>& most) const;
   std::string why_passed_over(standing s, portion_row p) const;
+  /// What is said of portions by their priority, for it is the same of many.
+  using said_before = std::map<std::int32_t, std::string>;
   /// `fits` is what is said of one that goes on beside the preemptor.
-  std::string why_reprieved(const plan& made, portion_row p, const std::string& fits) const;
+  std::string why_reprieved(const plan& made, portion_row p, std::int32_t priority,
+                            const std::string& fits, said_before& said) const;
   /// The nodes among those used by the preemptor that the portion is on.
   std::string shared_nodes(std::span<const node_row> used, portion_row p) const;
 

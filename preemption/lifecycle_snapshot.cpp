@@ -14,11 +14,11 @@ std::int32_t pods_lacking(const snapshot& taken, const std::string& deployment) 
 
 lifecycle_deployment deployment_of(const workload_record& record) {
   lifecycle_deployment one;
-  one.name = record.spec.name;
+  one.name = record.spec->name;
   one.priority = record.status.resolved.priority;
   one.may_preempt = record.status.resolved.may_preempt;
   one.submitted = record.status.submitted;
-  one.pods = record.spec.groups.front().pods;
+  one.pods = record.spec->groups.front().pods;
   return one;
 }
 
@@ -38,7 +38,7 @@ lifecycle_input lifecycle_of(const snapshot& taken,
     in.clusters.back().name = group;
   }
   for (const auto& [name, record] : taken.workloads()) {
-    if (record.spec.kind != workload_kind::deployment)
+    if (record.spec->kind != workload_kind::deployment)
       continue;
     auto one = deployment_of(record);
     if (seeks(name))

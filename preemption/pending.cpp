@@ -35,7 +35,7 @@ bool has_weaker_groups(const workload_record& record, std::int32_t priority) {
 
 preemptor unit_of(const workload_record& record, const resolved_priority& with, bool gang) {
   preemptor unit;
-  unit.workload = record.spec.name;
+  unit.workload = record.spec->name;
   unit.priority = with.priority;
   unit.may_preempt = with.may_preempt;
   unit.gang = gang;
@@ -64,14 +64,14 @@ std::vector<preemptor> lacking_units(const workload_record& record,
       continue;
     }
     ++need.standing;
-    if (node_of && spec.groups[slot.group].is_gang())
+    if (node_of && spec->groups[slot.group].is_gang())
       homes.try_emplace(slot.replica, node_of(wanted));
   }
   std::vector<preemptor> units;
   std::map<std::int32_t, preemptor> gangs; // by replica
   for (auto& [where, need] : needs) {
     const auto& [replica, position] = where;
-    const auto& group = spec.groups[position];
+    const auto& group = spec->groups[position];
     const auto& priority = record.status.by_group[position];
     if (need.lacking.empty())
       continue;
@@ -119,7 +119,7 @@ bool served_before(const workload_record& a, const workload_record& b) {
     return a.status.resolved.priority > b.status.resolved.priority;
   if (a.status.submitted != b.status.submitted)
     return a.status.submitted < b.status.submitted;
-  return a.spec.name < b.spec.name;
+  return a.spec->name < b.spec->name;
 }
 
 } // namespace reprieve

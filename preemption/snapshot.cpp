@@ -51,7 +51,7 @@ absl::StatusOr<snapshot> snapshot::of(std::vector<entry> entries) {
       record.status.resolved = priorities->whole;
       record.status.by_group = priorities->by_group;
       record.spec = std::move(*w);
-      const auto name = record.spec.name;
+      const auto name = record.spec->name;
       made.workloads_[name] = std::move(record);
     }
   }
@@ -113,7 +113,7 @@ std::vector<std::string> snapshot::groups() const {
   for (const auto& [name, n] : nodes_)
     names.insert(n.resource_group);
   for (const auto& [name, record] : workloads_)
-    names.insert(record.spec.resource_group);
+    names.insert(record.spec->resource_group);
   if (std::ranges::any_of(pods_, [&](const pod& p) { return !workloads_.contains(p.workload); }))
     names.emplace(default_group);
   return {names.begin(), names.end()};
@@ -173,7 +173,7 @@ cluster_view snapshot::view_where(const std::function<bool(const std::string&)>&
 std::vector<preemptor> snapshot::pending(std::string_view group) const {
   std::vector<const workload_record*> order;
   for (const auto& [name, record] : workloads_)
-    if (record.spec.resource_group == group)
+    if (record.spec->resource_group == group)
       order.push_back(&record);
   std::ranges::sort(order, [](const auto* a, const auto* b) { return served_before(*a, *b); });
   std::vector<preemptor> found;
@@ -196,7 +196,7 @@ std::vector<preemptor> snapshot::pending(std::string_view group) const {
 absl::StatusOr<std::string> snapshot::group_of(std::string_view workload_or_pod) const {
   const auto name = workload_named(workload_or_pod);
   if (const auto record = workloads_.find(name); record != workloads_.end())
-    return record->second.spec.resource_group;
+    return record->second.spec->resource_group;
   if (std::ranges::any_of(pods_, [&](const pod& p) { return p.workload == name; }))
     return std::string(default_group);
   std::vector<std::string> names;
@@ -226,7 +226,7 @@ std::string snapshot::workload_named(std::string_view workload_or_pod) const {
 std::vector<preemptor> snapshot::units_of(const workload_record& record) const {
   std::map<std::tuple<std::string_view, std::int32_t, std::int32_t>, std::string_view> standing;
   for (const auto& p : pods_)
-    if (p.workload == record.spec.name && p.phase != pod_phase::pending)
+    if (p.workload == record.spec->name && p.phase != pod_phase::pending)
       standing.try_emplace({p.group, p.replica, p.index}, p.node);
   return lacking_units(
     record,

@@ -33,7 +33,7 @@ std::optional<held_back> why_held_back(const workload_record& record, const pree
                                        time_point now) {
   if (auto waits = why_backed_off(record, now))
     return waits;
-  const auto within = within_limits(queues, used, record.spec.queue, wanted_by(who));
+  const auto within = within_limits(queues, used, record.spec->queue, wanted_by(who));
   if (!within.ok())
     return held_back{std::string(within.message()), no_time};
   return std::nullopt;

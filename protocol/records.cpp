@@ -26,6 +26,12 @@ namespace reprieve {
 
 namespace {
 
+/// The value as a message, made once.
+template <class T>
+const std::string& bytes_of(const shared_value<T>& value) {
+  return value.shared().bytes([](const T& what) { return to_proto(what).SerializeAsString(); });
+}
+
 /// A message of a record of which there are many: all its parts are in one piece of memory, which
 /// is on the stack for most.
 template <class Message>
@@ -183,17 +189,18 @@ absl::StatusOr<sequence_record> decode(std::string_view bytes) {
 
 std::string encode(const node_record& r) {
   // A message is the sequence of its fields, and most pods have not changed since the last time.
-  v1::NodeRecord to;
-  *to.mutable_node() = to_proto(r.spec);
-  if (r.status != node_status{})
-    *to.mutable_status() = to_proto(r.status);
-  auto bytes = to.SerializeAsString();
+  const auto& spec = bytes_of(r.spec);
+  const auto status =
+    r.status == node_status{} ? std::string{} : to_proto(r.status).SerializeAsString();
   constexpr std::size_t tag_and_length = 6;
-  auto size = bytes.size();
+  auto size = spec.size() + status.size() + 2 * tag_and_length;
   for (const auto& p : r.pods.shared())
     size += bytes_of(*p).size() + tag_and_length;
+  std::string bytes;
   bytes.reserve(size);
   wire_writer write{bytes};
+  write.bytes(v1::NodeRecord::kNodeFieldNumber, spec);
+  write.text(v1::NodeRecord::kStatusFieldNumber, status);
   for (const auto& p : r.pods.shared())
     write.bytes(v1::NodeRecord::kPodsFieldNumber, bytes_of(*p));
   return bytes;
@@ -206,9 +213,11 @@ absl::StatusOr<node_record> decode(std::string_view bytes) {
     return from.status();
   field_reader read;
   node_record to;
+  node spec;
   std::vector<pod> pods;
   std::vector<pod_list::pointer> shared;
-  read.one("node", from->node(), to.spec, from_proto);
+  read.one("node", from->node(), spec, from_proto);
+  to.spec = std::move(spec);
   read.one("status", from->status(), to.status, from_proto);
   read.all("pods", from->pods(), pods, from_proto);
   for (auto& p : pods)
@@ -219,11 +228,12 @@ absl::StatusOr<node_record> decode(std::string_view bytes) {
 
 std::string encode(const workload_record& r) {
   v1::WorkloadRecord to;
-  *to.mutable_workload() = to_proto(r.spec);
   *to.mutable_status() = to_proto(r.status);
   write_all(r.slots, *to.mutable_slots());
   to.set_deleting(r.deleting);
-  return to.SerializeAsString();
+  auto bytes = to.SerializeAsString();
+  wire_writer{bytes}.bytes(v1::WorkloadRecord::kWorkloadFieldNumber, bytes_of(r.spec));
+  return bytes;
 }
 
 template <>
@@ -233,7 +243,9 @@ absl::StatusOr<workload_record> decode(std::string_view bytes) {
     return from.status();
   field_reader read;
   workload_record to;
-  read.one("workload", from->workload(), to.spec, from_proto);
+  workload spec;
+  read.one("workload", from->workload(), spec, from_proto);
+  to.spec = std::move(spec);
   read.one("status", from->status(), to.status, from_proto);
   read.all("slots", from->slots(), to.slots, from_proto);
   to.deleting = from->deleting();

@@ -25,7 +25,7 @@ void budget_count::remove(const std::string& name) {
 }
 
 void budget_count::put(std::shared_ptr<const node_record> record) {
-  const auto& name = record->spec.name;
+  const auto& name = record->spec->name;
   remove_node(name);
   auto& counted = nodes_[name];
   for (const auto& p : record->pods)

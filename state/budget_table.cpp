@@ -93,6 +93,14 @@ void budget_table::drop(label_set labels, bool running) {
   label_texts_.release(labels);
 }
 
+void budget_table::count_running(label_set labels, bool running) {
+  const std::int32_t more = running ? 1 : -1;
+  auto& counted = sets_[labels];
+  counted.running += static_cast<std::uint32_t>(more);
+  for (const auto row : counted.budgets)
+    budgets_[row].running += more;
+}
+
 void budget_table::expect(const string_map& labels, std::int64_t pods) {
   const auto set = hold(labels);
   auto& counted = sets_[set];

@@ -26,6 +26,8 @@ public:
   label_set add(const string_map& labels, bool running);
   /// Undoes one `add`.
   void drop(label_set labels, bool running);
+  /// A pod that was added comes to run, or does not run any more.
+  void count_running(label_set labels, bool running);
 
   /// Counts so many more pods with these labels as expected, though they have no node; below zero,
   /// so many fewer, as far as there are any.

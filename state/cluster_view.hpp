@@ -53,6 +53,8 @@ public:
   /// Adds the pod to its node, or changes it. A pod that takes no room, or whose node is not there,
   /// is taken away: `no_row`.
   pod_row put_pod(const pod& p);
+  /// Likewise for a pod that was put as `before`: costs little where it has only come further.
+  void change_pod(const pod& before, const pod& now);
   void remove_pod(std::string_view uid);
   void put_budget(const disruption_budget& budget);
   void remove_budget(std::string_view name);

@@ -16,6 +16,19 @@ bool is_running(pod_phase phase, bool leaving) {
   return !leaving && (phase == pod_phase::bound || phase == pod_phase::running);
 }
 
+bool leaves(const pod& p) {
+  return is_leaving(p.phase) || !p.evicted_by.empty();
+}
+
+/// Whether both stand at one place and are of one kind and portion.
+bool differ_in_progress_only(const pod& a, const pod& b) {
+  return a.uid == b.uid && a.node == b.node && a.index == b.index && a.replica == b.replica
+         && a.priority == b.priority && a.disruption == b.disruption && a.daemon == b.daemon
+         && a.opted_out == b.opted_out && a.protected_member == b.protected_member
+         && a.minimum_runtime == b.minimum_runtime && a.group == b.group && a.workload == b.workload
+         && a.owner == b.owner && a.requests == b.requests && a.labels == b.labels;
+}
+
 } // namespace
 
 // -- nodes ---------------------------------------------------------------------------------------
@@ -194,6 +207,27 @@ pod_row cluster_view::put_pod(const pod& p) {
   return row;
 }
 
+void cluster_view::change_pod(const pod& before, const pod& now) {
+  const auto row =
+    takes_room(now.phase) && differ_in_progress_only(before, now) ? find_pod(now.uid) : no_row;
+  if (row == no_row || node_name(pods_[row].node) != now.node) {
+    put_pod(now);
+    return;
+  }
+  auto& record = pods_[row];
+  const bool ran = is_running(static_cast<pod_phase>(record.phase), record.leaving);
+  record.phase = static_cast<std::uint32_t>(now.phase);
+  record.leaving = leaves(now);
+  record.created = now.created;
+  record.started = now.started;
+  record.checkpointed = now.checkpointed;
+  if (const bool runs = is_running(now.phase, record.leaving); runs != ran)
+    budgets_.count_running(kinds_[record.kind].labels, runs);
+  if (record.shares_portion)
+    mark_portion(record.home);
+  mark_node(record.node);
+}
+
 void cluster_view::remove_pod(std::string_view uid) {
   const auto row = find_pod(uid);
   if (row != no_row)
@@ -212,7 +246,7 @@ void cluster_view::drop(pod_row p) {
 }
 
 cluster_view::pod_record cluster_view::describe(const pod& p, node_row n) {
-  const bool leaving = is_leaving(p.phase) || !p.evicted_by.empty();
+  const bool leaving = leaves(p);
   const auto kind = kinds_.intern({.shape = shapes_.intern(row_of_pod(p.requests)),
                                    .labels = budgets_.add(p.labels, is_running(p.phase, leaving)),
                                    .owner = p.owner.empty() ? no_row : names_.intern(p.owner),

@@ -140,11 +140,11 @@ std::vector<node_part> parts_of(std::span<const pod_list::pointer> placed,
 }
 
 bool takes_pods(const node_record& record) {
-  return record.spec.schedulable && record.spec.ready && !record.status.lost;
+  return record.spec->schedulable && record.spec->ready && !record.status.lost;
 }
 
 node planned_on(const node_record& record) {
-  auto seen = record.spec;
+  auto seen = *record.spec;
   seen.ready = seen.ready && !record.status.lost;
   return seen;
 }
@@ -159,7 +159,7 @@ const pod* find_pod(const node_record& record, std::string_view uid) {
 
 absl::Status can_promise(const node_record& record, std::span<const node_part* const> holds,
                          const node_part& wanted) {
-  const auto& name = record.spec.name;
+  const auto& name = record.spec->name;
   if (!wanted.placed.empty() && !takes_pods(record))
     return absl::FailedPreconditionError(fmt::format("node {} takes no pods any more", name));
   for (const auto& uid : wanted.victims) {
@@ -184,7 +184,7 @@ absl::Status can_promise(const node_record& record, std::span<const node_part* c
             fmt::format("portion {} would go without its pod {} on node {}",
                         to_string(portion_of(p)), p.uid, name));
   }
-  balance left{record.spec.capacity};
+  balance left{record.spec->capacity};
   std::map<std::string_view, exchange> others; // by decision
   for (const auto& p : record.pods) {
     if (!takes_room(p.phase) || is_leaving(p.phase) || names(wanted.victims, p.uid))
@@ -216,14 +216,14 @@ absl::Status can_promise(const node_record& record, std::span<const node_part* c
 absl::Status has_room_now(const node_record& record, std::span<const node_part* const> coming,
                           const node_part& wanted,
                           const std::function<bool(std::string_view)>& granted) {
-  balance left{record.spec.capacity};
+  balance left{record.spec->capacity};
   for (const auto& p : record.pods)
     if (takes_room(p.phase) && (!is_hold(p) || granted(p.placed_by)))
       left.take(p.requests);
   for (const node_part* part : coming)
     for (const auto& p : part->placed)
       left.take(p.requests);
-  return leave_room(left, wanted, record.spec.name);
+  return leave_room(left, wanted, record.spec->name);
 }
 
 void apply(pod_list& pods, const node_part& part, std::string_view decision) {
@@ -257,8 +257,8 @@ pod_pointers tell_victims(node_record& record, std::string_view decision, time_p
 bool room_is_free(const node_record& record, std::string_view decision,
                   const std::function<bool(std::string_view)>& granted,
                   std::span<const node_part* const> coming) {
-  balance bindable{record.spec.capacity};
-  balance fair{record.spec.capacity};
+  balance bindable{record.spec->capacity};
+  balance fair{record.spec->capacity};
   for (const node_part* part : coming)
     for (const auto& p : part->placed) {
       bindable.take(p.requests);

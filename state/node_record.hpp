@@ -4,6 +4,7 @@
 #include "state/node.hpp"
 #include "state/pod.hpp"
 #include "state/pod_list.hpp"
+#include "state/shared_value.hpp"
 
 #include <absl/status/status.h>
 
@@ -17,7 +18,7 @@ namespace reprieve {
 
 /// The truth about one node: what it is and which pods are on it (DESIGN 5).
 struct node_record {
-  node spec;
+  shared_value<node> spec;
   pod_list pods;
   node_status status{};
 

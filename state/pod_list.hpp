@@ -2,15 +2,14 @@
 
 #include "state/copy_on_write.hpp"
 #include "state/pod.hpp"
+#include "state/shared_value.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <compare>
 #include <cstddef>
 #include <initializer_list>
 #include <iterator>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,38 +17,8 @@
 
 namespace reprieve {
 
-/// A pod as it stands in a node's record: never changed in place, so that records, messages and
-/// threads can share it. Remembers its bytes in the store, which are the dearest to make of it.
-class shared_pod {
-public:
-  explicit shared_pod(pod what) : what_(std::move(what)) {}
-  /// Of a pod whose bytes are known, since it was read from them.
-  shared_pod(pod what, std::string bytes) : what_(std::move(what)) {
-    bytes_ = std::move(bytes);
-    has_bytes_ = true;
-  }
-
-  const pod& what() const {
-    return what_;
-  }
-
-  /// What `encode` makes of the pod; made once.
-  template <class Encode>
-  const std::string& bytes(Encode encode) const {
-    if (!has_bytes_.load(std::memory_order_acquire))
-      std::call_once(encoded_, [&] {
-        bytes_ = encode(what_);
-        has_bytes_.store(true, std::memory_order_release);
-      });
-    return bytes_;
-  }
-
-private:
-  pod what_;
-  mutable std::atomic<bool> has_bytes_ = false; ///< cheaper to look at than the flag
-  mutable std::once_flag encoded_;
-  mutable std::string bytes_;
-};
+/// A pod as it stands in a node's record.
+using shared_pod = with_bytes<pod>;
 
 /// The pods of a node, in order of uid. Copies share the list until one of them changes, and their
 /// pods even then, so that a new form of a node's record costs what is new in it, and what two
@@ -173,6 +142,12 @@ public:
   const pod* find(std::string_view uid) const {
     const auto found = position_of(uid);
     return is_at(found, uid) ? &shared()[found]->what() : nullptr;
+  }
+
+  /// Likewise, as it is shared.
+  pointer find_shared(std::string_view uid) const {
+    const auto found = position_of(uid);
+    return is_at(found, uid) ? shared()[found] : nullptr;
   }
 
   /// Puts or replaces the pod of that uid.

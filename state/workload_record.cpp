@@ -35,7 +35,7 @@ void for_slots(const workload_record& record, const portion_id& portion, F each)
     each(pod_slot{portion.group, portion.replica, portion.index});
     return;
   }
-  for (std::int32_t i = 0; i < record.spec.groups[*position].count; ++i)
+  for (std::int32_t i = 0; i < record.spec->groups[*position].count; ++i)
     each(pod_slot{portion.group, portion.replica, i});
 }
 
@@ -144,8 +144,8 @@ std::vector<wanted_slot> wanted_slots(const workload_record& record) {
   std::vector<wanted_slot> wanted;
   if (record.deleting)
     return wanted;
-  for (std::size_t g = 0; g < record.spec.groups.size(); ++g) {
-    const auto& group = record.spec.groups[g];
+  for (std::size_t g = 0; g < record.spec->groups.size(); ++g) {
+    const auto& group = record.spec->groups[g];
     for (std::int32_t r = 0; r < group.replicas; ++r)
       for (std::int32_t i = 0; i < group.count; ++i) {
         const auto slot = slot_at(record, {group.name, r, i});
@@ -164,7 +164,7 @@ bool wants(const workload_record& record, const pod_slot& at, std::uint32_t inca
   const auto position = group_position(record.spec, at.group);
   if (record.deleting || !position)
     return false;
-  const auto& group = record.spec.groups[*position];
+  const auto& group = record.spec->groups[*position];
   const auto slot = slot_at(record, at);
   return at.replica < group.replicas && at.index < group.count && slot.state == slot_state::wanted
          && slot.incarnation == incarnation;
@@ -187,7 +187,7 @@ void clear_condition(workload_status& status, std::string_view type) {
 
 void note_own_priorities(workload_record& record, time_point now) {
   constexpr std::string_view type = "PodsNotMatchingPriority";
-  const auto& groups = record.spec.groups;
+  const auto& groups = record.spec->groups;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const auto said = groups[g].pods.priority;
     const auto counts = record.status.by_group[g].priority;

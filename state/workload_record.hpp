@@ -1,6 +1,7 @@
 #pragma once
 
 #include "state/pod.hpp"
+#include "state/shared_value.hpp"
 #include "state/workload.hpp"
 
 #include <cstdint>
@@ -31,7 +32,7 @@ struct slot_record {
 
 /// What should exist of a workload (DESIGN 5); where its pods run is in the node records.
 struct workload_record {
-  workload spec;
+  shared_value<workload> spec;
   workload_status status;
   std::vector<slot_record> slots; ///< in order of slot
   bool deleting = false;          ///< its pods are to stop, then it goes

@@ -49,11 +49,11 @@ absl::StatusOr<time_point> time_of(const decide_request& wanted) {
 bool goes_by_lifecycle(const decide_request& wanted, const snapshot& taken,
                        std::string_view workload) {
   const auto found = taken.workloads().find(workload);
-  if (found == taken.workloads().end() || found->second.spec.kind != workload_kind::deployment)
+  if (found == taken.workloads().end() || found->second.spec->kind != workload_kind::deployment)
     return false;
   if (!wanted.policy.empty())
     return wanted.policy == "lifecycle";
-  return taken.settings_of(found->second.spec.resource_group).policy == group_policy::lifecycle;
+  return taken.settings_of(found->second.spec->resource_group).policy == group_policy::lifecycle;
 }
 
 plan_settings settings_for(const decide_request& wanted, const snapshot& taken,
@@ -79,7 +79,7 @@ queue_stage_result run_queues(const snapshot& taken, time_point now) {
   in.previous = taken.queues();
   by_name<std::string> queue_of;
   for (const auto& [name, record] : taken.workloads())
-    queue_of[name] = record.spec.queue;
+    queue_of[name] = record.spec->queue;
   in.now = now;
   in.preempted_lately = taken.preempted_lately(now);
   for (const auto& group : taken.groups()) {

@@ -40,9 +40,9 @@ void cluster_records::write_to(store& to, std::uint32_t shards) const {
     return shard_name(group, shard_number(name, shards));
   };
   for (const auto& one : nodes)
-    write(to, keys::node(shard_of(one.spec.name), one.spec.name), encode(one));
+    write(to, keys::node(shard_of(one.spec->name), one.spec->name), encode(one));
   for (const auto& one : workloads)
-    write(to, keys::workload(shard_of(one.spec.name), one.spec.name), encode(one));
+    write(to, keys::workload(shard_of(one.spec->name), one.spec->name), encode(one));
   for (const auto& one : budgets)
     write(to, keys::budget(shard_of(one.name), one.name), encode(one));
 }
@@ -50,7 +50,7 @@ void cluster_records::write_to(store& to, std::uint32_t shards) const {
 void cluster_records::change(const admitted& to) {
   const auto& name = name_of(to.what);
   const auto name_of_spec = [](const auto& record) -> const auto& {
-    return record.spec.name;
+    return record.spec->name;
   };
   if (const auto* n = std::get_if<node>(&to.what)) {
     std::ranges::find(nodes, name, name_of_spec)->spec = *n;

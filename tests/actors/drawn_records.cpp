@@ -109,7 +109,7 @@ private:
     status.submitted = around_now - seconds{luck_.between(0, 4)};
     status.resolved = some_priority(lowest, highest);
     status.resolved.may_preempt = !luck_.one_in(15);
-    for ([[maybe_unused]] const auto& group : record.spec.groups)
+    for ([[maybe_unused]] const auto& group : record.spec->groups)
       status.by_group.push_back(luck_.one_in(10) ? some_priority(lowest, highest)
                                                  : status.resolved);
   }
@@ -142,7 +142,7 @@ private:
 
   void add_running() {
     workload_record record;
-    auto& spec = record.spec;
+    auto& spec = record.spec.edit();
     spec.name = name("w");
     spec.groups.push_back(running_group("a"));
     if (luck_.one_in(5))
@@ -156,7 +156,7 @@ private:
     // Its pods were placed when it had said something else of what they cost.
     auto before = record;
     if (luck_.one_in(3)) {
-      vary_costs(before.spec);
+      vary_costs(before.spec.edit());
       for (auto& one : before.status.by_group)
         one.preemption_priority = static_cast<std::int32_t>(luck_.between(one.priority, 9));
     }
@@ -174,7 +174,7 @@ private:
   /// What finds no place has run to its end, or waits for one.
   void place_replica(workload_record& record, const workload_record& before, std::size_t group,
                      std::int32_t replica) {
-    const auto& of = record.spec.groups[group];
+    const auto& of = record.spec->groups[group];
     const bool waits_for_more = luck_.one_in(20) && !with_.steady && !with_.one_waits;
     const bool leaves = luck_.one_in(20);
     const bool does_not_go = luck_.one_in(8);
@@ -187,7 +187,7 @@ private:
           record.slots.push_back({slot, 0, slot_state::succeeded, {}});
         continue;
       }
-      p.node = on->spec.name;
+      p.node = on->spec->name;
       p.phase = luck_.one_in(15) ? pod_phase::bound : pod_phase::running;
       p.created = around_now - seconds{luck_.between(3000, 4000)};
       if (p.phase == pod_phase::running)
@@ -248,19 +248,20 @@ private:
     workload_record record;
     if (!waiting_.empty() && luck_.one_in(3)) {
       record = made_.workloads[waiting_[luck_.below(waiting_.size())]]; // one more of its kind
-      record.spec.name = name("new");
+      record.spec.edit().name = name("new");
       record.status.uid = fmt::format("u{}", named_);
     } else {
-      record.spec.name = name("new");
+      auto& spec = record.spec.edit();
+      spec.name = name("new");
       const bool gang = luck_.one_in(2);
       const auto most = luck_.one_in(2) || (with_.one_waits && !gang) ? 1 : 4;
-      record.spec.groups.push_back(waiting_group("a", most));
+      spec.groups.push_back(waiting_group("a", most));
       if (gang) {
         if (luck_.one_in(3))
-          record.spec.groups.push_back(waiting_group("b", 3));
+          spec.groups.push_back(waiting_group("b", 3));
         if (luck_.one_in(6))
-          record.spec.groups.push_back(waiting_group("c", 2));
-        make_gang(record.spec);
+          spec.groups.push_back(waiting_group("c", 2));
+        make_gang(spec);
       }
       resolve(record, 3, 9);
     }
@@ -306,8 +307,8 @@ admitted draw_change(std::uint64_t seed, const cluster_records& of) {
   if (running.empty() || luck.one_in(2)) {
     // One that opens may be the best by then, though no shard has named it.
     const auto closed =
-      std::ranges::find_if(of.nodes, [](const node_record& one) { return !one.spec.schedulable; });
-    auto n = closed != of.nodes.end() ? closed->spec : any_of(of.nodes).spec;
+      std::ranges::find_if(of.nodes, [](const node_record& one) { return !one.spec->schedulable; });
+    node n = closed != of.nodes.end() ? closed->spec : any_of(of.nodes).spec;
     if (!n.schedulable || luck.one_in(3))
       n.schedulable = !n.schedulable;
     else if (luck.one_in(2))
@@ -323,10 +324,10 @@ admitted draw_change(std::uint64_t seed, const cluster_records& of) {
     one.preemption_priority =
       cheap ? one.priority : static_cast<std::int32_t>(luck.between(one.priority, 9));
   if (luck.one_in(2))
-    record.spec.checkpoint.last = around_now - seconds{luck.between(0, 100)};
+    record.spec.edit().checkpoint.last = around_now - seconds{luck.between(0, 100)};
   if (cheap || luck.one_in(2))
-    record.spec.minimum_runtime = seconds{cheap ? 0 : luck.between(0, 4000)};
-  return {record.spec, resolved_priorities{record.status.resolved, record.status.by_group}};
+    record.spec.edit().minimum_runtime = seconds{cheap ? 0 : luck.between(0, 4000)};
+  return {*record.spec, resolved_priorities{record.status.resolved, record.status.by_group}};
 }
 
 } // namespace reprieve::tests

@@ -40,7 +40,7 @@ void expect_invariants(replica_world& replica) {
         for (const auto& [resource, amount] : p.requests)
           bound[resource] += amount;
     for (const auto& [resource, amount] : bound)
-      EXPECT_LE(amount, amount_of(record.spec.capacity, resource))
+      EXPECT_LE(amount, amount_of(record.spec->capacity, resource))
         << resource << " is overcommitted on " << name;
   }
 }

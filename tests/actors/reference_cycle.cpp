@@ -44,14 +44,14 @@ void reference_cycle::begin(time_point now) {
   standing_.clear();
   expected_.clear();
   for (const auto& one : of_.workloads)
-    workloads_[one.spec.name] = &one;
+    workloads_[one.spec->name] = &one;
   for (const auto& one : of_.nodes) {
-    nodes_[one.spec.name] = &one.spec;
+    nodes_[one.spec->name] = &*one.spec;
     view_.put_node(one.spec);
     for (const auto& p : one.pods) {
       auto shown = as_shown(p, *workloads_.at(p.workload), now);
       view_.put_pod(shown);
-      standing_[p.workload][p.uid] = {std::move(shown), &one.spec};
+      standing_[p.workload][p.uid] = {std::move(shown), &*one.spec};
     }
   }
   for (const auto& one : of_.budgets)
@@ -64,7 +64,7 @@ void reference_cycle::begin(time_point now) {
 /// More of a gang that has its minimum comes only when all of it that is there is there to stay.
 std::vector<preemptor> reference_cycle::lacking(const workload_record& record) const {
   static const std::map<std::string, standing_pod> none;
-  const auto found = standing_.find(record.spec.name);
+  const auto found = standing_.find(record.spec->name);
   const auto& pods = found == standing_.end() ? none : found->second;
   auto units = lacking_units(
     record, [&](const pod& p) { return pods.contains(p.uid); },
@@ -82,7 +82,7 @@ std::vector<preemptor> reference_cycle::lacking(const workload_record& record) c
   });
   std::erase_if(units, [&](const preemptor& unit) {
     const auto& more = unit.groups.front().pods.front();
-    const auto& group = record.spec.groups[*group_position(record.spec, more.group)];
+    const auto& group = record.spec->groups[*group_position(record.spec, more.group)];
     return !unit.gang && group.is_gang() && std::ranges::any_of(pods, [&](const auto& one) {
       const pod& p = one.second.shown;
       return p.group == more.group && p.replica == more.replica
@@ -93,7 +93,7 @@ std::vector<preemptor> reference_cycle::lacking(const workload_record& record) c
 }
 
 void reference_cycle::expect_what_lacks(const workload_record& record) {
-  auto& known = expected_[record.spec.name];
+  auto& known = expected_[record.spec->name];
   const auto expect = [&](std::int64_t sign) {
     for (const auto& unit : known)
       for (const auto& group : unit.groups)
@@ -151,7 +151,7 @@ std::vector<expected_turn> reference_cycle::run(time_point now, std::size_t most
   if (settings.group.limits.preemptions_per_workload_per_hour)
     for (const auto& one : of_.workloads)
       if (const auto times = preempted_lately(one.status, now); times > 0)
-        settings.preempted_lately[one.spec.name] = times;
+        settings.preempted_lately[one.spec->name] = times;
   std::vector<expected_turn> turns;
   for (auto& who : in_order_of_service()) {
     if (!still_lacks(who))

@@ -171,7 +171,7 @@ void shuffled_replica::ask_why() {
   const auto& coordinator = serving_->groups.at(of_.settings.name).coordinator;
   for (const auto& one : of_.workloads)
     world_.system().spawn(
-      [this, coordinator, workload = one.spec.name](caf::event_based_actor* self) {
+      [this, coordinator, workload = one.spec->name](caf::event_based_actor* self) {
         self->request(coordinator, caf::infinite, why_pending{workload})
           .then([this, workload](std::string& why) {
             if (!why.empty())

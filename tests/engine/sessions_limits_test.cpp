@@ -53,7 +53,7 @@ TEST(sessions, the_place_in_the_queue_does_not_matter_to_other_policies) {
 TEST(front_of_queue, is_the_first_in_the_order_they_are_served) {
   const auto record = [](const std::string& name, std::int32_t priority, std::int64_t submitted) {
     workload_record made;
-    made.spec.name = name;
+    made.spec.edit().name = name;
     made.status.resolved.priority = priority;
     made.status.submitted = at(submitted);
     return made;
@@ -62,7 +62,7 @@ TEST(front_of_queue, is_the_first_in_the_order_they_are_served) {
   std::ranges::sort(records, served_before);
   std::vector<preemptor> units;
   for (const auto& one : records)
-    units.push_back(lone(one.spec.name, prio(one.status.resolved.priority), gpu(1)));
+    units.push_back(lone(one.spec->name, prio(one.status.resolved.priority), gpu(1)));
   std::vector<const preemptor*> waiting;
   for (const auto& one : units)
     waiting.push_back(&one);

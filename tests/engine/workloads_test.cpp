@@ -23,9 +23,10 @@ using outcome = plan::outcome;
 /// A gang of `count` pods with eight GPUs each that go together.
 workload_record training(const std::string& name, std::int32_t priority, std::int32_t count) {
   workload_record record;
-  record.spec.name = name;
-  record.spec.checkpoint.supported = true;
-  auto& group = record.spec.groups.emplace_back();
+  auto& spec = record.spec.edit();
+  spec.name = name;
+  spec.checkpoint.supported = true;
+  auto& group = spec.groups.emplace_back();
   group.name = "workers";
   group.count = count;
   group.min_count = count;
@@ -145,19 +146,19 @@ TEST(workloads, become_cheaper_to_preempt_when_their_preemption_priority_is_lowe
 TEST(workloads, count_with_their_own_priority_whatever_their_pods_say) {
   auto view = nodes_of_eight(1);
   auto record = training("low", 10, 1);
-  record.spec.groups.front().pods.priority = 1000;
+  record.spec.edit().groups.front().pods.priority = 1000;
   start(view, decide_for(view, record));
 
   EXPECT_THAT(victims_of(decide_for(view, training("new", 11, 1))), UnorderedElementsAre("low"));
 
-  record.spec.name = "boaster";
+  record.spec.edit().name = "boaster";
   EXPECT_EQ(decide_for(view, record).result, outcome::infeasible);
 }
 
 TEST(workloads, ask_for_groups_of_one_gang_with_the_least_of_their_priorities) {
   auto record = training("mixed", 10, 1);
-  record.spec.groups.push_back(record.spec.groups.front());
-  record.spec.groups.back().name = "leader";
+  record.spec.edit().groups.push_back(record.spec->groups.front());
+  record.spec.edit().groups.back().name = "leader";
   record.status.by_group = {{10, 10, true}, {30, 30, true}};
 
   auto units = asked_by(record);
@@ -185,7 +186,7 @@ TEST(workloads, of_a_class_that_never_preempts_take_nobody) {
 TEST(workloads, place_each_replica_of_a_gang_by_itself) {
   auto view = nodes_of_eight(3);
   auto record = training("serve", 10, 2);
-  record.spec.groups.front().replicas = 2;
+  record.spec.edit().groups.front().replicas = 2;
 
   const auto units = asked_by(record);
   ASSERT_EQ(units.size(), 2u);
@@ -200,7 +201,7 @@ TEST(workloads, place_each_replica_of_a_gang_by_itself) {
 TEST(workloads, lose_a_replica_whole_and_keep_the_others) {
   auto view = nodes_of_eight(4);
   auto record = training("serve", 10, 2);
-  record.spec.groups.front().replicas = 2;
+  record.spec.edit().groups.front().replicas = 2;
   for (const auto& unit : asked_by(record))
     start(view, decide(view, unit, open_settings()));
 
@@ -221,7 +222,7 @@ TEST(workloads, lose_a_replica_whole_and_keep_the_others) {
 TEST(workloads, that_may_run_degraded_lose_single_pods_even_below_their_minimum) {
   auto view = nodes_of_eight(3);
   auto record = training("serve", 10, 3);
-  record.spec.groups.front().disruption = disruption_mode::pod;
+  record.spec.edit().groups.front().disruption = disruption_mode::pod;
   start(view, decide_for(view, record));
 
   const auto made = decide_for(view, training("new", 20, 1));
@@ -233,8 +234,8 @@ TEST(workloads, that_may_run_degraded_lose_single_pods_even_below_their_minimum)
 TEST(workloads, that_may_run_degraded_keep_their_leader) {
   auto view = nodes_of_eight(3);
   auto record = training("serve", 10, 3);
-  record.spec.groups.front().disruption = disruption_mode::pod;
-  record.spec.groups.front().protected_members = {0};
+  record.spec.edit().groups.front().disruption = disruption_mode::pod;
+  record.spec.edit().groups.front().protected_members = {0};
   start(view, decide_for(view, record));
 
   const auto two = decide_for(view, training("new", 20, 2));
@@ -255,14 +256,14 @@ TEST(workloads, get_what_they_lost_back_in_the_domain_where_the_rest_runs) {
                 .node("b2", gpu(8), label{"zone", "b"})
                 .view();
   auto record = training("serve", 10, 2);
-  record.spec.groups.front().disruption = disruption_mode::pod;
-  record.spec.groups.front().topology_keys = {"zone"};
-  record.spec.groups.front().min_count = 1;
+  record.spec.edit().groups.front().disruption = disruption_mode::pod;
+  record.spec.edit().groups.front().topology_keys = {"zone"};
+  record.spec.edit().groups.front().min_count = 1;
   const auto stands = [](const pod& p) { return p.index == 0; };
   const node a1 = view.node_at(view.find_node("a1"));
 
   for (const auto min_count : {1, 2}) { // which asks pod by pod, and as a gang
-    record.spec.groups.front().min_count = min_count;
+    record.spec.edit().groups.front().min_count = min_count;
     auto runs = pod_at(record.spec, record.status, 0, 0, 0, 0);
     runs.node = "a1";
     runs.phase = pod_phase::running;

@@ -71,7 +71,7 @@ bool simulation::is_granted(const workload& who, const plan& made) const {
   auto used = facts_.used_in(queue, who.resource_group);
   for (const auto& one : made.victims) {
     const auto owner = facts_.workloads().find(one.portion.workload);
-    if (owner == facts_.workloads().end() || owner->second.spec.queue != queue)
+    if (owner == facts_.workloads().end() || owner->second.spec->queue != queue)
       continue;
     for (const auto& [uid, node] : one.pods) {
       for (const auto& [resource, amount] : find_pod(facts_.nodes().at(node), uid)->requests)
@@ -90,13 +90,13 @@ bool simulation::is_granted(const workload& who, const plan& made) const {
 std::optional<simulation::group_at_rest> simulation::look_at(const std::string& group) const {
   group_at_rest found;
   for (const auto& [name, record] : facts_.nodes()) {
-    if (record.spec.resource_group != group)
+    if (record.spec->resource_group != group)
       continue;
     found.view.put_node(record.spec);
     for (const auto& p : record.pods) {
       if (p.stop_told != no_time)
         return std::nullopt;
-      found.standing.emplace(p.uid, &record.spec);
+      found.standing.emplace(p.uid, &*record.spec);
       if (!takes_room(p.phase))
         continue;
       auto now = p;
@@ -120,7 +120,7 @@ void simulation::check_progress(const std::string& group) {
   plan_settings settings;
   settings.now = outside_.clock().now(caf::actor_cast<caf::scheduled_actor*>(machines_));
   for (const auto& [name, record] : facts_.workloads()) {
-    if (record.spec.resource_group != group)
+    if (record.spec->resource_group != group)
       continue;
     if (record.deleting) {
       facts_.complain(fmt::format("workload {} was deleted and is still there", name));

@@ -142,7 +142,7 @@ void truth::erase_key(const std::string& key) {
 // -- nodes and pods -------------------------------------------------------------------------------
 
 void truth::node_written(node_record record) {
-  const auto name = record.spec.name;
+  const auto name = record.spec->name;
   check_room(record);
   const auto before = nodes_.find(name);
   for (const auto& p : record.pods) {
@@ -187,8 +187,8 @@ void truth::check_room(const node_record& record) {
       promised[resource] += amount;
   const auto check = [&](const resources& taken, std::string_view how) {
     for (const auto& [resource, amount] : taken)
-      if (const auto capacity = amount_of(record.spec.capacity, resource); amount > capacity)
-        complain(fmt::format("node {} has {} {} and {} is {} on it:{}", record.spec.name, capacity,
+      if (const auto capacity = amount_of(record.spec->capacity, resource); amount > capacity)
+        complain(fmt::format("node {} has {} {} and {} is {} on it:{}", record.spec->name, capacity,
                              resource, amount, how, text_of(record.pods)));
   };
   check(bound, "bound");
@@ -245,7 +245,7 @@ void truth::lived(const simulated_journal::entry& pod) {
       for (const auto& [resource, amount] : requests_[uid])
         used[resource] += amount;
   for (const auto& [resource, amount] : used)
-    if (node == nodes_.end() || amount > amount_of(node->second.spec.capacity, resource))
+    if (node == nodes_.end() || amount > amount_of(node->second.spec->capacity, resource))
       complain(fmt::format("the machine {} runs more than it has of {}", pod.node, resource));
 }
 
@@ -347,7 +347,7 @@ void truth::check_gang(const decision& d) {
     for (const auto& slot : record->second.slots)
       standing += slot.slot.group == group && slot.slot.replica == replica
                   && slot.state != slot_state::wanted;
-    if (standing < record->second.spec.groups[*position].needed())
+    if (standing < record->second.spec->groups[*position].needed())
       complain(fmt::format("decision {} leaves {} of {}/{} standing, fewer than it needs", d.id,
                            standing, workload, group));
   }
@@ -370,11 +370,11 @@ void truth::decision_done(const std::string& value) {
 // -- workloads ------------------------------------------------------------------------------------
 
 void truth::workload_written(const workload_record& record) {
-  const auto& name = record.spec.name;
+  const auto& name = record.spec->name;
   if (const auto known = expected_.find(name);
       known != expected_.end() && known->second.is_sure()
-      && (record.deleting || record.spec != *known->second.spec)
-      && !comes_late(name, record.deleting ? wish{} : record.spec))
+      && (record.deleting || *record.spec != *known->second.spec)
+      && !comes_late(name, record.deleting ? wish{} : wish{*record.spec}))
     complain(fmt::format("workload {} is not any more as it was acknowledged", name));
   workloads_[name] = record;
 }
@@ -428,8 +428,8 @@ std::string truth::text_of_nodes() const {
   std::string text;
   for (const auto& [name, record] : nodes_)
     text +=
-      fmt::format("\n {} with {} gpu{}:{}", name, amount_of(record.spec.capacity, resource::gpu),
-                  record.spec.schedulable ? "" : ", closed", text_of(record.pods));
+      fmt::format("\n {} with {} gpu{}:{}", name, amount_of(record.spec->capacity, resource::gpu),
+                  record.spec->schedulable ? "" : ", closed", text_of(record.pods));
   return text;
 }
 

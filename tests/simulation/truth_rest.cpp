@@ -54,8 +54,8 @@ resources truth::used_in(const std::string& queue, const std::string& group) con
     for (const auto& p : record.pods) {
       const auto owner = workloads_.find(p.workload);
       if (!takes_room(p.phase) || is_leaving(p.phase) || !p.evicted_by.empty()
-          || owner == workloads_.end() || owner->second.spec.queue != queue
-          || (!group.empty() && owner->second.spec.resource_group != group))
+          || owner == workloads_.end() || owner->second.spec->queue != queue
+          || (!group.empty() && owner->second.spec->resource_group != group))
         continue;
       add_taken(used, p);
     }

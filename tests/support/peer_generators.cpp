@@ -23,7 +23,7 @@ static void draw(pod_list& to) {
 
 static void draw(node_record& to) {
   auto& [spec, pods, status] = to;
-  draw_all(spec, pods, status);
+  draw_all(spec.edit(), pods, status);
 }
 
 static void draw(node_part& to) {
@@ -33,7 +33,7 @@ static void draw(node_part& to) {
 
 static void draw(workload_record& to) {
   auto& [spec, status, slots, deleting] = to;
-  draw_all(spec, status, slots, deleting);
+  draw_all(spec.edit(), status, slots, deleting);
 }
 
 static void draw(object_kind& to) {

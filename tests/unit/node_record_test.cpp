@@ -12,8 +12,8 @@ constexpr time_point now{std::chrono::hours{1}};
 
 node_record node_with(std::int64_t gpus) {
   node_record record;
-  record.spec.name = "n1";
-  record.spec.capacity = {{"gpu", gpus * 1000}};
+  record.spec.edit().name = "n1";
+  record.spec.edit().capacity = {{"gpu", gpus * 1000}};
   return record;
 }
 
@@ -56,9 +56,9 @@ TEST(node_record, a_copy_shares_the_pods_that_do_not_change) {
 TEST(node_record, promises_nothing_new_where_the_user_or_its_silence_says_no) {
   const auto wanted = part({pod_of("b", 0, 4)}, {});
   auto closed = node_with(8);
-  closed.spec.schedulable = false;
+  closed.spec.edit().schedulable = false;
   auto broken = node_with(8);
-  broken.spec.ready = false;
+  broken.spec.edit().ready = false;
   auto lost = node_with(8);
   lost.status = {.watched = true, .lost = true};
   for (const auto& one : {closed, broken, lost}) {
@@ -82,7 +82,7 @@ TEST(node_record, promises_what_fits) {
 TEST(node_record, that_shrank_still_promises_what_it_is_not_short_of) {
   auto record = node_with(8);
   put_pod(record, pod_of("a", 0, 4));
-  record.spec.capacity["cpu"] = 0;
+  record.spec.edit().capacity["cpu"] = 0;
   auto greedy = record.pods.front();
   greedy.requests["cpu"] = 1000;
   put_pod(record, greedy);
@@ -169,13 +169,13 @@ TEST(node_record, refuses_to_take_a_part_of_a_whole_portion) {
 
 TEST(node_record, refuses_placements_on_a_node_that_takes_none) {
   auto record = node_with(8);
-  record.spec.schedulable = false;
+  record.spec.edit().schedulable = false;
   EXPECT_FALSE(promise(record, part({pod_of("b", 0, 1)}, {})).ok());
 }
 
 TEST(node_record, counts_pods_where_the_node_limits_their_number) {
   auto record = node_with(8);
-  record.spec.capacity["pods"] = 1;
+  record.spec.edit().capacity["pods"] = 1;
   EXPECT_TRUE(promise(record, part({pod_of("b", 0, 1)}, {})).ok());
   put_pod(record, pod_of("a", 0, 1));
   EXPECT_FALSE(promise(record, part({pod_of("b", 0, 1)}, {})).ok());

@@ -41,15 +41,15 @@ workload batch_with_checkpoints() {
 workload_record submitted_at(const std::string& name, time_point when) {
   workload_record record;
   record.spec = batch_with_checkpoints();
-  record.spec.name = name;
-  record.spec.labels = {{"team", "vision"}};
+  record.spec.edit().name = name;
+  record.spec.edit().labels = {{"team", "vision"}};
   pod_group group;
   group.name = "main";
   group.pods.labels = {{"app", "train"}};
   group.pods.annotations = {{"note", "kept"}};
   group.pods.requests = {{"gpu", 8000}};
   group.pods.node_selector = {{"zone", "a"}};
-  record.spec.groups = {group};
+  record.spec.edit().groups = {group};
   record.status.uid = "u";
   record.status.submitted = when;
   record.status.resolved.priority = 7;
@@ -58,7 +58,7 @@ workload_record submitted_at(const std::string& name, time_point when) {
 }
 
 workload_record preempted(workload_record record) {
-  evict(record, std::array{portion_id{record.spec.name, "main", 0, 0}}, "d1", now);
+  evict(record, std::array{portion_id{record.spec->name, "main", 0, 0}}, "d1", now);
   return record;
 }
 
@@ -192,7 +192,7 @@ TEST(resume, preempted_work_keeps_its_place_in_the_queue) {
 
 TEST(resume, work_that_does_not_come_back_holds_nothing_up) {
   auto record = submitted_at("notebook", now);
-  record.spec.kind = workload_kind::interactive;
+  record.spec.edit().kind = workload_kind::interactive;
 
   const auto after = preempted(record);
 

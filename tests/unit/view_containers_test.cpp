@@ -303,7 +303,7 @@ TEST(budget_table, forgets_labels_that_nobody_waits_with_any_more) {
 
 TEST(budget_count, counts_pods_that_wait_as_missing) {
   auto record = std::make_shared<node_record>();
-  record->spec.name = "n1";
+  record->spec.edit().name = "n1";
   pod runs;
   runs.labels = {{"app", "web"}};
   runs.phase = pod_phase::running;

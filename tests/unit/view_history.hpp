@@ -25,7 +25,22 @@ struct expectation {
   string_map labels;
   std::int64_t pods = 0;
 };
-using operation = std::variant<pod, node, disruption_budget, removal, settling, expectation>;
+/// A pod that is there comes further.
+struct progress {
+  std::string uid;
+  pod_phase phase = pod_phase::running;
+  time_point started;
+  std::string evicted_by;
+
+  pod of(pod p) const {
+    p.phase = phase;
+    p.started = started;
+    p.evicted_by = evicted_by;
+    return p;
+  }
+};
+using operation =
+  std::variant<pod, node, disruption_budget, removal, settling, expectation, progress>;
 
 inline std::string text_of(const operation& o) {
   struct {
@@ -48,6 +63,10 @@ inline std::string text_of(const operation& o) {
     }
     std::string operator()(const expectation& e) const {
       return fmt::format("expect {} pods with {} labels", e.pods, e.labels.size());
+    }
+    std::string operator()(const progress& p) const {
+      return fmt::format("pod {} comes to phase {} evicted by '{}'", p.uid,
+                         static_cast<int>(p.phase), p.evicted_by);
     }
   } text;
   return std::visit(text, o);
@@ -85,6 +104,11 @@ inline resources any_amounts(std::int64_t below) {
   return amounts;
 }
 
+inline pod_phase any_phase() {
+  return static_cast<pod_phase>(*rc::gen::weightedElement<int>(
+    {{1, 0}, {2, 1}, {3, 2}, {8, 3}, {1, 4}, {2, 5}, {1, 6}, {1, 7}}));
+}
+
 /// Few of everything, so that names meet again.
 inline rc::Gen<operation> any_pod() {
   return rc::gen::exec([] {
@@ -95,8 +119,7 @@ inline rc::Gen<operation> any_pod() {
     made.replica = *rc::gen::inRange(0, 2);
     made.index = *rc::gen::inRange(0, 3);
     made.node = any_name('n', 4);
-    made.phase = static_cast<pod_phase>(*rc::gen::weightedElement<int>(
-      {{1, 0}, {2, 1}, {3, 2}, {8, 3}, {1, 4}, {2, 5}, {1, 6}, {1, 7}}));
+    made.phase = any_phase();
     made.requests = any_amounts(3);
     made.labels = any_labels();
     made.disruption = *rc::gen::element(disruption_mode::pod, disruption_mode::pod_group);
@@ -142,6 +165,13 @@ inline rc::Gen<operation> any_expectation() {
   });
 }
 
+inline rc::Gen<operation> any_progress() {
+  return rc::gen::exec([] {
+    return operation(progress{any_name('u', 12), any_phase(), any_time(),
+                              *rc::gen::element<std::string>("", "", "d1")});
+  });
+}
+
 inline rc::Gen<operation> any_removal() {
   return rc::gen::exec([] {
     const auto what = *rc::gen::weightedElement<removal::kind>(
@@ -164,6 +194,7 @@ inline rc::Gen<std::vector<operation>> any_history() {
            {4, any_node()},
            {1, any_budget()},
            {2, any_expectation()},
+           {6, any_progress()},
            {4, any_removal()},
            {3, rc::gen::just(operation(settling{}))},
          })));
@@ -203,10 +234,15 @@ struct plain_cluster {
     auto& pods = waiting[e.labels];
     pods = std::max<std::int64_t>(pods + e.pods, 0);
   }
+  void operator()(const progress& p) {
+    if (const auto known = pods.find(p.uid); known != pods.end())
+      (*this)(p.of(known->second));
+  }
 };
 
 struct changes_of {
   cluster_view& view;
+  const plain_cluster& before;
 
   void operator()(const pod& p) const {
     view.put_pod(p);
@@ -230,6 +266,10 @@ struct changes_of {
   }
   void operator()(const expectation& e) const {
     view.expect(e.labels, e.pods);
+  }
+  void operator()(const progress& p) const {
+    if (const auto known = before.pods.find(p.uid); known != before.pods.end())
+      view.change_pod(known->second, p.of(known->second));
   }
 };
 

@@ -15,14 +15,14 @@ constexpr time_point now{std::chrono::hours{1}};
 /// A workload of one gang of four that goes as a whole.
 workload_record gang() {
   workload_record record;
-  record.spec.name = "train";
-  record.spec.checkpoint.supported = true;
+  record.spec.edit().name = "train";
+  record.spec.edit().checkpoint.supported = true;
   pod_group group;
   group.name = "workers";
   group.count = 4;
   group.min_count = 4;
   group.disruption = disruption_mode::pod_group;
-  record.spec.groups = {group};
+  record.spec.edit().groups = {group};
   record.status.uid = "u";
   record.status.by_group.resize(1);
   return record;
@@ -61,7 +61,7 @@ TEST(workload_record, a_place_that_was_given_up_is_filled_by_another_pod_when_it
 TEST(workload_record, a_victim_that_ended_by_itself_does_not_come_back_when_it_is_reprieved) {
   for (const bool comes_back : {true, false}) {
     auto record = gang();
-    record.spec.checkpoint.supported = comes_back;
+    record.spec.edit().checkpoint.supported = comes_back;
     evict(record, whole, "d1", now);
     end_slot(record, {"workers", 0, 2}, 0, slot_state::succeeded);
     reprieve_portions(record, whole, "d1");
@@ -76,7 +76,7 @@ TEST(workload_record, a_victim_that_ended_by_itself_does_not_come_back_when_it_i
 
 TEST(workload_record, evicted_pods_that_do_not_come_back_are_not_wanted) {
   auto record = gang();
-  record.spec.checkpoint.supported = false;
+  record.spec.edit().checkpoint.supported = false;
   evict(record, whole, "d1", now);
   EXPECT_TRUE(wanted_slots(record).empty());
 }
@@ -105,9 +105,9 @@ TEST(workload_record, wants_its_own_pods_of_the_right_incarnation_only) {
   auto record = gang();
   auto p = pod_at(record.spec, record.status, 0, 0, 3, 0);
   EXPECT_TRUE(wants(record, p));
-  record.spec.groups[0].count = 3;
+  record.spec.edit().groups[0].count = 3;
   EXPECT_FALSE(wants(record, p)) << "scaled down";
-  record.spec.groups[0].count = 4;
+  record.spec.edit().groups[0].count = 4;
   p.incarnation = 1;
   EXPECT_FALSE(wants(record, p));
   p.incarnation = 0;
@@ -129,7 +129,7 @@ TEST(workload_record, a_condition_keeps_its_time_until_it_changes) {
 TEST(own_priorities, that_differ_from_the_workloads_are_shown_and_the_workloads_counts) {
   auto record = gang();
   record.status.resolved.priority = record.status.by_group[0].priority = 10;
-  record.spec.groups[0].pods.priority = 12;
+  record.spec.edit().groups[0].pods.priority = 12;
   note_own_priorities(record, now);
   ASSERT_EQ(record.status.conditions.size(), 1U);
   const auto& shown = record.status.conditions.front();
@@ -137,7 +137,7 @@ TEST(own_priorities, that_differ_from_the_workloads_are_shown_and_the_workloads_
   EXPECT_TRUE(shown.status);
   EXPECT_EQ(shown.message, "pods of group workers say priority 12; the workload's, 10, counts");
 
-  record.spec.groups[0].pods.priority = 10;
+  record.spec.edit().groups[0].pods.priority = 10;
   note_own_priorities(record, now);
   EXPECT_TRUE(record.status.conditions.empty());
 }
@@ -145,12 +145,12 @@ TEST(own_priorities, that_differ_from_the_workloads_are_shown_and_the_workloads_
 TEST(own_priorities, are_held_against_the_priority_of_a_group_that_has_one) {
   auto record = gang();
   record.status.resolved.priority = 10;
-  record.spec.groups[0].priority = record.status.by_group[0].priority = 40;
-  record.spec.groups[0].pods.priority = 40;
+  record.spec.edit().groups[0].priority = record.status.by_group[0].priority = 40;
+  record.spec.edit().groups[0].pods.priority = 40;
   note_own_priorities(record, now);
   EXPECT_TRUE(record.status.conditions.empty());
 
-  record.spec.groups[0].pods.priority = 10;
+  record.spec.edit().groups[0].pods.priority = 10;
   note_own_priorities(record, now);
   ASSERT_EQ(record.status.conditions.size(), 1U);
   EXPECT_EQ(record.status.conditions.front().message,
@@ -159,7 +159,7 @@ TEST(own_priorities, are_held_against_the_priority_of_a_group_that_has_one) {
 
 TEST(preempted_lately, counts_the_decisions_of_the_last_hour) {
   auto record = gang();
-  record.spec.groups[0].disruption = disruption_mode::pod;
+  record.spec.edit().groups[0].disruption = disruption_mode::pod;
   const auto pod_of_gang = [](std::int32_t index) {
     return std::array{portion_id{"train", "workers", 0, index}};
   };
@@ -177,7 +177,7 @@ TEST(preempted_lately, counts_the_decisions_of_the_last_hour) {
 
 TEST(preempted_lately, counts_a_decision_once_whatever_it_takes) {
   auto record = gang();
-  record.spec.groups[0].disruption = disruption_mode::pod;
+  record.spec.edit().groups[0].disruption = disruption_mode::pod;
   const std::array both{portion_id{"train", "workers", 0, 0}, portion_id{"train", "workers", 0, 1}};
   evict(record, both, "d1", now);
   evict(record, std::array{portion_id{"train", "workers", 0, 2}}, "d1", now);
@@ -187,7 +187,7 @@ TEST(preempted_lately, counts_a_decision_once_whatever_it_takes) {
 
 TEST(preempted_lately, a_withdrawn_eviction_counts_until_its_last_portion_is_back) {
   auto record = gang();
-  record.spec.groups[0].disruption = disruption_mode::pod;
+  record.spec.edit().groups[0].disruption = disruption_mode::pod;
   const std::array both{portion_id{"train", "workers", 0, 0}, portion_id{"train", "workers", 0, 1}};
   const auto before = record.status;
   evict(record, both, "d1", now);
@@ -221,8 +221,8 @@ TEST(lacking_units, a_gang_asks_as_one) {
 
 TEST(lacking_units, basic_pods_ask_one_by_one) {
   auto record = gang();
-  record.spec.groups[0].min_count.reset();
-  record.spec.groups[0].disruption = disruption_mode::pod;
+  record.spec.edit().groups[0].min_count.reset();
+  record.spec.edit().groups[0].disruption = disruption_mode::pod;
   const auto units = lacking_units(record, nobody);
   ASSERT_EQ(units.size(), 4U);
   EXPECT_FALSE(units.front().gang);
@@ -230,13 +230,13 @@ TEST(lacking_units, basic_pods_ask_one_by_one) {
 
 TEST(lacking_units, groups_of_different_templates_start_together_by_replica) {
   auto record = gang();
-  auto leader = record.spec.groups.front();
+  auto leader = record.spec->groups.front();
   leader.name = "leader";
   leader.count = 1;
   leader.min_count = 1;
   leader.replicas = 2;
-  record.spec.groups.front().replicas = 2;
-  record.spec.groups.push_back(leader);
+  record.spec.edit().groups.front().replicas = 2;
+  record.spec.edit().groups.push_back(leader);
   record.status.by_group.resize(2);
   const auto units = lacking_units(record, nobody);
   ASSERT_EQ(units.size(), 2U);
@@ -246,7 +246,7 @@ TEST(lacking_units, groups_of_different_templates_start_together_by_replica) {
 
 TEST(lacking_units, a_gang_with_its_minimum_asks_pod_by_pod_for_the_rest) {
   auto record = gang();
-  record.spec.groups[0].min_count = 2;
+  record.spec.edit().groups[0].min_count = 2;
   std::set<std::string> standing;
   for (int i = 0; i < 3; ++i)
     standing.insert(pod_at(record.spec, record.status, 0, 0, i, 0).uid);
@@ -271,7 +271,7 @@ TEST(lacking_units, a_gang_whose_pods_are_nominated_asks_for_nothing_more) {
 
 TEST(lacking_units, of_a_replica_that_runs_elsewhere_are_not_bound_to_its_domain) {
   auto record = gang();
-  auto& group = record.spec.groups.front();
+  auto& group = record.spec.edit().groups.front();
   group.topology_keys = {"zone"};
   group.replicas = 2;
   node home;
@@ -288,7 +288,7 @@ TEST(lacking_units, of_a_replica_that_runs_elsewhere_are_not_bound_to_its_domain
 
 TEST(lacking_units, of_pods_that_are_no_gang_are_not_bound_to_each_others_domain) {
   auto record = gang();
-  auto& group = record.spec.groups.front();
+  auto& group = record.spec.edit().groups.front();
   group.topology_keys = {"zone"};
   group.min_count.reset();
   group.disruption = disruption_mode::pod;
@@ -303,7 +303,7 @@ TEST(lacking_units, of_pods_that_are_no_gang_are_not_bound_to_each_others_domain
 TEST(served_before, goes_by_priority_then_submission_then_name) {
   auto a = gang();
   auto b = gang();
-  b.spec.name = "zeta";
+  b.spec.edit().name = "zeta";
   EXPECT_TRUE(served_before(a, b));
   a.status.submitted = now;
   EXPECT_TRUE(served_before(b, a));

@@ -1,0 +1,318 @@
+#include "actors/group_mirror.hpp"
+#include "actors/pod_changes.hpp"
+#include "preemption/pending.hpp"
+
+#include <algorithm>
+
+// How the mirror's view comes to show what changed.
+
+namespace reprieve {
+
+namespace {
+
+void take_from(resources& from, const resources& amounts) {
+  for (const auto& [resource, amount] : amounts)
+    from[resource] -= amount;
+}
+
+/// Shows a pod that does not go although it was told: its room is taken, and it is nobody's victim.
+/// Budgets do not count on it, as their owner does not either, or it would vote against the plan.
+void make_immovable(pod& p) {
+  p.phase = pod_phase::surplus;
+  p.evicted_by.clear();
+  p.daemon = true;
+}
+
+/// Whether the pod's whole replica goes while its workload counts on it still: what the replica
+/// lacks will not be wanted any more, or not as it is now.
+bool goes_before_it_is_known(const pod& p, const workload_record* owner) {
+  return p.disruption == disruption_mode::pod_group && !p.evicted_by.empty() && owner != nullptr
+         && wants(*owner, p);
+}
+
+/// Whether the pod is to stay on its node, or to come there.
+bool stays_or_comes(const pod& p) {
+  return p.evicted_by.empty() && p.stop_told == no_time
+         && (p.phase == pod_phase::nominated || p.phase == pod_phase::bound
+             || p.phase == pod_phase::running);
+}
+
+} // namespace
+
+/// The pod with what its workload says of its cost by now.
+pod_list::pointer group_mirror::with_costs(const pod_list::pointer& p) {
+  if (stuck_.contains(p->what().uid)) {
+    auto immovable = p->what();
+    make_immovable(immovable);
+    return std::make_shared<const shared_pod>(std::move(immovable));
+  }
+  const auto owner = workloads_.find(p->what().workload);
+  if (owner == workloads_.end() || !owner->second.record)
+    return p;
+  const auto& record = *owner->second.record;
+  if (follows(p->what(), record.spec, record.status))
+    return p;
+  auto followed = p->what();
+  follow(followed, record.spec, record.status);
+  return std::make_shared<const shared_pod>(std::move(followed));
+}
+
+void group_mirror::forget_told(const std::string& uid) {
+  if (const auto found = told_.find(uid); found != told_.end()) {
+    told_in_order_.erase({found->second.second, uid});
+    told_.erase(found);
+  }
+}
+
+/// The pod has left the node.
+void group_mirror::take_out(named_node& from, const pod& p) {
+  auto& owner = workload_named(p.workload);
+  mark(owner);
+  forget_told(p.uid);
+  room_came_free_ = true;
+  note_for_shards(p);
+  // It may stand on another node already.
+  if (const auto at = owner.second.pods.find(p.uid);
+      at != owner.second.pods.end() && at->second == &from) {
+    owner.second.pods.erase(at);
+    view_.remove_pod(p.uid);
+  }
+}
+
+/// Whether the record shows the decision's part.
+bool group_mirror::shows(const node_record& record, const std::string& decision,
+                         const node_part& part) {
+  const auto goes = [&](const std::string& uid) {
+    const pod* p = find_pod(record, uid);
+    return p == nullptr || p->evicted_by == decision;
+  };
+  const auto came = [&](const pod& p) { return find_pod(record, p.uid) != nullptr; };
+  return std::ranges::all_of(part.victims, goes)
+         && std::all_of(part.placed.begin(), part.placed.end(), came);
+}
+
+/// As `reprieve::apply` does it, but with the same objects as the last time.
+void group_mirror::apply(pod_list& pods, promised_part& promised, const std::string& decision) {
+  for (const auto& p : promised.part.placed.shared())
+    if (pods.find(p->what().uid) == nullptr)
+      pods.put(p);
+  auto before = std::exchange(promised.marked, {});
+  for (const auto& uid : promised.part.victims) {
+    const auto found = pods.find_shared(uid);
+    if (!found || !found->what().evicted_by.empty())
+      continue;
+    auto known = std::ranges::find(before, found, &decltype(before)::value_type::first);
+    if (known == before.end()) {
+      auto chosen = found->what();
+      chosen.evicted_by = decision;
+      promised.marked.emplace_back(found, std::make_shared<const shared_pod>(std::move(chosen)));
+    } else {
+      promised.marked.push_back(std::move(*known));
+    }
+    pods.put(promised.marked.back().second);
+  }
+}
+
+/// Whether the pod's workload stands as it did before the pod came further.
+bool group_mirror::stands_alike(const pod& before, const pod& now) const {
+  if (!stays_or_comes(before) || !stays_or_comes(now) || before.node != now.node
+      || before.workload != now.workload || before.group != now.group
+      || before.replica != now.replica || before.disruption != now.disruption
+      || before.requests != now.requests)
+    return false;
+  if ((before.phase == pod_phase::nominated) == (now.phase == pod_phase::nominated))
+    return true;
+  // More of a gang may wait for it, and it may not be wanted any more.
+  const auto owner = find_workload(now.workload);
+  return owner && std::ranges::none_of(owner->spec->groups, &pod_group::is_gang)
+         && wants(*owner, now);
+}
+
+/// Brings one node in the view to what its record says and the open decisions will make of it. What
+/// has not changed is not looked at.
+void group_mirror::refresh_node(named_node& one) {
+  auto& [name, entry] = one;
+  entry.stale = false;
+  const bool look_at_costs = std::exchange(entry.costs_changed, false);
+  pod_list wanted;
+  if (entry.record) {
+    wanted = entry.record->pods;
+    // Whatever becomes of a decision, the pods that it places are there until all of it is over.
+    for (auto& [id, promised] : entry.promised)
+      apply(wanted, promised, id);
+  }
+  auto [shown, changed, gone] =
+    changes_between(entry.taken_in, entry.shown, wanted, look_at_costs,
+                    [&](const pod_list::pointer& p) { return with_costs(p); });
+  for (const auto& p : gone)
+    take_out(one, p->what());
+  entry.taken_in = std::move(wanted);
+  entry.shown = std::move(shown);
+  const bool same_size =
+    entry.in_view && entry.record && entry.in_view->spec->capacity == entry.record->spec->capacity;
+  if (entry.in_view && !same_size)
+    take_from(capacity_, entry.in_view->spec->capacity);
+  if (!entry.record) {
+    view_.remove_node(name);
+    entry.in_view = nullptr;
+    ahead_.erase(&one);
+    if (entry.promised.empty())
+      nodes_.erase(nodes_.find(name));
+    return;
+  }
+  if (!entry.in_view || !planned_on_alike(*entry.in_view, *entry.record)) {
+    view_.put_node(planned_on(*entry.record));
+    room_came_free_ = true;
+  }
+  entry.in_view = entry.record;
+  if (!same_size)
+    add_to(capacity_, entry.record->spec->capacity);
+  compare_with_shard(one);
+  for (const auto& [before, now] : changed)
+    show(one, before, now->what());
+}
+
+/// The pod stands on the node, or has changed there from what it was before.
+void group_mirror::show(named_node& on, const pod_list::pointer& before, const pod& p) {
+  if (before)
+    view_.change_pod(before->what(), p);
+  else
+    view_.put_pod(p);
+  note_for_shards(p);
+  if (before && stands_alike(before->what(), p))
+    return;
+  if (p.stop_told != no_time) {
+    forget_told(p.uid);
+    const auto grace_over = p.stop_told + p.checkpoint_time + p.grace_period;
+    told_[p.uid] = {&on, grace_over};
+    told_in_order_.emplace(grace_over, p.uid);
+  }
+  auto& owner = workload_named(p.workload);
+  owner.second.pods.insert_or_assign(p.uid, &on);
+  mark(owner);
+}
+
+void group_mirror::forget_standing(workload_entry& entry) {
+  auto& was = entry.now;
+  if (was.record) {
+    auto& usage = usage_[was.record->spec->queue];
+    take_from(usage.staying, was.used.staying);
+    take_from(usage.leaving, was.used.leaving);
+    expect_in_budgets(was, -1);
+    if (!was.lacking.empty())
+      lacking_.erase(&was);
+  }
+  was = {};
+}
+
+/// Pods that wait are expected by budgets, and missing.
+void group_mirror::expect_in_budgets(const standing& of, std::int64_t sign) {
+  for (const auto& unit : of.lacking)
+    for (const auto& group : unit->groups)
+      view_.expect(group.pods.front().labels, sign * std::ssize(group.pods));
+}
+
+/// What the workload lacks. `unsettled` are the replicas of groups with pods that come or go,
+/// `doomed` those that go as a whole before the workload knows of it.
+void group_mirror::find_lacking(workload_entry& entry, const replicas& unsettled,
+                                const replicas& doomed) {
+  const auto& record = *entry.record;
+  const auto stands = [&](const std::string& uid) {
+    return entry.pods.contains(uid) || going_.contains(uid);
+  };
+  if (!lacks_pods(record, stands))
+    return;
+  auto lacking = lacking_units(
+    record, [&](const pod& p) { return stands(p.uid); },
+    [&](const pod& p) -> const node* {
+      const auto at = entry.pods.find(p.uid);
+      return at == entry.pods.end() ? nullptr : &*at->second->second.in_view->spec;
+    });
+  // More of a gang comes when those that it needs are there to stay: the decision that places them
+  // may be given up, and nobody joins those who go.
+  std::erase_if(lacking, [&](const preemptor& unit) {
+    const auto& more = unit.groups.front().pods.front();
+    if (std::ranges::any_of(unit.groups, [&](const wanted_group& one) {
+          return doomed.contains({one.name, one.pods.front().replica});
+        }))
+      return true;
+    return !unit.gang && unsettled.contains({more.group, more.replica})
+           && record.spec->groups[*group_position(record.spec, more.group)].is_gang();
+  });
+  for (auto& unit : lacking)
+    entry.now.lacking.push_back(std::make_shared<const preemptor>(std::move(unit)));
+}
+
+void group_mirror::refresh_workload(named_workload& one) {
+  auto& [name, entry] = one;
+  entry.stale = false;
+  if (!entry.now.unwanted.empty())
+    with_unwanted_.erase(name);
+  if (entry.now.ended)
+    ended_.erase(name);
+  forget_standing(entry);
+  const auto& record = entry.record;
+  auto& now = entry.now;
+  replicas unsettled;
+  replicas doomed;
+  for (const auto& [uid, node] : entry.pods) {
+    const pod& p = *node->second.shown.find(uid);
+    const bool leaves = is_leaving(p.phase) || !p.evicted_by.empty();
+    if (leaves || p.phase == pod_phase::nominated)
+      unsettled.emplace(p.group, p.replica);
+    if (goes_before_it_is_known(p, record.get()))
+      doomed.emplace(p.group, p.replica);
+    if (!takes_room(p.phase))
+      continue;
+    if (record)
+      add_taken(leaves ? now.used.leaving : now.used.staying, p);
+    if (p.evicted_by.empty() && p.phase != pod_phase::nominated && p.stop_told == no_time
+        && (!record || !wants(*record, p)))
+      now.unwanted.push_back({uid, p.node});
+  }
+  if (!now.unwanted.empty())
+    with_unwanted_.put(name);
+  if (!record) {
+    if (entry.pods.empty() && entry.placed_by.empty())
+      workloads_.erase(workloads_.find(name));
+    return;
+  }
+  now.record = record;
+  find_lacking(entry, unsettled, doomed);
+  if (!now.lacking.empty())
+    lacking_.insert(&now);
+  now.ended = record->deleting && entry.pods.empty();
+  if (now.ended)
+    ended_.put(name);
+  auto& usage = usage_[record->spec->queue];
+  add_to(usage.staying, now.used.staying);
+  add_to(usage.leaving, now.used.leaving);
+  expect_in_budgets(now, 1);
+}
+
+void group_mirror::refresh() {
+  // In order of name, so that it does not matter in which order changes came.
+  const auto by_name = [](const auto* a, const auto* b) { return a->first < b->first; };
+  auto nodes = std::exchange(stale_nodes_, {});
+  std::ranges::sort(nodes, by_name);
+  for (auto* one : nodes)
+    refresh_node(*one);
+  auto workloads = std::exchange(stale_workloads_, {});
+  std::ranges::sort(workloads, by_name);
+  for (auto* one : workloads)
+    refresh_workload(*one);
+}
+
+const cluster_view& group_mirror::view_of_nodes() {
+  refresh();
+  view_.settle_nodes();
+  return view_;
+}
+
+const cluster_view& group_mirror::view() {
+  refresh();
+  view_.settle();
+  return view_;
+}
+
+} // namespace reprieve
