@@ -20,6 +20,18 @@ duration annotated(const pod& p, std::string_view key, duration otherwise) {
   return parsed.ok() ? *parsed : otherwise;
 }
 
+/// The reports that wait to be sent to the observer.
+pod_reports& reports_to(simulated_cluster_state& state, const pod_observer_actor& observer) {
+  const auto identity = [](const pod_observer_actor& one) {
+    return caf::actor_cast<caf::actor_control_block*>(one);
+  };
+  const auto known = std::ranges::find(state.reports, identity(observer),
+                                       [&](const auto& one) { return identity(one.first); });
+  if (known != state.reports.end())
+    return known->second;
+  return state.reports.emplace_back(observer, pod_reports{}).second;
+}
+
 /// Tells the pod's observer where it stands with the next reports, unless it is between two stages.
 void report(self_pointer self, const simulated_pod& p) {
   if (!p.observer)
@@ -27,7 +39,7 @@ void report(self_pointer self, const simulated_pod& p) {
   using what = pod_report::what;
   const auto& life = p.life;
   const auto send = [&](what happened) {
-    self->state.reports[p.observer].push_back({life.uid, life.node, happened, life.since});
+    reports_to(self->state, p.observer).push_back({life.uid, life.node, happened, life.since});
   };
   switch (life.at) {
   case stage::starting:

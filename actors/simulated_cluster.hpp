@@ -6,11 +6,11 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace reprieve {
 
@@ -50,11 +50,13 @@ struct simulated_cluster_state {
 
   simulated_cluster_settings settings;
   std::unique_ptr<simulated_journal> journal;
-  text_map<simulated_pod> pods;                      ///< by uid, ended ones too
-  std::set<std::pair<time_point, std::string>> due;  ///< uids of pods
-  time_point next_step = no_time;                    ///< for which a reminder is under way
-  std::map<pod_observer_actor, pod_reports> reports; ///< to be sent when all is done that is due
-  text_map<revision> newest_epoch;                   ///< by node: its agent has seen orders of that
+  text_map<simulated_pod> pods;                     ///< by uid, ended ones too
+  std::set<std::pair<time_point, std::string>> due; ///< uids of pods
+  time_point next_step = no_time;                   ///< for which a reminder is under way
+  /// To be sent when all is done that is due, by observer. Observers of several processes may meet
+  /// here in a simulation, and their ids be the same: they are told apart by what they are.
+  std::vector<std::pair<pod_observer_actor, pod_reports>> reports;
+  text_map<revision> newest_epoch; ///< by node: its agent has seen orders of that
 };
 
 simulated_cluster_actor::behavior_type

@@ -129,7 +129,7 @@ std::shared_ptr<workload_record> admitted_record(self_pointer self, const worklo
   }
   if (*record->spec != spec) {
     ++record->status.generation;
-    record->spec = spec;
+    put_spec(*record, spec);
   }
   record->status.resolved = priorities.whole;
   record->status.by_group = priorities.by_group;

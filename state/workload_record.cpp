@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
+#include <limits>
 #include <optional>
 
 namespace reprieve {
@@ -25,17 +27,28 @@ slot_record& slot_in(workload_record& record, const pod_slot& slot) {
   return *found;
 }
 
+/// How many places a replica of the group has, with those that it had when it was larger.
+std::int32_t places_of(const workload_record& record, const std::string& group,
+                       std::int32_t replica) {
+  const auto position = group_position(record.spec, group);
+  const auto wanted = position ? record.spec->groups[*position].count : 0;
+  const auto behind =
+    position_of(record.slots, pod_slot{group, replica, std::numeric_limits<std::int32_t>::max()});
+  if (behind == record.slots.begin())
+    return wanted;
+  const auto& last = std::prev(behind)->slot;
+  return last.group == group && last.replica == replica ? std::max(wanted, last.index + 1) : wanted;
+}
+
 /// Calls `each` with every slot of the portion.
 template <class F>
 void for_slots(const workload_record& record, const portion_id& portion, F each) {
-  const auto position = group_position(record.spec, portion.group);
-  if (!position)
-    return;
   if (!portion.whole_replica()) {
     each(pod_slot{portion.group, portion.replica, portion.index});
     return;
   }
-  for (std::int32_t i = 0; i < record.spec->groups[*position].count; ++i)
+  const auto places = places_of(record, portion.group, portion.replica);
+  for (std::int32_t i = 0; i < places; ++i)
     each(pod_slot{portion.group, portion.replica, i});
 }
 
@@ -70,6 +83,18 @@ slot_record slot_at(const workload_record& record, const pod_slot& slot) {
   return found != record.slots.end() && found->slot == slot
            ? *found
            : slot_record{slot, 0, slot_state::wanted, {}};
+}
+
+void put_spec(workload_record& record, workload next) {
+  for (const auto& group : record.spec->groups) {
+    const auto position = group_position(next, group.name);
+    const auto count = position ? next.groups[*position].count : 0;
+    const auto replicas = position ? next.groups[*position].replicas : 0;
+    for (std::int32_t r = 0; r < group.replicas; ++r)
+      if (group.count > 0 && (r >= replicas || count < group.count))
+        slot_in(record, {group.name, r, group.count - 1});
+  }
+  record.spec = std::move(next);
 }
 
 void evict(workload_record& record, std::span<const portion_id> portions, std::string_view decision,

@@ -43,6 +43,11 @@ struct workload_record {
 /// The slot's record, or what it stands for where there is none.
 slot_record slot_at(const workload_record& record, const pod_slot& slot);
 
+/// Gives the record another spec. Of replicas that have fewer places from now on, or go, the last
+/// place is recorded: as long as pods stand there, those who evict the replica take them as well,
+/// and whoever comes there later must be another pod.
+void put_spec(workload_record& record, workload next);
+
 /// Records that the decision takes these portions of the workload: their pods come back in new
 /// incarnations, or not at all, as `resume` says. Doing it again changes nothing.
 void evict(workload_record& record, std::span<const portion_id> portions, std::string_view decision,

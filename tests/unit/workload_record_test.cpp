@@ -58,6 +58,40 @@ TEST(workload_record, a_place_that_was_given_up_is_filled_by_another_pod_when_it
   EXPECT_EQ(wanted_slots(record).size(), 4U);
 }
 
+TEST(workload_record, an_evicted_replica_takes_the_places_along_that_it_had_when_it_was_larger) {
+  for (const bool group_goes : {false, true}) {
+    auto record = gang();
+    const auto larger = *record.spec;
+    auto smaller = larger;
+    if (group_goes)
+      smaller.groups.front().name = "others";
+    else
+      smaller.groups.front().count = smaller.groups.front().min_count.emplace(1);
+    put_spec(record, smaller);
+    evict(record, whole, "d1", now);
+    put_spec(record, larger);
+    const auto wanted = wanted_slots(record);
+    ASSERT_EQ(wanted.size(), 4U);
+    for (const auto& slot : wanted)
+      EXPECT_EQ(slot.incarnation, 1U);
+  }
+}
+
+TEST(workload_record, an_evicted_replica_that_is_not_wanted_any_more_comes_back_with_other_pods) {
+  auto record = gang();
+  record.spec.edit().groups.front().replicas = 2;
+  const auto larger = *record.spec;
+  auto smaller = larger;
+  smaller.groups.front().replicas = 1;
+  put_spec(record, smaller);
+  smaller.groups.front().count = smaller.groups.front().min_count.emplace(1);
+  put_spec(record, smaller);
+  evict(record, std::array{portion_id{"train", "workers", 1, -1}}, "d1", now);
+  put_spec(record, larger);
+  for (const auto& slot : wanted_slots(record))
+    EXPECT_EQ(slot.incarnation, slot.replica == 1 ? 1U : 0U) << slot.replica << "." << slot.index;
+}
+
 TEST(workload_record, a_victim_that_ended_by_itself_does_not_come_back_when_it_is_reprieved) {
   for (const bool comes_back : {true, false}) {
     auto record = gang();
