@@ -11,7 +11,7 @@ namespace reprieve {
 namespace {
 
 /// Heartbeats come every few seconds from each node: nobody notices such a delay.
-constexpr std::chrono::milliseconds gathering_time{10};
+constexpr std::chrono::milliseconds gathering_time{100};
 
 /// One call.
 struct waiting_call {

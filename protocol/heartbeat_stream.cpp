@@ -31,12 +31,14 @@ void heartbeat_stream::OnReadDone(bool ok) {
     end(to_grpc(alive.status()));
     return;
   }
+  const bool had_come = std::chrono::steady_clock::now() - asked_ < at_once;
   ++open_;
+  may_read_ = true;
   intake_.add(*std::move(alive), [stream = shared_from_this()](const heartbeat_result& unknown) {
     stream->taken_in(unknown);
   });
-  may_read_ = true;
-  read_on();
+  if (had_come)
+    read_on();
 }
 
 void heartbeat_stream::taken_in(const heartbeat_result& unknown) {
@@ -57,8 +59,10 @@ void heartbeat_stream::one_less() {
 }
 
 void heartbeat_stream::read_on() {
-  if (open_ <= most_open && may_read_.exchange(false))
-    while_open([this] { StartRead(&next_); });
+  if (open_ > most_open || !may_read_.exchange(false))
+    return;
+  asked_ = std::chrono::steady_clock::now();
+  while_open([this] { StartRead(&next_); });
 }
 
 } // namespace reprieve

@@ -7,6 +7,7 @@
 #include <reprieve/v1/api.pb.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 
@@ -32,13 +33,21 @@ private:
   /// One of those is over that keep the stream open: the agent's side, and heartbeats under way.
   void one_less();
   /// Takes the next one, unless too many are under way: then the end of one of those does.
+  ///
+  /// While somebody waits for a message, gRPC answers each that comes with a window of its own,
+  /// which costs as much as all the rest of it. So, after one that had to be waited for, those
+  /// behind it gather in the connection until it is taken in.
   void read_on();
 
   /// So that an agent that is faster than the cluster does not fill the memory.
   static constexpr std::uint32_t most_open = 1000;
 
+  /// A message that comes sooner was there when it was asked for.
+  static constexpr std::chrono::milliseconds at_once{2};
+
   heartbeat_intake& intake_;
   v1::HeartbeatRequest next_;
+  std::chrono::steady_clock::time_point asked_; ///< for the message that is read
   std::atomic<std::uint32_t> open_ = 1;
   std::atomic<bool> may_read_ = true; ///< no read is under way, and the agent's side is open
 };

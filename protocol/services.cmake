@@ -36,5 +36,5 @@ reprieve_library(reprieve_protocol
     protocol/remote_machines.cpp
     protocol/server_certificates.cpp
   LINK reprieve_actors reprieve_access
-  PRIVATE_LINK reprieve_service_messages)
+  PRIVATE_LINK reprieve_service_messages absl::synchronization)
 target_precompile_headers(reprieve_protocol PRIVATE actors/caf.hpp <grpcpp/grpcpp.h> <fmt/format.h> <memory> <string> <utility>)
