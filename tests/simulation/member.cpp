@@ -21,7 +21,7 @@ member::member(int generation, std::string name, const cluster_shape& shape, sur
   settings.nodes_per_replica = shape.nodes_per_replica;
   settings.behind = store_;
   settings.schema = schema_;
-  settings.hold_time = std::chrono::milliseconds{500};
+  settings.hold_time = std::chrono::milliseconds{100};
   // Who tells of every domain has to try each of them, and asks no shard.
   settings.most_domains_told = generation % 2 == 0 ? 64 : 0;
   settings.cluster = at.cluster;

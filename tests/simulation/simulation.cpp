@@ -238,7 +238,7 @@ void simulation::step() {
     harm();
     return;
   }
-  if (luck_.one_in(25)) {
+  if (luck_.one_in(12)) {
     auto live = those(member::state::live);
     std::erase_if(live, [](const member* one) { return one->is_leaving(); });
     if (!live.empty())
