@@ -12,7 +12,7 @@ using self_pointer = coordinator_pointer;
 
 /// All shards and the catalog have told what they hold.
 bool knows_enough(const coordinator_state& state) {
-  const auto& shards = state.settings.shards;
+  const auto& shards = *state.settings.shards;
   return state.known && state.seen_shards.size() == shards.nodes.size() + shards.workloads.size();
 }
 
@@ -141,8 +141,8 @@ void give_up_followers(self_pointer self, const coordinator_state::in_flight& ov
 /// Follows what the queue shard says.
 void meet(self_pointer self) {
   const auto& ours = self->state.settings;
-  self->send(ours.shards.queues, follow_catalog{self});
-  self->send(ours.shards.queues, follow_quota{ours.resource_group, self, self->state.epoch});
+  self->send(ours.queues, follow_catalog{self});
+  self->send(ours.queues, follow_quota{ours.resource_group, self, self->state.epoch});
 }
 
 void ended(self_pointer self, const decision_ended& over) {
@@ -168,7 +168,6 @@ void ended(self_pointer self, const decision_ended& over) {
 coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_settings settings) {
   auto& state = self->state;
   state.settings = std::move(settings);
-  state.shards = std::make_shared<const group_shards>(state.settings.shards);
   state.epoch = state.settings.owner->lasting_epoch();
   self->set_down_handler([self](const caf::down_msg& down) {
     if (down.reason)
@@ -181,11 +180,11 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
   drop_votes earlier{state.epoch, {}};
   for (const auto& open : state.settings.open)
     earlier.open.insert(open.what.id);
-  for (const auto& shard : state.settings.shards.nodes) {
+  for (const auto& shard : state.settings.shards->nodes) {
     self->send(shard, earlier);
     self->send(shard, follow_nodes{self});
   }
-  for (const auto& shard : state.settings.shards.workloads) {
+  for (const auto& shard : state.settings.shards->workloads) {
     self->send(shard, earlier);
     self->send(shard, follow_workloads{self});
   }
@@ -227,7 +226,7 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
       auto& s = self->state;
       s.known = std::move(update.known);
       if (const auto* group = find(s.known->groups, s.settings.resource_group))
-        for (const auto& shard : s.settings.shards.nodes)
+        for (const auto& shard : s.settings.shards->nodes)
           self->send(shard, use_group_limits{group->force_delete_after, group->heartbeat_timeout});
       wake(self);
     },
@@ -253,7 +252,7 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
     },
     [self](reclaim& order) { take_back(self, order); },
     [self](meet_queues& met) {
-      self->state.settings.shards.queues = std::move(met.shard);
+      self->state.settings.queues = std::move(met.shard);
       self->state.told = {};
       meet(self);
       wake(self);

@@ -85,7 +85,8 @@ using coordinator_actor = typed_actor<
 
 struct coordinator_settings {
   std::string resource_group;
-  group_shards shards;
+  std::shared_ptr<const group_shards> shards;
+  queue_shard_actor queues;
   store_door_actor store;
   ownership_pointer owner;
   event_log_actor events;
@@ -114,7 +115,6 @@ struct coordinator_state {
   };
 
   coordinator_settings settings;
-  std::shared_ptr<const group_shards> shards; ///< the same, for decisions to share
   std::shared_ptr<const catalog> known;
   group_mirror mirror;
   std::map<std::string, in_flight, std::less<>> decisions;

@@ -23,7 +23,6 @@ struct group_shards {
   std::vector<workload_shard_actor> workloads;
   std::vector<ownership_pointer> node_owners;     ///< who owns them, by number
   std::vector<ownership_pointer> workload_owners; ///< likewise
-  queue_shard_actor queues;
 };
 
 /// A decision is in its next phase.

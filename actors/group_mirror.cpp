@@ -162,7 +162,7 @@ void group_mirror::close(const std::string& id) {
     if (promised == on.second.promised.end())
       return;
     // What the record shows stays as it is.
-    if (!on.second.record || !shows(*on.second.record, id, promised->second.part))
+    if (!on.second.record || !shows(*on.second.record, promised->second.part, id))
       mark(on);
     on.second.promised.erase(promised);
   };

@@ -162,11 +162,16 @@ private:
   template <class Entry>
   using named = std::pair<const std::string, Entry>; ///< never moves while it is there
 
+  /// A victim as the record has it, and as it is with the decision.
+  struct marked_pod {
+    pod_list::pointer recorded;
+    pod_list::pointer marked;
+  };
+
   /// What an open decision will do on a node.
   struct promised_part {
     node_part part;
-    /// The victims as the record has them, and as they are with the decision.
-    std::vector<std::pair<pod_list::pointer, pod_list::pointer>> marked;
+    std::vector<marked_pod> marked;
   };
 
   /// One node: what its shard says, what open decisions will do there, and what of both is in the
@@ -216,7 +221,6 @@ private:
   void mark(named_workload& one);
   void refresh();
   void refresh_node(named_node& one);
-  static bool shows(const node_record& record, const std::string& decision, const node_part& part);
   static void apply(pod_list& pods, promised_part& promised, const std::string& decision);
   bool stands_alike(const pod& before, const pod& now) const;
   void refresh_workload(named_workload& one);

@@ -22,7 +22,7 @@ std::set<std::string> group_mirror::counts_on(const std::string& id,
     std::vector<const node_part*> others;
     std::vector<std::string> untold;
     for (const auto& [other, theirs] : on->second.promised) {
-      if (other == id || shows(record, other, theirs.part))
+      if (other == id || shows(record, theirs.part, other))
         continue;
       others.push_back(&theirs.part);
       if (!theirs.part.victims.empty())

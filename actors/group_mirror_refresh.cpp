@@ -79,38 +79,15 @@ void group_mirror::take_out(named_node& from, const pod& p) {
   }
 }
 
-/// Whether the record shows the decision's part.
-bool group_mirror::shows(const node_record& record, const std::string& decision,
-                         const node_part& part) {
-  const auto goes = [&](const std::string& uid) {
-    const pod* p = find_pod(record, uid);
-    return p == nullptr || p->evicted_by == decision;
-  };
-  const auto came = [&](const pod& p) { return find_pod(record, p.uid) != nullptr; };
-  return std::ranges::all_of(part.victims, goes)
-         && std::all_of(part.placed.begin(), part.placed.end(), came);
-}
-
-/// As `reprieve::apply` does it, but with the same objects as the last time.
+/// As for a record, but with the same objects as the last time.
 void group_mirror::apply(pod_list& pods, promised_part& promised, const std::string& decision) {
-  for (const auto& p : promised.part.placed.shared())
-    if (pods.find(p->what().uid) == nullptr)
-      pods.put(p);
-  auto before = std::exchange(promised.marked, {});
-  for (const auto& uid : promised.part.victims) {
-    const auto found = pods.find_shared(uid);
-    if (!found || !found->what().evicted_by.empty())
-      continue;
-    auto known = std::ranges::find(before, found, &decltype(before)::value_type::first);
-    if (known == before.end()) {
-      auto chosen = found->what();
-      chosen.evicted_by = decision;
-      promised.marked.emplace_back(found, std::make_shared<const shared_pod>(std::move(chosen)));
-    } else {
-      promised.marked.push_back(std::move(*known));
-    }
-    pods.put(promised.marked.back().second);
-  }
+  const auto before = std::exchange(promised.marked, {});
+  reprieve::apply(pods, promised.part, [&](const pod_list::pointer& found) {
+    const auto known = std::ranges::find(before, found, &marked_pod::recorded);
+    return promised.marked
+      .emplace_back(found, known != before.end() ? known->marked : chosen_by(decision, found))
+      .marked;
+  });
 }
 
 /// Whether the pod's workload stands as it did before the pod came further.
@@ -174,10 +151,7 @@ void group_mirror::refresh_node(named_node& one) {
 
 /// The pod stands on the node, or has changed there from what it was before.
 void group_mirror::show(named_node& on, const pod_list::pointer& before, const pod& p) {
-  if (before)
-    view_.change_pod(before->what(), p);
-  else
-    view_.put_pod(p);
+  view_.put_pod(p, before ? &before->what() : nullptr);
   note_for_shards(p);
   if (before && stands_alike(before->what(), p))
     return;

@@ -68,7 +68,6 @@ bool add_shard(const replica_state& state, const std::string& shard, const Here&
 bool find_shards(const replica_state& state, const std::string& group, group_shards& found) {
   if (!state.schema || !state.ground)
     return false;
-  found.queues = queues_of(state);
   for (std::uint32_t k = 0; k < state.schema->workload_shards; ++k)
     if (!add_shard(state, "w/" + shard_name(group, k), state.workloads, state.other_workloads,
                    found.workloads, found.workload_owners))
@@ -90,9 +89,10 @@ void start_coordinator(self_pointer self, const std::string& shard, const group_
   const auto& ours = state.settings;
   state.coordinators[shard] = keep(
     self, shard,
-    self->spawn(coordinator, coordinator_settings{group_of(shard), shards, state.store,
-                                                  state.ground, state.events, ours.clock,
-                                                  std::move(from.open), ours.most_domains_told}));
+    self->spawn(coordinator,
+                coordinator_settings{group_of(shard), std::make_shared<const group_shards>(shards),
+                                     queues_of(state), state.store, state.ground, state.events,
+                                     ours.clock, std::move(from.open), ours.most_domains_told}));
   state.built_with[shard] = shards;
 }
 

@@ -110,7 +110,7 @@ private:
   }
 
   void stop_unwanted() {
-    const auto& shards = state_.settings.shards;
+    const auto& shards = *state_.settings.shards;
     std::map<std::uint32_t, stop_pods> orders;
     const auto node_shards = static_cast<std::uint32_t>(shards.nodes.size());
     for (auto& one : state_.mirror.take_unwanted())
@@ -217,7 +217,7 @@ private:
     const auto waiting =
       std::count_if(units_.begin() + static_cast<std::ptrdiff_t>(next_), units_.end(),
                     [&](const pending_unit& unit) { return is_for(kind, *unit.who); });
-    const auto shards = std::ssize(state_.settings.shards.nodes);
+    const auto shards = std::ssize(state_.settings.shards->nodes);
     return static_cast<std::size_t>(std::clamp(2 * waiting / shards, least, most));
   }
 
@@ -340,7 +340,7 @@ private:
     if (report == state_.told)
       return;
     state_.told = report;
-    self_->send(state_.settings.shards.queues, std::move(report));
+    self_->send(state_.settings.queues, std::move(report));
   }
 
   self_pointer self_;
@@ -415,7 +415,7 @@ std::set<std::string> to_be_told_before(const coordinator_state& state,
 void launch(self_pointer self, decision_settings settings) {
   auto& state = self->state;
   const auto& ours = state.settings;
-  settings.shards = state.shards;
+  settings.shards = ours.shards;
   settings.store = ours.store;
   settings.ground = ours.owner;
   settings.owner = self;

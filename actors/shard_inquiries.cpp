@@ -54,7 +54,7 @@ void shard_inquiries::forget_outdated(const resource_group& group) {
 
 void ask_shards(coordinator_pointer self, evaluation_request wanted, std::function<void()> then) {
   auto& state = self->state;
-  const auto& shards = state.settings.shards.nodes;
+  const auto& shards = state.settings.shards->nodes;
   for (auto& [number, news] :
        state.mirror.news_for_shards(static_cast<std::uint32_t>(shards.size())))
     self->send(shards[number], std::move(news));

@@ -66,10 +66,7 @@ void shard_view::refresh(const std::string& name, node_entry& entry) {
   if (!entry.in_view || !planned_on_alike(*entry.in_view, *entry.record))
     view_.put_node(planned_on(*entry.record));
   for (const auto& [known, now] : found.changed)
-    if (known)
-      view_.change_pod(known->what(), now->what());
-    else
-      view_.put_pod(now->what());
+    view_.put_pod(now->what(), known ? &known->what() : nullptr);
   entry.shown = std::move(found.shown);
   entry.in_view = entry.record;
 }

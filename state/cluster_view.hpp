@@ -52,9 +52,9 @@ public:
   void remove_node(std::string_view name);
   /// Adds the pod to its node, or changes it. A pod that takes no room, or whose node is not there,
   /// is taken away: `no_row`.
-  pod_row put_pod(const pod& p);
-  /// Likewise for a pod that was put as `before`: costs little where it has only come further.
-  void change_pod(const pod& before, const pod& now);
+  /// `before` is how it was put last, where that is known: one that has only come further since
+  /// costs little.
+  pod_row put_pod(const pod& p, const pod* before = nullptr);
   void remove_pod(std::string_view uid);
   void put_budget(const disruption_budget& budget);
   void remove_budget(std::string_view name);
@@ -288,6 +288,7 @@ private:
   pod_row find_packed(std::u16string_view uid) const;
   const pod_kind& kind_of(pod_row p) const;
   pod_record describe(const pod& p, node_row n);
+  pod_row come_further(const pod& p);
   void release(const pod_record& record);
   void drop(pod_row p);
 

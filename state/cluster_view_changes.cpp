@@ -150,7 +150,10 @@ std::span<std::int64_t> cluster_view::amounts(node_row n, amounts_of_node which)
 
 // -- pods ----------------------------------------------------------------------------------------
 
-pod_row cluster_view::put_pod(const pod& p) {
+pod_row cluster_view::put_pod(const pod& p, const pod* before) {
+  if (before != nullptr && takes_room(p.phase) && differ_in_progress_only(*before, p))
+    if (const auto known = come_further(p); known != no_row)
+      return known;
   const auto n = takes_room(p.phase) ? find_node(p.node) : no_row;
   if (n == no_row) {
     remove_pod(p.uid);
@@ -178,23 +181,23 @@ pod_row cluster_view::put_pod(const pod& p) {
     }
   } else {
     auto& record = pods_[row];
-    const auto before = record;
+    const auto replaced = record;
     const bool same_portion = key_of(portion_of(row)) == key;
     if (!same_portion) {
       if (record.shares_portion)
         std::erase(shared_[record.home].pods, row);
       leave(row);
     }
-    now.uid = before.uid;
-    now.home = before.home;
-    now.shares_portion = before.shares_portion;
+    now.uid = replaced.uid;
+    now.home = replaced.home;
+    now.shares_portion = replaced.shares_portion;
     record = now;
-    if (before.node != n) {
-      std::erase(nodes_[before.node].pods, row);
-      mark_node(before.node);
+    if (replaced.node != n) {
+      std::erase(nodes_[replaced.node].pods, row);
+      mark_node(replaced.node);
       nodes_[n].pods.push_back(row);
     }
-    release(before);
+    release(replaced);
     if (!same_portion) {
       join(row, key);
     } else {
@@ -207,25 +210,25 @@ pod_row cluster_view::put_pod(const pod& p) {
   return row;
 }
 
-void cluster_view::change_pod(const pod& before, const pod& now) {
-  const auto row =
-    takes_room(now.phase) && differ_in_progress_only(before, now) ? find_pod(now.uid) : no_row;
-  if (row == no_row || node_name(pods_[row].node) != now.node) {
-    put_pod(now);
-    return;
-  }
+/// Takes in a pod that differs from what it was in its progress only; `no_row` where it does not
+/// stand there.
+pod_row cluster_view::come_further(const pod& p) {
+  const auto row = find_pod(p.uid);
+  if (row == no_row || node_name(pods_[row].node) != p.node)
+    return no_row;
   auto& record = pods_[row];
   const bool ran = is_running(static_cast<pod_phase>(record.phase), record.leaving);
-  record.phase = static_cast<std::uint32_t>(now.phase);
-  record.leaving = leaves(now);
-  record.created = now.created;
-  record.started = now.started;
-  record.checkpointed = now.checkpointed;
-  if (const bool runs = is_running(now.phase, record.leaving); runs != ran)
+  record.phase = static_cast<std::uint32_t>(p.phase);
+  record.leaving = leaves(p);
+  record.created = p.created;
+  record.started = p.started;
+  record.checkpointed = p.checkpointed;
+  if (const bool runs = is_running(p.phase, record.leaving); runs != ran)
     budgets_.count_running(kinds_[record.kind].labels, runs);
   if (record.shares_portion)
     mark_portion(record.home);
   mark_node(record.node);
+  return row;
 }
 
 void cluster_view::remove_pod(std::string_view uid) {

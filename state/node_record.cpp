@@ -226,20 +226,34 @@ absl::Status has_room_now(const node_record& record, std::span<const node_part* 
   return leave_room(left, wanted, record.spec->name);
 }
 
-void apply(pod_list& pods, const node_part& part, std::string_view decision) {
+pod_list::pointer chosen_by(std::string_view decision, const pod_list::pointer& p) {
+  auto chosen = p->what();
+  chosen.evicted_by = decision;
+  return std::make_shared<const shared_pod>(std::move(chosen));
+}
+
+void apply(pod_list& pods, const node_part& part,
+           const std::function<pod_list::pointer(const pod_list::pointer&)>& choose) {
   for (const auto& p : part.placed.shared())
     if (pods.find(p->what().uid) == nullptr)
       pods.put(p);
   for (const auto& uid : part.victims)
-    if (const pod* found = pods.find(uid); found != nullptr && found->evicted_by.empty()) {
-      auto chosen = *found;
-      chosen.evicted_by = decision;
-      pods.put(std::move(chosen));
-    }
+    if (const auto found = pods.find_shared(uid); found && found->what().evicted_by.empty())
+      pods.put(choose(found));
 }
 
 void apply(node_record& record, const node_part& part, std::string_view decision) {
-  apply(record.pods, part, decision);
+  apply(record.pods, part, [&](const auto& p) { return chosen_by(decision, p); });
+}
+
+bool shows(const node_record& record, const node_part& part, std::string_view decision) {
+  const auto goes = [&](const std::string& uid) {
+    const pod* p = find_pod(record, uid);
+    return p == nullptr || p->evicted_by == decision;
+  };
+  const auto came = [&](const pod& p) { return find_pod(record, p.uid) != nullptr; };
+  return std::ranges::all_of(part.victims, goes)
+         && std::all_of(part.placed.begin(), part.placed.end(), came);
 }
 
 pod_pointers tell_victims(node_record& record, std::string_view decision, time_point now) {

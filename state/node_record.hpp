@@ -67,9 +67,17 @@ absl::Status has_room_now(
   const node_record& record, std::span<const node_part* const> coming, const node_part& wanted,
   const std::function<bool(std::string_view)>& granted = [](std::string_view) { return false; });
 
+/// The pod as one that goes by the decision.
+pod_list::pointer chosen_by(std::string_view decision, const pod_list::pointer& p);
+
 /// The record with the decision's part in it. Applying it again changes nothing.
 void apply(node_record& record, const node_part& part, std::string_view decision);
-void apply(pod_list& pods, const node_part& part, std::string_view decision);
+/// Likewise of the pods, where `choose` makes of a victim what `chosen_by` does.
+void apply(pod_list& pods, const node_part& part,
+           const std::function<pod_list::pointer(const pod_list::pointer&)>& choose);
+
+/// Whether the record shows the decision's part: to apply it would change nothing.
+bool shows(const node_record& record, const node_part& part, std::string_view decision);
 
 /// Marks the decision's victims as told to stop. Returns the ones that were not told before.
 pod_pointers tell_victims(node_record& record, std::string_view decision, time_point now);

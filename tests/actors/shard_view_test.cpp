@@ -8,8 +8,9 @@ namespace {
 
 std::shared_ptr<const node_record> a_node(const std::string& name, node_status status = {}) {
   node_record record;
-  record.spec.edit().name = name;
-  record.spec.edit().capacity = {{"gpu", 8}};
+  auto& spec = record.spec.edit();
+  spec.name = name;
+  spec.capacity = {{"gpu", 8}};
   record.status = status;
   return std::make_shared<const node_record>(std::move(record));
 }

@@ -190,10 +190,11 @@ TEST(candidates, a_workloads_own_pods_never_go_by_the_other_policies_either) {
 
 TEST(candidates, a_unit_may_have_weaker_kin_only_where_a_group_of_it_has_a_lower_priority) {
   workload_record record;
-  record.spec.edit().name = "train";
-  record.spec.edit().groups.resize(2);
-  record.spec.edit().groups[0].name = "lead";
-  record.spec.edit().groups[1].name = "work";
+  auto& spec = record.spec.edit();
+  spec.name = "train";
+  spec.groups.resize(2);
+  spec.groups[0].name = "lead";
+  spec.groups[1].name = "work";
   record.status.by_group = {{20, 20, true}, {5, 5, true}};
   const auto nobody_stands = [](const pod&) { return false; };
 

@@ -157,8 +157,9 @@ TEST(workloads, count_with_their_own_priority_whatever_their_pods_say) {
 
 TEST(workloads, ask_for_groups_of_one_gang_with_the_least_of_their_priorities) {
   auto record = training("mixed", 10, 1);
-  record.spec.edit().groups.push_back(record.spec->groups.front());
-  record.spec.edit().groups.back().name = "leader";
+  auto& spec = record.spec.edit();
+  spec.groups.push_back(spec.groups.front());
+  spec.groups.back().name = "leader";
   record.status.by_group = {{10, 10, true}, {30, 30, true}};
 
   auto units = asked_by(record);
@@ -234,8 +235,9 @@ TEST(workloads, that_may_run_degraded_lose_single_pods_even_below_their_minimum)
 TEST(workloads, that_may_run_degraded_keep_their_leader) {
   auto view = nodes_of_eight(3);
   auto record = training("serve", 10, 3);
-  record.spec.edit().groups.front().disruption = disruption_mode::pod;
-  record.spec.edit().groups.front().protected_members = {0};
+  auto& spec = record.spec.edit();
+  spec.groups.front().disruption = disruption_mode::pod;
+  spec.groups.front().protected_members = {0};
   start(view, decide_for(view, record));
 
   const auto two = decide_for(view, training("new", 20, 2));
@@ -256,9 +258,10 @@ TEST(workloads, get_what_they_lost_back_in_the_domain_where_the_rest_runs) {
                 .node("b2", gpu(8), label{"zone", "b"})
                 .view();
   auto record = training("serve", 10, 2);
-  record.spec.edit().groups.front().disruption = disruption_mode::pod;
-  record.spec.edit().groups.front().topology_keys = {"zone"};
-  record.spec.edit().groups.front().min_count = 1;
+  auto& spec = record.spec.edit();
+  spec.groups.front().disruption = disruption_mode::pod;
+  spec.groups.front().topology_keys = {"zone"};
+  spec.groups.front().min_count = 1;
   const auto stands = [](const pod& p) { return p.index == 0; };
   const node a1 = view.node_at(view.find_node("a1"));
 

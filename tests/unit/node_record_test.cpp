@@ -12,8 +12,9 @@ constexpr time_point now{std::chrono::hours{1}};
 
 node_record node_with(std::int64_t gpus) {
   node_record record;
-  record.spec.edit().name = "n1";
-  record.spec.edit().capacity = {{"gpu", gpus * 1000}};
+  auto& spec = record.spec.edit();
+  spec.name = "n1";
+  spec.capacity = {{"gpu", gpus * 1000}};
   return record;
 }
 

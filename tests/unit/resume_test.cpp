@@ -39,17 +39,18 @@ workload batch_with_checkpoints() {
 
 /// One batch pod with checkpoints, with something in every field that is to be kept.
 workload_record submitted_at(const std::string& name, time_point when) {
-  workload_record record;
-  record.spec = batch_with_checkpoints();
-  record.spec.edit().name = name;
-  record.spec.edit().labels = {{"team", "vision"}};
+  auto spec = batch_with_checkpoints();
+  spec.name = name;
+  spec.labels = {{"team", "vision"}};
   pod_group group;
   group.name = "main";
   group.pods.labels = {{"app", "train"}};
   group.pods.annotations = {{"note", "kept"}};
   group.pods.requests = {{"gpu", 8000}};
   group.pods.node_selector = {{"zone", "a"}};
-  record.spec.edit().groups = {group};
+  spec.groups = {group};
+  workload_record record;
+  record.spec = std::move(spec);
   record.status.uid = "u";
   record.status.submitted = when;
   record.status.resolved.priority = 7;

@@ -269,7 +269,7 @@ struct changes_of {
   }
   void operator()(const progress& p) const {
     if (const auto known = before.pods.find(p.uid); known != before.pods.end())
-      view.change_pod(known->second, p.of(known->second));
+      view.put_pod(p.of(known->second), &known->second);
   }
 };
 

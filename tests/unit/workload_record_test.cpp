@@ -15,14 +15,14 @@ constexpr time_point now{std::chrono::hours{1}};
 /// A workload of one gang of four that goes as a whole.
 workload_record gang() {
   workload_record record;
-  record.spec.edit().name = "train";
-  record.spec.edit().checkpoint.supported = true;
-  pod_group group;
+  auto& spec = record.spec.edit();
+  spec.name = "train";
+  spec.checkpoint.supported = true;
+  auto& group = spec.groups.emplace_back();
   group.name = "workers";
   group.count = 4;
   group.min_count = 4;
   group.disruption = disruption_mode::pod_group;
-  record.spec.edit().groups = {group};
   record.status.uid = "u";
   record.status.by_group.resize(1);
   return record;
@@ -30,15 +30,20 @@ workload_record gang() {
 
 const std::array whole{portion_id{"train", "workers", 0, -1}};
 
+/// The four pods of the gang are wanted, each for the so many-th time.
+void expect_all_wanted_in(const workload_record& record, std::uint32_t incarnation) {
+  const auto wanted = wanted_slots(record);
+  EXPECT_EQ(wanted.size(), 4U);
+  for (const auto& slot : wanted)
+    EXPECT_EQ(slot.incarnation, incarnation);
+}
+
 TEST(workload_record, evicted_pods_come_back_in_a_new_incarnation) {
   auto record = gang();
   evict(record, whole, "d1", now);
   EXPECT_EQ(record.status.attempts, 1);
   EXPECT_GT(record.status.resume_after, now);
-  const auto wanted = wanted_slots(record);
-  ASSERT_EQ(wanted.size(), 4U);
-  for (const auto& slot : wanted)
-    EXPECT_EQ(slot.incarnation, 1U);
+  expect_all_wanted_in(record, 1);
 }
 
 TEST(workload_record, evicting_twice_by_one_decision_is_the_same_as_once) {
@@ -70,10 +75,7 @@ TEST(workload_record, an_evicted_replica_takes_the_places_along_that_it_had_when
     put_spec(record, smaller);
     evict(record, whole, "d1", now);
     put_spec(record, larger);
-    const auto wanted = wanted_slots(record);
-    ASSERT_EQ(wanted.size(), 4U);
-    for (const auto& slot : wanted)
-      EXPECT_EQ(slot.incarnation, 1U);
+    expect_all_wanted_in(record, 1);
   }
 }
 
@@ -179,8 +181,9 @@ TEST(own_priorities, that_differ_from_the_workloads_are_shown_and_the_workloads_
 TEST(own_priorities, are_held_against_the_priority_of_a_group_that_has_one) {
   auto record = gang();
   record.status.resolved.priority = 10;
-  record.spec.edit().groups[0].priority = record.status.by_group[0].priority = 40;
-  record.spec.edit().groups[0].pods.priority = 40;
+  auto& spec = record.spec.edit();
+  spec.groups[0].priority = record.status.by_group[0].priority = 40;
+  spec.groups[0].pods.priority = 40;
   note_own_priorities(record, now);
   EXPECT_TRUE(record.status.conditions.empty());
 
@@ -255,8 +258,9 @@ TEST(lacking_units, a_gang_asks_as_one) {
 
 TEST(lacking_units, basic_pods_ask_one_by_one) {
   auto record = gang();
-  record.spec.edit().groups[0].min_count.reset();
-  record.spec.edit().groups[0].disruption = disruption_mode::pod;
+  auto& spec = record.spec.edit();
+  spec.groups[0].min_count.reset();
+  spec.groups[0].disruption = disruption_mode::pod;
   const auto units = lacking_units(record, nobody);
   ASSERT_EQ(units.size(), 4U);
   EXPECT_FALSE(units.front().gang);
@@ -269,8 +273,9 @@ TEST(lacking_units, groups_of_different_templates_start_together_by_replica) {
   leader.count = 1;
   leader.min_count = 1;
   leader.replicas = 2;
-  record.spec.edit().groups.front().replicas = 2;
-  record.spec.edit().groups.push_back(leader);
+  auto& spec = record.spec.edit();
+  spec.groups.front().replicas = 2;
+  spec.groups.push_back(leader);
   record.status.by_group.resize(2);
   const auto units = lacking_units(record, nobody);
   ASSERT_EQ(units.size(), 2U);
