@@ -1,6 +1,7 @@
 #include "actors/gateway.hpp"
 
 #include "actors/gateway_accounts.hpp"
+#include "actors/gateway_answers.hpp"
 #include "actors/gateway_backup.hpp"
 #include "actors/gateway_confirmation.hpp"
 #include "actors/gateway_facts.hpp"
@@ -177,32 +178,6 @@ caf::result<apply_result> apply_all(self_pointer self, apply_request& wanted) {
   return answer;
 }
 
-/// The resource group of an object that exists, or nothing.
-std::optional<std::string> owner_group(const gateway_state& state, object_kind kind,
-                                       const std::string& name) {
-  switch (kind) {
-  case object_kind::node:
-    if (const auto found = state.nodes.find(name); found != state.nodes.end())
-      return found->second->spec->resource_group;
-    break;
-  case object_kind::workload:
-    if (const auto found = state.workloads.find(name); found != state.workloads.end())
-      return found->second->spec->resource_group;
-    break;
-  case object_kind::disruption_budget:
-    if (const auto* found = find(state.budgets, name))
-      return found->resource_group;
-    break;
-  case object_kind::placement:
-    if (const auto* found = find(state.placements, name))
-      return found->cluster;
-    break;
-  default:
-    break;
-  }
-  return std::nullopt;
-}
-
 /// Whose queue a workload is in is known here only.
 absl::Status may_delete(const gateway_state& state, const delete_request& wanted) {
   if (!wanted.by)
@@ -236,7 +211,7 @@ absl::Status remove_all(self_pointer self, const delete_request& wanted,
   std::map<node_shard_actor, remove_nodes> nodes;
   std::map<workload_shard_actor, remove_workloads> workloads;
   for (const auto& name : wanted.names) {
-    const auto owner = owner_group(state, wanted.kind, name);
+    const auto owner = home_of(state, wanted.kind, name);
     const auto* group = owner ? group_named(state, *owner) : nullptr;
     if (group == nullptr)
       return owner ? not_serving(*owner)
@@ -300,7 +275,8 @@ caf::result<get_result> get(self_pointer self, const get_request& wanted) {
     return get_result(starting());
   auto answer = promise_from<get_result>(self);
   confirm(
-    self, {{wanted.kind, wanted.name}}, [self, wanted, answer](const confirmation& found) mutable {
+    self, {{wanted.kind, wanted.name, wanted.resource_group}},
+    [self, wanted, answer](const confirmation& found) mutable {
       auto& s = self->state;
       if (wanted.kind != object_kind::queue || !found.how.ok()) {
         answer.deliver(with_age(look_up(s, wanted, {}), found));
@@ -324,16 +300,24 @@ void follow_new(self_pointer self, const std::shared_ptr<const directory>& next)
   const auto is_new = [](const auto& known, const auto& shard) {
     return std::ranges::find(known, shard) == known.end();
   };
+  std::set<std::string> unheard;
   for (const auto& [name, group] : next->groups) {
     const auto* before = group_named(state, name);
     const auto known = before == nullptr ? group_shards{} : before->shards;
-    for (const auto& shard : group.shards.nodes)
-      if (is_new(known.nodes, shard))
-        self->send(shard, follow_nodes{self});
-    for (const auto& shard : group.shards.workloads)
-      if (is_new(known.workloads, shard))
-        self->send(shard, follow_workloads{self});
+    const auto follow = [&](const auto& shards, const auto& earlier, char kind, auto wanted) {
+      for (std::uint32_t k = 0; k < shards.size(); ++k) {
+        auto shard = fmt::format("{}/{}", kind, shard_name(name, k));
+        if (is_new(earlier, shards[k]))
+          self->send(shards[k], wanted);
+        else if (!state.unheard.contains(shard))
+          continue;
+        unheard.insert(std::move(shard));
+      }
+    };
+    follow(group.shards.nodes, known.nodes, 'n', follow_nodes{self});
+    follow(group.shards.workloads, known.workloads, 'w', follow_workloads{self});
   }
+  state.unheard = std::move(unheard);
   state.serving = next;
 }
 

@@ -2,18 +2,18 @@
 
 #include "actors/directory.hpp"
 #include "actors/pod_index.hpp"
+#include "actors/told_objects.hpp"
 #include "state/admission.hpp"
 #include "state/backup.hpp"
 #include "state/requests.hpp"
 #include "state/text_map.hpp"
-
-#include <absl/container/btree_map.h>
 
 #include <functional>
 #include <list>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -75,20 +75,18 @@ struct gateway_state {
 
   gateway_limits limits;
 
-  template <class T>
-  using by_name_shared = absl::btree_map<std::string, std::shared_ptr<const T>, std::less<>>;
-
   std::shared_ptr<const directory> serving;
+  std::set<std::string> unheard; ///< shards that were asked to tell everything, and have not yet
   caf::actor_clock::time_point started; ///< before which nothing is known
   /// When shards last said that they are still their owner's, by name.
   std::map<std::string, caf::actor_clock::time_point> confirmed;
   std::shared_ptr<const catalog> known;
-  by_name_shared<node_record> nodes;
+  told_objects<std::shared_ptr<const node_record>> nodes;
   pod_index pods; ///< on these nodes
-  by_name_shared<workload_record> workloads;
+  told_objects<std::shared_ptr<const workload_record>> workloads;
   by_name<std::int64_t> workloads_in_queue;
-  by_name<disruption_budget> budgets;
-  by_name<placement> placements;
+  told_objects<disruption_budget> budgets;
+  told_objects<placement> placements;
   /// Batches that were admitted and are being written: later ones are judged as if they were there.
   std::list<admitted_batch> under_way;
   /// One or more objects in them of one kind and name.

@@ -1,8 +1,8 @@
 #include "actors/gateway_accounts.hpp"
 
 #include "actors/decision_archive.hpp"
+#include "actors/gateway_answers.hpp"
 #include "actors/gateway_confirmation.hpp"
-#include "actors/gateway_facts.hpp"
 #include "actors/gateway_routes.hpp"
 
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
 #include "actors/gateway_confirmation.hpp"
 
+#include "actors/gateway_answers.hpp"
 #include "actors/gateway_routes.hpp"
 #include "actors/shard_loader.hpp"
 #include "actors/store_reading.hpp"
@@ -59,9 +60,19 @@ public:
     worst_.Update(why);
   }
 
+  /// `ask_more` is called when all have answered: what they told may show that others have to be
+  /// asked as well. It ends when that is not so any more.
+  void go_on_with(std::function<void()> ask_more) {
+    ask_more_ = std::move(ask_more);
+  }
+
   void one_less(const absl::Status& how) {
     worst_.Update(how);
     if (--open_ > 0)
+      return;
+    if (ask_more_ && worst_.ok())
+      ask_more_();
+    if (open_ > 0)
       return;
     confirmation found{worst_, duration{0}, known_ ? known_ : self_->state.known};
     if (!worst_.ok())
@@ -102,12 +113,13 @@ private:
   std::function<void(confirmation)> then_;
   caf::actor_clock::time_point asked_at_;
   std::set<std::string> asked_;
+  std::function<void()> ask_more_;
   std::shared_ptr<const catalog> known_; ///< from the store; null where the gateway's will do
   absl::Status worst_;
   std::size_t open_ = 1;
 };
 
-/// Asks the shards of one kind that may own an object of the name, in any resource group.
+/// Asks the shards of one kind that may own an object of the name in the resource group.
 template <class Shards>
 void ask_shards(confirming& all, char kind, const std::string& group, const Shards& shards,
                 const std::string& name) {
@@ -120,6 +132,40 @@ void ask_shards(confirming& all, char kind, const std::string& group, const Shar
   else
     for (std::uint32_t k = 0; k < count; ++k)
       ask(k);
+}
+
+/// Asks those who may own the objects in the resource group.
+void ask_group(confirming& all, const std::string& group, const asked_object& about) {
+  const auto& [kind, name, only] = about;
+  const auto* there = group_named(all.self()->state, group);
+  if (there == nullptr)
+    all.is_missing(group, not_serving(group));
+  else if (kind == object_kind::pod) // stands on any node
+    ask_shards(all, 'n', group, there->shards.nodes, "");
+  else if (kind == object_kind::node)
+    ask_shards(all, 'n', group, there->shards.nodes, name);
+  else
+    ask_shards(all, 'w', group, there->shards.workloads, name);
+}
+
+/// Asks those who may own the objects, and have not been asked yet. A name is in one resource group
+/// only; where nobody is known to have it, and of all of a kind, those of all groups are asked, and
+/// who knows which groups there are.
+void ask_owners(confirming& all, const std::vector<asked_object>& about) {
+  const auto& state = all.self()->state;
+  for (const auto& one : about) {
+    const auto home = one.name.empty() ? std::nullopt : home_of(state, one.kind, one.name);
+    const auto& only = home ? *home : one.resource_group;
+    if (!in_catalog(one.kind) && state.known->groups.contains(only)) {
+      ask_group(all, only, one);
+      continue;
+    }
+    all.ask(std::string(queue_tree_shard), state.serving->queues);
+    if (in_catalog(one.kind) || !only.empty())
+      continue;
+    for (const auto& [group, settings] : state.known->groups)
+      ask_group(all, group, one);
+  }
 }
 
 /// Sees to it that the store has no workload of these names, in order, in the shard of another
@@ -199,10 +245,18 @@ void read_catalog(const std::shared_ptr<confirming>& all,
            });
 }
 
+/// Whether nobody else is there who could have changed anything, and all have told what they have.
+bool knows_all(const gateway_state& state) {
+  return state.serving->alone && state.unheard.empty()
+         && std::ranges::all_of(state.known->groups, [&](const auto& one) {
+              return group_named(state, one.first) != nullptr;
+            });
+}
+
 /// Nothing where nobody has to be asked, as this replica is alone; then `then` has been called.
 std::shared_ptr<confirming> begin_to_confirm(self_pointer self,
                                              std::function<void(confirmation)> then) {
-  if (!self->state.serving->alone)
+  if (!knows_all(self->state))
     return std::make_shared<confirming>(self, std::move(then));
   then({absl::OkStatus(), duration{0}, self->state.known});
   return nullptr;
@@ -215,23 +269,7 @@ void confirm(self_pointer self, const std::vector<asked_object>& about,
   const auto all = begin_to_confirm(self, std::move(then));
   if (!all)
     return;
-  auto& state = self->state;
-  for (const auto& [kind, name] : about) {
-    if (in_catalog(kind)) {
-      all->ask(std::string(queue_tree_shard), state.serving->queues);
-      continue;
-    }
-    const bool is_node = kind == object_kind::node || kind == object_kind::pod;
-    for (const auto& [group, settings] : state.known->groups) {
-      const auto* there = group_named(state, group);
-      if (there == nullptr)
-        all->is_missing(group, not_serving(group));
-      else if (is_node) // pods stand on any node
-        ask_shards(*all, 'n', group, there->shards.nodes, kind == object_kind::pod ? "" : name);
-      else
-        ask_shards(*all, 'w', group, there->shards.workloads, name);
-    }
-  }
+  all->go_on_with([&asked = *all, about] { ask_owners(asked, about); });
   all->one_less(absl::OkStatus());
 }
 

@@ -14,6 +14,7 @@ namespace reprieve {
 struct asked_object {
   object_kind kind = object_kind::node;
   std::string name;
+  std::string resource_group{}; ///< those in it; in any where it is empty
 };
 
 /// A workload that a request is to change, and the resource group that it is or will be in.
@@ -32,6 +33,7 @@ struct confirmation {
 
 /// Calls `then` when those who own the objects have said whether they still do. What they told
 /// before that has come here by then: whatever another replica has acknowledged is known, too.
+/// Where a name is known to be in a resource group, nobody of another one has to say anything.
 void confirm(gateway_actor::stateful_pointer<gateway_state> self,
              const std::vector<asked_object>& about, std::function<void(confirmation)> then);
 

@@ -2,10 +2,7 @@
 
 #include "state/keys.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <unordered_set>
 
 namespace reprieve {
 
@@ -88,42 +85,10 @@ queue_fill gateway_facts::fill_of_queue(std::string_view name) const {
 
 namespace {
 
-template <class T>
-void take_in(by_name<T>& known, const std::vector<T>& changed,
-             const std::vector<std::string>& removed) {
-  for (const auto& one : changed)
-    known[one.name] = one;
-  for (const auto& name : removed)
-    known.erase(name);
-}
-
 void count_out(by_name<std::int64_t>& counts, const std::string& queue) {
   const auto counted = counts.find(queue);
   if (--counted->second == 0)
     counts.erase(counted);
-}
-
-void drop_workload(gateway_state& state, const std::string& name) {
-  const auto found = state.workloads.find(name);
-  if (found == state.workloads.end())
-    return;
-  count_out(state.workloads_in_queue, found->second->spec->queue);
-  state.workloads.erase(found);
-  if (auto* coming = find_coming(state, object_kind::workload, name))
-    count_if_new(state, *coming);
-}
-
-void put_workload(gateway_state& state, std::shared_ptr<const workload_record> record) {
-  auto& kept = state.workloads[record->spec->name];
-  const bool is_new = !kept;
-  if (is_new || kept->spec->queue != record->spec->queue) {
-    if (!is_new)
-      count_out(state.workloads_in_queue, kept->spec->queue);
-    ++state.workloads_in_queue[record->spec->queue];
-  }
-  kept = std::move(record);
-  if (auto* coming = is_new ? find_coming(state, object_kind::workload, kept->spec->name) : nullptr)
-    count_if_new(state, *coming);
 }
 
 } // namespace
@@ -145,73 +110,59 @@ void count_if_new(gateway_state& state, gateway_state::coming_object& coming) {
 
 namespace {
 
-/// Whether the object belongs to the shard, by its resource group and name.
-bool is_in(std::string_view shard, std::string_view group, std::string_view name,
-           std::uint32_t shards) {
-  return shard == shard_name(group, shard_number(name, shards));
+/// Takes in what a shard has told; `in_shard` tells by group and name what it may have.
+template <class T, class In, class F>
+void take_in(told_objects<T>& known, std::vector<T>& told, std::vector<std::string> removed,
+             bool everything, const In& in_shard, const F& changed) {
+  // What the shard does not have any more was removed while nobody told.
+  if (everything)
+    removed = known.missing_in(told, in_shard);
+  for (auto& one : told)
+    known.put(std::move(one), changed);
+  for (const auto& name : removed)
+    known.remove(name, in_shard, changed);
 }
 
-void drop_node(gateway_state& state, const std::string& name) {
-  if (const auto found = state.nodes.find(name); found != state.nodes.end()) {
-    state.pods.replace(found->second->pods, {});
-    state.nodes.erase(found);
-  }
+auto may_be_in(const std::string& shard, std::uint32_t shards) {
+  return [&shard, shards](std::string_view group, std::string_view name) {
+    return shard == shard_name(group, shard_number(name, shards));
+  };
 }
 
 } // namespace
 
 void take_in(gateway_state& state, node_delta& delta) {
-  if (delta.everything) {
-    // What the shard does not have any more was removed while nobody told.
-    std::unordered_set<std::string_view> there(delta.changed.size());
-    for (const auto& record : delta.changed)
-      there.insert(record->spec->name);
-    const auto shards = state.serving->schema.node_shards;
-    for (const auto& [name, record] : state.nodes)
-      if (!there.contains(name) && is_in(delta.shard, record->spec->resource_group, name, shards))
-        delta.removed.push_back(name);
-  }
-  for (auto& record : delta.changed) {
-    auto& known = state.nodes[record->spec->name];
-    state.pods.replace(known ? known->pods : pod_list{}, record->pods);
-    known = std::move(record);
-  }
-  for (const auto& name : delta.removed)
-    drop_node(state, name);
+  if (delta.everything)
+    state.unheard.erase("n/" + delta.shard);
+  take_in(state.nodes, delta.changed, std::move(delta.removed), delta.everything,
+          may_be_in(delta.shard, state.serving->schema.node_shards),
+          [&](const auto* before, const auto* now) {
+            state.pods.replace(before == nullptr ? pod_list{} : (*before)->pods,
+                               now == nullptr ? pod_list{} : (*now)->pods);
+          });
 }
 
 void take_in(gateway_state& state, workload_delta& delta) {
-  if (delta.everything) {
-    const auto shards = state.serving->schema.workload_shards;
-    const auto find_removed = [&](const auto& known, const auto& changed, const auto& group_of,
-                                  const auto& name_of, std::vector<std::string>& removed) {
-      std::unordered_set<std::string_view> there(changed.size());
-      for (const auto& one : changed)
-        there.insert(name_of(one));
-      for (const auto& [name, one] : known)
-        if (!there.contains(name) && is_in(delta.shard, group_of(one), name, shards))
-          removed.push_back(name);
-    };
-    const auto name_of = [](const auto& one) -> std::string_view { return one.name; };
-    find_removed(
-      state.workloads, delta.changed,
-      [](const auto& one) -> std::string_view { return one->spec->resource_group; },
-      [](const auto& one) -> std::string_view { return one->spec->name; }, delta.removed);
-    find_removed(
-      state.budgets, delta.budgets,
-      [](const auto& one) -> std::string_view { return one.resource_group; }, name_of,
-      delta.removed_budgets);
-    find_removed(
-      state.placements, delta.placements,
-      [](const auto& one) -> std::string_view { return one.cluster; }, name_of,
-      delta.removed_placements);
-  }
-  for (auto& record : delta.changed)
-    put_workload(state, std::move(record));
-  for (const auto& name : delta.removed)
-    drop_workload(state, name);
-  take_in(state.budgets, delta.budgets, delta.removed_budgets);
-  take_in(state.placements, delta.placements, delta.removed_placements);
+  if (delta.everything)
+    state.unheard.erase("w/" + delta.shard);
+  const auto in_shard = may_be_in(delta.shard, state.serving->schema.workload_shards);
+  take_in(state.workloads, delta.changed, std::move(delta.removed), delta.everything, in_shard,
+          [&](const auto* before, const auto* now) {
+            if (before != nullptr)
+              count_out(state.workloads_in_queue, (*before)->spec->queue);
+            if (now != nullptr)
+              ++state.workloads_in_queue[(*now)->spec->queue];
+            if (before != nullptr && now != nullptr)
+              return;
+            const auto& name = (now != nullptr ? *now : *before)->spec->name;
+            if (auto* coming = find_coming(state, object_kind::workload, name))
+              count_if_new(state, *coming);
+          });
+  const auto ignore = [](const auto*, const auto*) {};
+  take_in(state.budgets, delta.budgets, std::move(delta.removed_budgets), delta.everything,
+          in_shard, ignore);
+  take_in(state.placements, delta.placements, std::move(delta.removed_placements), delta.everything,
+          in_shard, ignore);
 }
 
 std::shared_ptr<const catalog> catalog_with_under_way(const gateway_state& state,
@@ -228,192 +179,6 @@ std::shared_ptr<const catalog> catalog_with_under_way(const gateway_state& state
         for (const auto* one : coming.forms)
           put_in(*known, one->what);
   return known;
-}
-
-namespace {
-
-/// The object as it is now, or nothing.
-std::optional<object> existing(const gateway_state& state, object_kind kind,
-                               const std::string& name) {
-  const auto copy = [&](const auto& entries) -> std::optional<object> {
-    const auto* found = find(entries, name);
-    return found == nullptr ? std::nullopt : std::optional<object>{*found};
-  };
-  const auto copy_spec = [&](const auto& records) -> std::optional<object> {
-    const auto found = records.find(name);
-    return found == records.end() ? std::nullopt : std::optional<object>{found->second->spec};
-  };
-  switch (kind) {
-  case object_kind::node:
-    return copy_spec(state.nodes);
-  case object_kind::queue:
-    return copy(state.known->queues);
-  case object_kind::priority_class:
-    return copy(state.known->classes);
-  case object_kind::resource_group:
-    return copy(state.known->groups);
-  case object_kind::workload:
-    return copy_spec(state.workloads);
-  case object_kind::placement:
-    return copy(state.placements);
-  case object_kind::disruption_budget:
-    return copy(state.budgets);
-  case object_kind::pod:
-    break;
-  }
-  return std::nullopt;
-}
-
-/// Whether the object belongs to the group and queue that the request names.
-bool is_asked_for(const gateway_state& state, const get_request& wanted, const object& o) {
-  if (!wanted.name.empty() && name_of(o) != wanted.name)
-    return false;
-  const auto group_is = [&](const std::string& group) {
-    return wanted.resource_group.empty() || group == wanted.resource_group;
-  };
-  const auto queue_is = [&](const std::string& queue) {
-    return wanted.queue.empty() || queue == wanted.queue;
-  };
-  if (const auto* n = std::get_if<node>(&o))
-    return group_is(n->resource_group) && queue_is({});
-  if (const auto* w = std::get_if<workload>(&o))
-    return group_is(w->resource_group) && queue_is(w->queue);
-  if (const auto* b = std::get_if<disruption_budget>(&o))
-    return group_is(b->resource_group) && queue_is({});
-  if (const auto* share = std::get_if<placement>(&o))
-    return group_is(share->cluster) && queue_is({});
-  if (const auto* p = std::get_if<pod>(&o)) {
-    if ((!wanted.node.empty() && p->node != wanted.node)
-        || (!wanted.workload.empty() && p->workload != wanted.workload))
-      return false;
-    const auto owner = state.workloads.find(p->workload);
-    return owner == state.workloads.end() ? wanted.resource_group.empty() && wanted.queue.empty()
-                                          : group_is(owner->second->spec->resource_group)
-                                              && queue_is(owner->second->spec->queue);
-  }
-  return true;
-}
-
-/// Calls `f` with the pods among which those are that the request asks for: not more of them than
-/// it must be.
-template <class F>
-void each_pod(const gateway_state& state, const get_request& wanted, F f) {
-  const auto on = [&](const node_record& record) {
-    std::for_each(record.pods.begin(), record.pods.end(), f);
-  };
-  const auto among = [&](const std::vector<pod_list::pointer>& pods) {
-    for (const auto& p : pods)
-      f(p->what());
-  };
-  if (!wanted.name.empty()) {
-    among(state.pods.named(wanted.name));
-  } else if (!wanted.workload.empty()) {
-    among(state.pods.of(wanted.workload));
-  } else if (!wanted.node.empty()) {
-    if (const auto found = state.nodes.find(wanted.node); found != state.nodes.end())
-      on(*found->second);
-  } else {
-    for (const auto& [name, record] : state.nodes)
-      on(*record);
-  }
-}
-
-} // namespace
-
-apply_outcome outcome_of(const gateway_state& state, const object& o) {
-  const auto before = existing(state, kind_of(o), name_of(o));
-  if (!before)
-    return apply_outcome::created;
-  return *before == o ? apply_outcome::unchanged : apply_outcome::configured;
-}
-
-get_result look_up(const gateway_state& state, const get_request& wanted,
-                   const by_name<queue_status>& queues) {
-  std::vector<shown_object> found;
-  const auto show = [&](object o) -> shown_object* {
-    if (!is_asked_for(state, wanted, o))
-      return nullptr;
-    return &found.emplace_back(shown_object{std::move(o), {}, {}});
-  };
-  // One of many is found by its name, without a look at the others.
-  const auto each = [&](const auto& entries, auto f) {
-    if (wanted.name.empty())
-      std::for_each(entries.begin(), entries.end(), f);
-    else if (const auto one = entries.find(wanted.name); one != entries.end())
-      f(*one);
-  };
-  switch (wanted.kind) {
-  case object_kind::node:
-    each(state.nodes, [&](const auto& one) {
-      if (auto* shown = show(one.second->spec); shown && one.second->status.watched)
-        shown->node = one.second->status;
-    });
-    break;
-  case object_kind::queue:
-    for (const auto& [name, one] : state.known->queues)
-      if (auto* shown = show(one))
-        if (const auto* status = find(queues, name))
-          shown->queue = *status;
-    break;
-  case object_kind::priority_class:
-    for (const auto& [name, one] : state.known->classes)
-      show(one);
-    break;
-  case object_kind::resource_group:
-    for (const auto& [name, one] : state.known->groups)
-      show(one);
-    break;
-  case object_kind::workload:
-    each(state.workloads, [&](const auto& one) {
-      if (auto* shown = show(one.second->spec))
-        shown->workload = one.second->status;
-    });
-    break;
-  case object_kind::placement:
-    for (const auto& [name, one] : state.placements)
-      show(one);
-    break;
-  case object_kind::disruption_budget:
-    for (const auto& [name, one] : state.budgets)
-      show(one);
-    break;
-  case object_kind::pod:
-    each_pod(state, wanted, show);
-    std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
-      return std::get<pod>(a.what).uid < std::get<pod>(b.what).uid;
-    });
-    break;
-  }
-  if (!wanted.name.empty() && found.empty())
-    return absl::NotFoundError(
-      fmt::format("there is no {} {}", to_string(wanted.kind), wanted.name));
-  return shown_objects{std::move(found)};
-}
-
-std::vector<pod> pods_of(const gateway_state& state, object_kind kind, std::string_view name) {
-  std::vector<pod> pods;
-  const auto take_from = [&](const get_request& wanted) {
-    each_pod(state, wanted, [&](const pod& p) { pods.push_back(p); });
-  };
-  get_request wanted;
-  if (kind == object_kind::node) {
-    wanted.node = name;
-    take_from(wanted);
-  } else if (kind == object_kind::pod) {
-    wanted.name = name;
-    take_from(wanted);
-  } else if (kind == object_kind::workload) {
-    wanted.workload = name;
-    take_from(wanted);
-  } else if (kind == object_kind::queue) {
-    for (const auto& [workload, record] : state.workloads)
-      if (record->spec->queue == name) {
-        wanted.workload = workload;
-        take_from(wanted);
-      }
-  }
-  std::sort(pods.begin(), pods.end(), [](const pod& a, const pod& b) { return a.uid < b.uid; });
-  return pods;
 }
 
 } // namespace reprieve

@@ -36,14 +36,4 @@ void count_if_new(gateway_state& state, gateway_state::coming_object& coming);
 std::shared_ptr<const catalog> catalog_with_under_way(const gateway_state& state,
                                                       std::shared_ptr<const catalog> durable);
 
-/// What applying the object would come to.
-apply_outcome outcome_of(const gateway_state& state, const object& o);
-
-/// All objects of the kind that the request asks for.
-get_result look_up(const gateway_state& state, const get_request& wanted,
-                   const by_name<queue_status>& queues);
-
-/// Pods of the workload, on the node, or of the queue; in order of name.
-std::vector<pod> pods_of(const gateway_state& state, object_kind kind, std::string_view name);
-
 } // namespace reprieve

@@ -37,6 +37,8 @@ struct confirm_ownership {
 struct ledger_entry {
   std::string key;
   std::function<std::string()> value;
+  /// Its name comes or goes with it. It can't come while a shard of another resource group has it.
+  bool changes_name = false;
 };
 
 /// Whose writes the ledger makes, and on what ground they are allowed.
@@ -64,7 +66,9 @@ namespace reprieve {
 /// write, only the last form is written.
 ///
 /// The actor's state has it as `ledger`, and the actor handles `ledger_flush` and `ledger_retry`.
-/// When the shard turns out to be somebody else's, every request is answered with `kAborted`.
+/// When the shard turns out to be somebody else's, every request is answered with `kAborted`. So it
+/// is when a name that one of them takes was taken in another resource group just before: that is
+/// rare, as gateways look first, and the shard begins anew from the store then.
 struct ledger {
   using answer = std::function<void(const absl::Status&)>;
 
@@ -138,11 +142,12 @@ void batch_is_durable(Self self, revision at) {
 template <class Self>
 void lose_ledger(Self self) {
   auto& of = self->state.ledger;
-  answer_all(of, absl::AbortedError("shard " + of.settings.shard + " has another owner now"));
+  answer_all(of, absl::AbortedError("shard " + of.settings.shard
+                                    + " has another owner now, or a name of its is taken"));
 }
 
 /// A comparison failed: either this very batch arrived before, or the owner has another epoch, or
-/// the shard is not ours any more.
+/// the shard is not ours any more, or a name is not free.
 template <class Self>
 void resolve_batch(Self self) {
   const auto& settings = self->state.ledger.settings;
@@ -264,8 +269,8 @@ void retry_ledger(Self self, ledger_retry due) {
 template <class Record>
 ledger_entry write_of(std::string key, std::shared_ptr<const Record> next) {
   if (!next)
-    return {std::move(key), {}};
-  return {std::move(key), [next = std::move(next)] { return encode(*next); }};
+    return {std::move(key), {}, false};
+  return {std::move(key), [next = std::move(next)] { return encode(*next); }, false};
 }
 
 template <class Record>

@@ -90,6 +90,7 @@ void write_records(self_pointer self, record_changes changes, std::function<void
   for (auto& [name, changed] : changes) {
     const record_pointer next = std::move(changed);
     writes.push_back(write_of(keys::node(state.shard, name), next));
+    writes.back().changes_name = (next == nullptr) != (state.records.newest(name) == nullptr);
     state.records.stage(name, next);
     names.push_back(name);
   }

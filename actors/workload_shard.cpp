@@ -39,6 +39,7 @@ std::vector<std::string> stage(record_table<Record>& table, changes_of<Record>& 
   for (auto& [name, changed] : changes) {
     const std::shared_ptr<const Record> next = std::move(changed);
     writes.push_back(write_of(key(shard, name), next));
+    writes.back().changes_name = (next == nullptr) != (table.newest(name) == nullptr);
     table.stage(name, next);
     names.push_back(name);
   }

@@ -30,6 +30,16 @@ std::string placement(std::string_view shard, std::string_view name) {
   return fmt::format("p/{}/{}", shard, name);
 }
 
+std::string name_of(std::string_view record_key) {
+  return fmt::format("{}{}/{}", names, record_key.substr(0, record_key.find('/')),
+                     last_part(record_key));
+}
+
+std::string_view shard_of(std::string_view record_key) {
+  record_key.remove_prefix(record_key.find('/') + 1);
+  return record_key.substr(0, record_key.find('/'));
+}
+
 std::string queue(std::string_view tree, std::string_view name) {
   return fmt::format("q/{}/queue/{}", tree, name);
 }

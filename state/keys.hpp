@@ -31,6 +31,13 @@ std::string workload(std::string_view shard, std::string_view name);
 std::string budget(std::string_view shard, std::string_view name);
 std::string placement(std::string_view shard, std::string_view name);
 
+/// Whoever takes the name for its record writes this key, which is one for all resource groups.
+inline constexpr std::string_view names = "names/";
+/// The one that goes with the key of a node, workload, budget or placement.
+std::string name_of(std::string_view record_key);
+/// The shard that such a key belongs to, without its kind.
+std::string_view shard_of(std::string_view record_key);
+
 std::string queue(std::string_view tree, std::string_view name);
 std::string priority_class(std::string_view tree, std::string_view name);
 std::string resource_group(std::string_view tree, std::string_view name);

@@ -179,6 +179,44 @@ TEST_F(end_to_end, chunks_of_a_decision_that_never_committed_are_dropped_at_the_
   EXPECT_FALSE(there);
 }
 
+TEST_F(end_to_end, a_name_that_another_group_took_at_the_same_moment_stays_there) {
+  replica_world replica(store_, journal());
+  ASSERT_TRUE(replica.start().ok());
+  ASSERT_TRUE(replica.apply({machine("n1", 8), work("first")}).ok());
+  // What a gateway elsewhere did, of which this one has not heard.
+  store_->commit({{}, {put{"names/w/job", "elsewhere.0", 0}}}, [](auto) {});
+  EXPECT_FALSE(replica.apply({work("job")}).ok());
+  replica.world().advance(seconds{3});
+  bool there = true;
+  store_->read({just(keys::workload(shard_name("default", 0), "job")), 0, 0, false},
+               [&](auto found) { there = !found->values.empty(); });
+  EXPECT_FALSE(there);
+  EXPECT_EQ(replica.lost(), "");
+
+  // The shard has begun anew, with what it had before.
+  EXPECT_TRUE(replica.apply({work("another")}).ok());
+  EXPECT_TRUE(comes_to(replica, "another", pod_phase::running, 1, seconds{5}));
+  EXPECT_EQ(replica.pods("first", pod_phase::running), 1U);
+}
+
+TEST_F(end_to_end, a_name_is_free_for_another_group_when_it_has_gone) {
+  replica_world replica(store_, journal());
+  ASSERT_TRUE(replica.start().ok());
+  resource_group other;
+  other.name = "other";
+  auto there = machine("n2", 8);
+  there.resource_group = "other";
+  ASSERT_TRUE(replica.apply({machine("n1", 8), other, there, work("job")}).ok());
+  ASSERT_TRUE(comes_to(replica, "job", pod_phase::running, 1, seconds{5}));
+  auto moved = work("job");
+  moved.resource_group = "other";
+  EXPECT_FALSE(replica.apply({moved}).ok());
+  ASSERT_TRUE(replica.remove(object_kind::workload, "job").ok());
+  EXPECT_TRUE(
+    replica.world().advance_until([&] { return replica.apply({moved}).ok(); }, seconds{60}));
+  EXPECT_TRUE(comes_to(replica, "job", pod_phase::running, 1, seconds{5}));
+}
+
 TEST_F(end_to_end, a_store_of_a_newer_version_is_refused_with_a_sentence) {
   schema_record newer;
   newer.version = schema_version + 1;

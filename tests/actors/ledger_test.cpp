@@ -20,7 +20,15 @@ struct ledger_write {
 };
 
 ledger_entry entry(std::string key, std::string value) {
-  return {std::move(key), [value = std::move(value)] { return value; }};
+  return {std::move(key), [value = std::move(value)] { return value; }, false};
+}
+
+/// A record whose name comes with it; without a value both go.
+ledger_entry named(std::string key, const std::string& value) {
+  ledger_entry one{std::move(key), {}, true};
+  if (!value.empty())
+    one.value = [value] { return value; };
+  return one;
 }
 
 struct ledger_host_state {
@@ -65,17 +73,22 @@ protected:
     ledger_ = open();
   }
 
-  ledger_host_actor open() {
+  ledger_host_actor open(std::int32_t schema = schema_version) {
     ledger_settings settings;
     settings.shard = "n/default.0";
-    settings.owner = std::make_shared<ownership>("own/r", epoch_);
+    settings.owner =
+      std::make_shared<ownership>("own/r", epoch_, std::function<bool()>{}, 0, schema);
     settings.store = world_.system().spawn(store_door, store_);
     return world_.system().spawn(ledger_host, settings);
   }
 
-  absl::Status write(const std::string& key, const std::string& value) {
-    return world_.ask<absl::Status>(ledger_, ledger_write{{entry(key, value)}, {}})
+  absl::Status write(ledger_entry one) {
+    return world_.ask<absl::Status>(ledger_, ledger_write{{std::move(one)}, {}})
       .value_or(absl::DeadlineExceededError("no answer"));
+  }
+
+  absl::Status write(const std::string& key, const std::string& value) {
+    return write(entry(key, value));
   }
 
   /// The key's value and how often it was written.
@@ -203,6 +216,62 @@ TEST_F(ledger_test, writes_nothing_once_the_owner_record_has_changed) {
   const auto how = write("a", "1");
   EXPECT_TRUE(absl::IsAborted(how)) << how;
   EXPECT_EQ(stored("a").second, 0);
+}
+
+TEST_F(ledger_test, takes_the_name_of_a_record_and_gives_it_back_with_it) {
+  EXPECT_TRUE(write(named("n/default.0/a", "1")).ok());
+  EXPECT_EQ(stored("names/n/a").first, "default.0");
+  EXPECT_TRUE(write("n/default.0/a", "2").ok());
+  EXPECT_EQ(stored("names/n/a").second, 1);
+  EXPECT_TRUE(write(named("n/default.0/a", "")).ok());
+  EXPECT_EQ(stored("n/default.0/a").second, 0);
+  EXPECT_EQ(stored("names/n/a").second, 0);
+}
+
+TEST_F(ledger_test, writes_nothing_of_a_name_that_another_group_took) {
+  memory_->commit({{}, {put{"names/n/a", "other.0", 0}}}, [](auto) {});
+  const auto how = write(named("n/default.0/a", "1"));
+  EXPECT_TRUE(absl::IsAborted(how)) << how;
+  EXPECT_EQ(stored("n/default.0/a").second, 0);
+  EXPECT_EQ(stored("names/n/a").first, "other.0");
+}
+
+TEST_F(ledger_test, takes_a_name_again_in_the_batch_that_gives_it_back) {
+  ASSERT_TRUE(write(named("n/default.0/a", "1")).ok());
+  const auto before = store_->writes();
+  ledger_write all{{named("n/default.0/a", ""), named("n/default.0/a", "2")}, {}};
+  EXPECT_TRUE(world_.ask<absl::Status>(ledger_, all)->ok());
+  EXPECT_EQ(store_->writes(), before + 1);
+  EXPECT_EQ(stored("n/default.0/a").first, "2");
+  EXPECT_EQ(stored("names/n/a").first, "default.0");
+}
+
+TEST_F(ledger_test, has_a_name_once_when_the_answer_was_lost) {
+  store_->fault_at(0, fault::answer_lost);
+  EXPECT_TRUE(write(named("n/default.0/a", "1")).ok());
+  EXPECT_EQ(stored("names/n/a").second, 1);
+}
+
+TEST_F(ledger_test, writes_a_record_and_its_name_in_one_transaction) {
+  ledger_write large;
+  large.writes.push_back(entry("other", "v")); // so that pairs do not fill a transaction evenly
+  for (int i = 0; i < 500; ++i)
+    large.writes.push_back(named(fmt::format("n/default.0/{}", i), "v"));
+  ASSERT_TRUE(world_.ask<absl::Status>(ledger_, large)->ok());
+  const auto made_at = [&](const std::string& key) {
+    revision at = 0;
+    memory_->read({just(key), 0, 0, false},
+                  [&](const auto& answer) { at = answer->values.front().created; });
+    return at;
+  };
+  for (int i = 0; i < 500; ++i)
+    EXPECT_EQ(made_at(fmt::format("n/default.0/{}", i)), made_at(fmt::format("names/n/{}", i)));
+}
+
+TEST_F(ledger_test, writes_no_names_while_a_replica_knows_none) {
+  ledger_ = open(schema_with_names - 1);
+  EXPECT_TRUE(write(named("n/default.0/a", "1")).ok());
+  EXPECT_EQ(stored("names/n/a").second, 0);
 }
 
 } // namespace

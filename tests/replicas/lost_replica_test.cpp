@@ -57,6 +57,18 @@ public:
     return found;
   }
 
+  /// Nobody who is lost has to say anything about one that is elsewhere.
+  void read_nodes_of(const std::set<std::string>& lost, int but) {
+    api_client client({cluster.servers(but)});
+    for (const auto& group : groups) {
+      if (lost.contains(group))
+        continue;
+      const auto found = client.get({object_kind::node, group + "-0", {}, {}});
+      EXPECT_TRUE(found.ok()) << group << ": " << found.status();
+      EXPECT_EQ(in_milliseconds(found.ok() ? found->age : duration{0}), 0) << group;
+    }
+  }
+
   /// Has `harm` done to the replica, and looks at what comes of it: groups of others go on with no
   /// gap longer than `others`, its own are decided on again within `its`, counted from the harm.
   template <class F>
@@ -70,6 +82,8 @@ public:
     const auto moment = time_of_day();
     harm();
     const auto done = time_of_day(); // until when it may have decided something itself
+    if (others < its)
+      read_nodes_of(lost, which);
     std::this_thread::sleep_for(std::max(its, others) + seconds{4});
     const auto end = time_of_day() - seconds{1};
     for (const auto& group : groups) {

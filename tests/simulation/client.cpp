@@ -60,7 +60,7 @@ node client::draw_node(std::size_t number) {
 workload client::draw_workload(std::size_t number) {
   workload w;
   w.name = fmt::format("w{}", number);
-  w.resource_group = groups_[number % groups_.size()].name;
+  w.resource_group = groups_[luck_.below(groups_.size())].name;
   if (!queues_.empty() && !luck_.one_in(3))
     w.queue = queues_[luck_.below(queues_.size())].name;
   w.priority = static_cast<std::int32_t>(luck_.between(0, 9));
@@ -117,6 +117,8 @@ std::string client::act(member& through) {
     changed.schedulable = !changed.schedulable;
     return ask(through, changed.name, {changed}, [] {});
   }
+  if (groups_.size() > 1 && luck_.one_in(6))
+    return ask_for_the_same(through);
   if (!queues_.empty() && luck_.one_in(20)) {
     auto& changed = queues_[luck_.below(queues_.size())];
     if (is_asked(changed.name))
@@ -130,7 +132,7 @@ std::string client::act(member& through) {
     return {};
   const auto known = submitted_.find(name);
   if (known != submitted_.end() && luck_.one_in(2))
-    return ask_to_delete(through, name);
+    return ask_to_delete_workload(through, name);
   auto wanted = known == submitted_.end() ? draw_workload(number) : known->second;
   if (known != submitted_.end())
     wanted.groups[0].count =
@@ -156,20 +158,38 @@ std::string client::ask(member& through, std::string name, std::vector<object> o
   return what;
 }
 
-std::string client::ask_to_delete(member& through, const std::string& name) {
-  facts_.asked(name, std::nullopt);
-  submitted_.erase(name);
+std::string client::ask_to_delete(member& through, object_kind kind, const std::string& name,
+                                  std::function<void()> acknowledged) {
   auto answer = std::make_shared<std::optional<absl::Status>>();
   through.world().system().spawn(
     [to = through.gateway(), answer,
-     wanted = delete_request{object_kind::workload, {name}}](caf::event_based_actor* self) {
+     wanted = delete_request{kind, {name}}](caf::event_based_actor* self) {
       self->request(to, caf::infinite, wanted)
         .then([answer](absl::Status& result) { *answer = result; },
               [answer](caf::error& error) { *answer = to_status(error); });
     });
-  asked_.push_back({through.generation(), name, std::move(answer),
-                    [this, name] { facts_.acknowledged_deletion(name); }});
+  asked_.push_back({through.generation(), name, std::move(answer), std::move(acknowledged)});
   return fmt::format("delete {} through {}", name, through.generation());
+}
+
+std::string client::ask_to_delete_workload(member& through, const std::string& name) {
+  facts_.asked(name, std::nullopt);
+  submitted_.erase(name);
+  return ask_to_delete(through, object_kind::workload, name,
+                       [this, name] { facts_.acknowledged_deletion(name); });
+}
+
+/// Several people want a thing of the same name, each in a resource group of their own, and ask
+/// without waiting for each other. Nothing depends on it.
+std::string client::ask_for_the_same(member& through) {
+  disruption_budget wanted;
+  wanted.name = "same";
+  if (luck_.one_in(3))
+    return ask_to_delete(through, object_kind::disruption_budget, wanted.name, [] {});
+  wanted.resource_group = groups_[luck_.below(groups_.size())].name;
+  wanted.match_labels = {{"app", "nobody"}};
+  wanted.min_available = 1;
+  return ask(through, wanted.name, {wanted}, [] {});
 }
 
 void client::listen() {

@@ -42,7 +42,10 @@ private:
 
   std::string ask(member& through, std::string name, std::vector<object> objects,
                   std::function<void()> acknowledged);
-  std::string ask_to_delete(member& through, const std::string& name);
+  std::string ask_to_delete(member& through, object_kind kind, const std::string& name,
+                            std::function<void()> acknowledged);
+  std::string ask_to_delete_workload(member& through, const std::string& name);
+  std::string ask_for_the_same(member& through);
   std::string set_up(member& through);
   workload draw_workload(std::size_t number);
   node draw_node(std::size_t number);

@@ -26,6 +26,11 @@ std::string text_of(const pod_list& pods) {
   return text;
 }
 
+/// Whether the key is that of a record with a name that no other resource group may have.
+bool has_name(const std::string& key) {
+  return key.size() > 2 && key[1] == '/' && std::string_view("nwbp").find(key[0]) != key.npos;
+}
+
 /// Ends of pods that no decision asked for carry a reason instead.
 bool is_decision(const std::string& evicted_by) {
   return !evicted_by.empty() && evicted_by != not_wanted;
@@ -57,6 +62,14 @@ void truth::written(const transaction& writes, revision, int generation) {
     else
       erase_range(std::get<erase>(one).range);
   }
+  check_names();
+}
+
+/// What has a name of its own is there, in one resource group. Who knew no names left some without.
+void truth::check_names() {
+  for (const auto& [key, shard] : names_)
+    if (!shards_[key].contains(shard))
+      complain(fmt::format("{} is taken for {}, which has nothing of the name", key, shard));
 }
 
 /// Whatever is owned has one owner.
@@ -83,7 +96,14 @@ void truth::check_writer(const operation& one, int generation) {
     return;
   }
   auto shard = key.starts_with("seq/") ? key.substr(4) : key.substr(0, key.find('/', 2));
-  if (key.starts_with("b/") || key.starts_with("p/"))
+  if (key.starts_with(keys::names)) {
+    const auto taken = names_.find(key);
+    if (put_in == nullptr && taken == names_.end())
+      return;
+    const auto kind = key.substr(keys::names.size(), 2);
+    shard = kind + (put_in != nullptr ? put_in->value : taken->second);
+  }
+  if (shard.starts_with("b/") || shard.starts_with("p/"))
     shard.front() = 'w';
   if (!key.starts_with("d/") && !key.starts_with(keys::owners)
       && !found->second.owned.contains(shard))
@@ -92,6 +112,18 @@ void truth::check_writer(const operation& one, int generation) {
 
 void truth::put_key(const std::string& key, const std::string& value) {
   const std::string name(keys::last_part(key));
+  if (has_name(key)) {
+    const auto its_name = keys::name_of(key);
+    const auto taken = names_.find(its_name);
+    if (shards_[its_name].emplace(keys::shard_of(key)).second && taken != names_.end())
+      complain(fmt::format("{} was made, and its name belongs to {}", key, taken->second));
+  }
+  if (key.starts_with(keys::names)) {
+    if (const auto taken = names_.find(key); taken != names_.end() && taken->second != value)
+      complain(
+        fmt::format("{} was taken by {} already, and now for {}", key, taken->second, value));
+    names_[key] = value;
+  }
   if (key.starts_with("n/"))
     node_written(*decode<node_record>(value));
   else if (key.starts_with("w/"))
@@ -122,6 +154,9 @@ void truth::erase_range(const key_range& range) {
 
 void truth::erase_key(const std::string& key) {
   const std::string name(keys::last_part(key));
+  names_.erase(key);
+  if (has_name(key))
+    shards_[keys::name_of(key)].erase(std::string(keys::shard_of(key)));
   if (key.starts_with("n/")) {
     if (const auto found = nodes_.find(name); found != nodes_.end() && !found->second.pods.empty())
       complain(

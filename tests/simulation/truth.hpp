@@ -122,6 +122,7 @@ private:
 
   void owner_written(const std::string& replica, const std::string& value, int generation);
   void check_writer(const operation& one, int generation);
+  void check_names();
   bool comes_late(const std::string& workload, const wish& now);
   void put_key(const std::string& key, const std::string& value);
   void erase_key(const std::string& key);
@@ -152,7 +153,9 @@ private:
   std::map<std::string, workload_record, std::less<>> workloads_;
   std::map<std::string, disruption_budget, std::less<>> budgets_;
   std::map<std::string, quota_record, std::less<>> quota_;
-  std::set<std::string> groups_{"default"}; ///< of resources
+  std::map<std::string, std::string, std::less<>> names_; ///< for which shard each is taken
+  std::map<std::string, std::set<std::string>> shards_;   ///< which have it, by the name's key
+  std::set<std::string> groups_{"default"};               ///< of resources
   std::map<std::string, expectation, std::less<>> expected_;
   std::map<std::string, std::string, std::less<>> told_by_; ///< decision by uid
   std::map<std::string, simulated_journal::entry, std::less<>> machines_;
