@@ -148,11 +148,14 @@ void take_in(gateway_state& state, workload_delta& delta) {
   const auto in_shard = may_be_in(delta.shard, state.serving->schema.workload_shards);
   take_in(state.workloads, delta.changed, std::move(delta.removed), delta.everything, in_shard,
           [&](const auto* before, const auto* now) {
+            const bool stays = before != nullptr && now != nullptr;
+            if (stays && (*before)->spec->queue == (*now)->spec->queue)
+              return;
             if (before != nullptr)
               count_out(state.workloads_in_queue, (*before)->spec->queue);
             if (now != nullptr)
               ++state.workloads_in_queue[(*now)->spec->queue];
-            if (before != nullptr && now != nullptr)
+            if (stays)
               return;
             const auto& name = (now != nullptr ? *now : *before)->spec->name;
             if (auto* coming = find_coming(state, object_kind::workload, name))

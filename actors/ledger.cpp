@@ -32,64 +32,75 @@ public:
 
   /// False where there is no room, be it for the entry or for its name.
   bool add(ledger_entry& entry, bool with_name) {
-    auto name = with_name ? keys::name_of(entry.key) : std::string{};
-    const bool is_new = !positions_.contains(entry.key);
-    const bool has_new_name = with_name && !positions_.contains(name);
+    const auto earlier = positions_.find(entry.key);
+    const bool is_new = earlier == positions_.end();
+    const bool has_new_name = with_name && (is_new || !names_.contains(earlier->second));
     const auto more = (is_new ? 1U : 0U) + (has_new_name ? 1U : 0U);
     if (operations_.size() + more >= store_limits::operations)
       return false;
-    const auto name_value = value_of_name(entry);
+    const auto at = is_new ? operations_.size() : earlier->second;
+    const bool comes = entry.value != nullptr;
     if (is_new) {
       auto write = operation_of(entry.key, entry.value);
-      if (!is_empty() && bytes_ + size_of(entry.key, write) > store_limits::bytes * 3 / 4)
+      if (!is_empty() && bytes_ + size_of(write) > store_limits::bytes * 3 / 4)
         return false;
-      append(std::move(entry.key), std::move(write));
+      append(std::move(write));
+      positions_.emplace(std::move(entry.key), at);
     } else {
-      newer_[positions_.find(entry.key)->second] = std::move(entry.value);
+      newer_[at] = std::move(entry.value);
     }
-    if (has_new_name) {
-      if (name_value)
-        comparisons_.push_back({name, compared::created, 0});
-      auto write = operation_of(name, name_value);
-      append(std::move(name), std::move(write));
-    } else if (with_name) {
-      newer_[positions_.find(name)->second] = name_value;
-    }
+    if (has_new_name)
+      add_name(at, comes);
+    else if (with_name)
+      operations_[names_[at]] = name_written(at, comes);
     return true;
   }
 
   transaction finish() {
-    for (const auto& [key, at] : positions_)
-      if (const auto newer = newer_.find(at); newer != newer_.end())
-        operations_[at] = operation_of(key, newer->second);
+    for (const auto& [at, value] : newer_)
+      operations_[at] = operation_of(key_of(operations_[at]), value);
     return {std::move(comparisons_), std::move(operations_)};
   }
 
 private:
   static constexpr std::size_t room_for_sequence = 1024;
 
-  /// The shard that has it; nothing where the entry's name goes.
-  static std::function<std::string()> value_of_name(const ledger_entry& entry) {
-    if (!entry.value)
-      return {};
-    return [shard = std::string(keys::shard_of(entry.key))] { return shard; };
-  }
-
-  static std::size_t size_of(const std::string& key, const operation& write) {
+  static const std::string& key_of(const operation& write) {
     const auto* written = std::get_if<put>(&write);
-    return key.size() + (written == nullptr ? 0 : written->value.size());
+    return written == nullptr ? std::get<erase>(write).range.begin : written->key;
   }
 
-  void append(std::string key, operation write) {
-    bytes_ += size_of(key, write);
-    positions_.emplace(std::move(key), operations_.size());
+  static std::size_t size_of(const operation& write) {
+    const auto* written = std::get_if<put>(&write);
+    return key_of(write).size() + (written == nullptr ? 0 : written->value.size());
+  }
+
+  void append(operation write) {
+    bytes_ += size_of(write);
     operations_.push_back(std::move(write));
+  }
+
+  /// What becomes of the name of the record at this position: the shard's, or nobody's.
+  operation name_written(std::size_t at, bool comes) const {
+    const auto& key = key_of(operations_[at]);
+    if (!comes)
+      return erase{just(keys::name_of(key))};
+    return put{keys::name_of(key), std::string(keys::shard_of(key)), 0};
+  }
+
+  void add_name(std::size_t at, bool comes) {
+    auto write = name_written(at, comes);
+    if (comes)
+      comparisons_.push_back({key_of(write), compared::created, 0});
+    names_.emplace(at, operations_.size());
+    append(std::move(write));
   }
 
   std::vector<comparison> comparisons_; ///< of names that are taken
   std::vector<operation> operations_;
   std::size_t bytes_ = room_for_sequence;
-  text_map<std::size_t> positions_; ///< of keys
+  text_map<std::size_t> positions_;                    ///< of records, by key
+  std::unordered_map<std::size_t, std::size_t> names_; ///< of their names, by that
   /// What makes the last forms of those that were written again, which differ from the first by
   /// little: that is what part of the room is left for.
   std::unordered_map<std::size_t, std::function<std::string()>> newer_;

@@ -2,37 +2,53 @@
 
 #include <fmt/format.h>
 
+#include <initializer_list>
+
 namespace reprieve {
 
 namespace keys {
 
+namespace {
+
+std::string join(std::initializer_list<std::string_view> parts) {
+  std::size_t size = 0;
+  for (const auto part : parts)
+    size += part.size();
+  std::string whole;
+  whole.reserve(size);
+  for (const auto part : parts)
+    whole += part;
+  return whole;
+}
+
+} // namespace
+
 std::string owner(std::string_view replica) {
-  return fmt::format("{}{}", owners, replica);
+  return join({owners, replica});
 }
 
 std::string sequence(std::string_view shard) {
-  return fmt::format("seq/{}", shard);
+  return join({"seq/", shard});
 }
 
 std::string node(std::string_view shard, std::string_view name) {
-  return fmt::format("n/{}/{}", shard, name);
+  return join({"n/", shard, "/", name});
 }
 
 std::string workload(std::string_view shard, std::string_view name) {
-  return fmt::format("w/{}/{}", shard, name);
+  return join({"w/", shard, "/", name});
 }
 
 std::string budget(std::string_view shard, std::string_view name) {
-  return fmt::format("b/{}/{}", shard, name);
+  return join({"b/", shard, "/", name});
 }
 
 std::string placement(std::string_view shard, std::string_view name) {
-  return fmt::format("p/{}/{}", shard, name);
+  return join({"p/", shard, "/", name});
 }
 
 std::string name_of(std::string_view record_key) {
-  return fmt::format("{}{}/{}", names, record_key.substr(0, record_key.find('/')),
-                     last_part(record_key));
+  return join({names, record_key.substr(0, record_key.find('/') + 1), last_part(record_key)});
 }
 
 std::string_view shard_of(std::string_view record_key) {
@@ -41,23 +57,23 @@ std::string_view shard_of(std::string_view record_key) {
 }
 
 std::string queue(std::string_view tree, std::string_view name) {
-  return fmt::format("q/{}/queue/{}", tree, name);
+  return join({"q/", tree, "/queue/", name});
 }
 
 std::string priority_class(std::string_view tree, std::string_view name) {
-  return fmt::format("q/{}/class/{}", tree, name);
+  return join({"q/", tree, "/class/", name});
 }
 
 std::string resource_group(std::string_view tree, std::string_view name) {
-  return fmt::format("q/{}/group/{}", tree, name);
+  return join({"q/", tree, "/group/", name});
 }
 
 std::string quota(std::string_view tree, std::string_view queue) {
-  return fmt::format("q/{}/quota/{}", tree, queue);
+  return join({"q/", tree, "/quota/", queue});
 }
 
 std::string open_decision(std::string_view id) {
-  return fmt::format("{}{}", open_decisions, id);
+  return join({open_decisions, id});
 }
 
 std::string decision_body(std::string_view id, std::uint32_t chunk) {
@@ -65,7 +81,7 @@ std::string decision_body(std::string_view id, std::uint32_t chunk) {
 }
 
 std::string bodies_of(std::string_view id) {
-  return fmt::format("{}{}/", decision_bodies, id);
+  return join({decision_bodies, id, "/"});
 }
 
 std::string_view decision_of_body(std::string_view key) {

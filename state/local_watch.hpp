@@ -3,6 +3,7 @@
 #include "state/callback_gate.hpp"
 #include "state/store.hpp"
 
+#include <algorithm>
 #include <span>
 
 namespace reprieve {
@@ -26,6 +27,10 @@ public:
   /// Those of `changes` that it asked for and has not seen, in the order given. Moves `next` behind
   /// `current`, the last revision among `changes`. Not for two threads at once.
   watch_batch select(std::span<const change> changes, revision current);
+
+  bool wants(std::string_view key) const {
+    return contains(range_, key);
+  }
 
   void pass(absl::StatusOr<watch_batch> batch) {
     gate_.pass(each_, std::move(batch));
@@ -62,8 +67,12 @@ public:
     watches_.push_back(std::move(watch));
   }
 
-  bool empty() const {
-    return watches_.empty();
+  /// Whether somebody is to see the changes of the key.
+  bool want(std::string_view key) const {
+    return std::ranges::any_of(watches_, [&](const std::weak_ptr<local_watch>& held) {
+      const auto watch = held.lock();
+      return watch && watch->wants(key);
+    });
   }
 
   /// Calls `pass(watch, batch)` for every watch with something to see in `changes`, which end with

@@ -219,7 +219,8 @@ const key_value* memory_store::live(const std::string& key) const {
 }
 
 void memory_store::write(put&& written, std::vector<change>& changes) {
-  const auto* old = live(written.key);
+  auto& history = keys_[written.key];
+  const auto* old = at_revision(history, current_);
   key_value now;
   now.created = old ? old->created : current_ + 1;
   now.modified = current_ + 1;
@@ -227,8 +228,7 @@ void memory_store::write(put&& written, std::vector<change>& changes) {
   now.lease = written.lease;
   now.key = std::move(written.key);
   now.value = std::move(written.value);
-  changes.push_back({change::type::put, watches_.empty() ? key_value{} : now});
-  auto& history = keys_[now.key];
+  changes.push_back({change::type::put, watches_.want(now.key) ? now : key_value{}});
   if (!options_.keep_history)
     history.clear();
   history.push_back({change::type::put, std::move(now)});

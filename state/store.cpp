@@ -8,14 +8,31 @@ namespace reprieve {
 
 namespace {
 
-/// Whether two touched ranges share a key; `a` begins no later than `b`.
-bool overlap(const key_range& a, const key_range& b) {
-  return contains(a, b.begin);
+/// A range without a copy of its keys.
+struct range_view {
+  std::string_view begin;
+  std::string_view end;
+};
+
+bool before_end(const range_view& range, std::string_view key) {
+  if (range.end.empty())
+    return key <= range.begin;
+  return range.end == no_end || key < range.end;
 }
 
 absl::Status check_key(std::string_view key) {
   if (key.empty())
     return absl::InvalidArgumentError("a key must not be empty");
+  return absl::OkStatus();
+}
+
+absl::Status check_range(const range_view& range) {
+  if (range.end.empty())
+    return check_key(range.begin);
+  if (range.end != no_end && range.end <= range.begin)
+    return absl::InvalidArgumentError(
+      fmt::format("the range from '{}' to '{}' is empty: its end must sort after its begin",
+                  range.begin, range.end));
   return absl::OkStatus();
 }
 
@@ -27,9 +44,7 @@ absl::Status too_many(std::string_view what, std::size_t limit, std::size_t give
 } // namespace
 
 bool before_end(const key_range& range, std::string_view key) {
-  if (range.end.empty())
-    return key <= range.begin;
-  return range.end == no_end || key < range.end;
+  return before_end(range_view{range.begin, range.end}, key);
 }
 
 key_range with_prefix(std::string prefix) {
@@ -56,13 +71,7 @@ bool holds(const comparison& wanted, const key_value& found) {
 }
 
 absl::Status check_limits(const key_range& range) {
-  if (range.end.empty())
-    return check_key(range.begin);
-  if (range.end != no_end && range.end <= range.begin)
-    return absl::InvalidArgumentError(
-      fmt::format("the range from '{}' to '{}' is empty: its end must sort after its begin",
-                  range.begin, range.end));
-  return absl::OkStatus();
+  return check_range({range.begin, range.end});
 }
 
 absl::Status check_limits(const range_request& request) {
@@ -83,12 +92,15 @@ absl::Status check_limits(const transaction& writes) {
       return checked;
     bytes += one.key.size();
   }
-  std::vector<key_range> touched;
+  std::vector<range_view> touched;
   touched.reserve(writes.operations.size());
   for (const auto& one : writes.operations) {
     const auto* written = std::get_if<put>(&one);
-    touched.push_back(written ? just(written->key) : std::get<erase>(one).range);
-    if (auto checked = check_limits(touched.back()); !checked.ok())
+    if (const auto* erased = std::get_if<erase>(&one))
+      touched.push_back({erased->range.begin, erased->range.end});
+    else
+      touched.push_back({written->key, {}});
+    if (auto checked = check_range(touched.back()); !checked.ok())
       return checked;
     bytes += touched.back().begin.size() + touched.back().end.size();
     bytes += written ? written->value.size() : 0;
@@ -98,7 +110,7 @@ absl::Status check_limits(const transaction& writes) {
   std::sort(touched.begin(), touched.end(),
             [](const auto& a, const auto& b) { return a.begin < b.begin; });
   for (std::size_t i = 1; i < touched.size(); ++i)
-    if (overlap(touched[i - 1], touched[i]))
+    if (before_end(touched[i - 1], touched[i].begin))
       return absl::InvalidArgumentError(
         fmt::format("a transaction touches key '{}' twice", touched[i].begin));
   return absl::OkStatus();
