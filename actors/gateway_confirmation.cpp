@@ -136,16 +136,15 @@ void ask_shards(confirming& all, char kind, const std::string& group, const Shar
 
 /// Asks those who may own the objects in the resource group.
 void ask_group(confirming& all, const std::string& group, const asked_object& about) {
-  const auto& [kind, name, only] = about;
   const auto* there = group_named(all.self()->state, group);
   if (there == nullptr)
     all.is_missing(group, not_serving(group));
-  else if (kind == object_kind::pod) // stands on any node
+  else if (about.kind == object_kind::pod) // stands on any node
     ask_shards(all, 'n', group, there->shards.nodes, "");
-  else if (kind == object_kind::node)
-    ask_shards(all, 'n', group, there->shards.nodes, name);
+  else if (about.kind == object_kind::node)
+    ask_shards(all, 'n', group, there->shards.nodes, about.name);
   else
-    ask_shards(all, 'w', group, there->shards.workloads, name);
+    ask_shards(all, 'w', group, there->shards.workloads, about.name);
 }
 
 /// Asks those who may own the objects, and have not been asked yet. A name is in one resource group
@@ -253,7 +252,7 @@ bool knows_all(const gateway_state& state) {
             });
 }
 
-/// Nothing where nobody has to be asked, as this replica is alone; then `then` has been called.
+/// Nothing where nobody has to be asked; then `then` has been called.
 std::shared_ptr<confirming> begin_to_confirm(self_pointer self,
                                              std::function<void(confirmation)> then) {
   if (!knows_all(self->state))
