@@ -179,11 +179,14 @@ public:
         changed_.insert(one.first);
       return gone;
     });
-    if (changed_.empty())
+    if (changed_.empty()) {
       finish();
-    else
-      write_quota(self_, std::exchange(changed_, {}),
-                  [whole = std::make_shared<outcome>(std::move(*this))] { whole->finish(); });
+      return;
+    }
+    const auto changed = std::exchange(changed_, {});
+    const auto self = self_;
+    write_quota(self, changed,
+                [whole = std::make_shared<outcome>(std::move(*this))] { whole->finish(); });
   }
 
 private:
