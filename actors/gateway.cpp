@@ -150,6 +150,14 @@ void admit_and_write(self_pointer self, const apply_request& wanted,
   });
 }
 
+/// Whether the group gets settings that all its workloads have to go with.
+bool binds_others(const gateway_state& state, const resource_group& g) {
+  const auto* before = find(state.known->groups, g.name);
+  return before != nullptr
+         && (before->policy != g.policy
+             || before->preemption_priority_gap != g.preemption_priority_gap);
+}
+
 caf::result<apply_result> apply_all(self_pointer self, apply_request& wanted) {
   auto& state = self->state;
   if (!state.serving || !state.known)
@@ -159,6 +167,8 @@ caf::result<apply_result> apply_all(self_pointer self, apply_request& wanted) {
   std::vector<asked_workload> workloads;
   for (const auto& one : wanted.objects) {
     about.push_back({kind_of(one), name_of(one)});
+    if (const auto* g = std::get_if<resource_group>(&one); g != nullptr && binds_others(state, *g))
+      about.push_back({object_kind::workload, {}, g->name});
     if (const auto* w = std::get_if<workload>(&one))
       workloads.push_back({w->name, w->resource_group});
   }

@@ -74,6 +74,21 @@ std::optional<object_reference> gateway_facts::user_of(object_kind kind,
   return std::nullopt;
 }
 
+void gateway_facts::each_workload_in(
+  std::string_view group,
+  const std::function<void(const workload&, const workload_status*)>& look) const {
+  std::map<std::string_view, const workload_status*> found;
+  for (const auto& [name, record] : state_.workloads)
+    if (record->spec->resource_group == group && !record->deleting)
+      found.emplace(name, &record->status);
+  if (const auto coming = state_.coming.find(object_kind::workload); coming != state_.coming.end())
+    for (const auto& [name, forms] : coming->second)
+      if (const auto* w = find_workload(name); w != nullptr && w->resource_group == group)
+        found.try_emplace(name, find_status(name));
+  for (const auto& [name, status] : found)
+    look(*find_workload(name), status);
+}
+
 queue_fill gateway_facts::fill_of_queue(std::string_view name) const {
   queue_fill fill{0, state_.limits.workloads_per_queue};
   if (const auto* counted = find(state_.workloads_in_queue, name))

@@ -14,6 +14,9 @@ public:
   const workload* find_workload(std::string_view name) const override;
   const workload_status* find_status(std::string_view name) const override;
   std::optional<object_reference> user_of(object_kind kind, std::string_view name) const override;
+  void each_workload_in(
+    std::string_view group,
+    const std::function<void(const workload&, const workload_status*)>& look) const override;
   queue_fill fill_of_queue(std::string_view name) const override;
 
 private:

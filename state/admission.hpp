@@ -8,6 +8,7 @@
 #include <absl/status/statusor.h>
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <span>
@@ -66,6 +67,12 @@ public:
   /// budget in a resource group, a placement of a deployment.
   virtual std::optional<object_reference> user_of(object_kind kind,
                                                   std::string_view name) const = 0;
+
+  /// Calls `look` with the workloads of the resource group that stay, in order of name, as they
+  /// were admitted last, and with the status of those that have one.
+  virtual void
+  each_workload_in(std::string_view,
+                   const std::function<void(const workload&, const workload_status*)>&) const {}
 
   /// Of the queue, with those that were admitted and are not yet there.
   virtual queue_fill fill_of_queue(std::string_view) const {

@@ -109,11 +109,9 @@ void check(findings& out, const prospect& cluster, const priority_class& c) {
                  in_quotes(name));
 }
 
-void check(findings& out, const prospect&, const resource_group& g) {
+void check(findings& out, const prospect& cluster, const resource_group& g) {
   check_dns_label(out, "metadata.name", g.name);
-  if (g.policy == group_policy::sessions
-      && (g.preemptible_priority < lowest_session_priority
-          || g.preemptible_priority > highest_session_priority))
+  if (g.policy == group_policy::sessions && !is_session_priority(g.preemptible_priority))
     out.refuse("spec.preemptiblePriority", "is {}; with the sessions policy it must be {} to {}",
                g.preemptible_priority, lowest_session_priority, highest_session_priority);
   check_required_node_settings(out, g.required_node);
@@ -121,6 +119,7 @@ void check(findings& out, const prospect&, const resource_group& g) {
   check_wait(out, "spec.heartbeatTimeout", g.heartbeat_timeout);
   check_at_least(out, "spec.preemptionPriorityGap", g.preemption_priority_gap, 0);
   check_guards(out, g.limits);
+  check_what_it_holds(out, cluster, g);
 }
 
 void check(findings& out, const prospect& cluster, const placement& p) {

@@ -120,6 +120,15 @@ void check(findings& out, const prospect& cluster, const placement& p);
 void check(findings& out, const prospect& cluster, const disruption_budget& b);
 void check(findings& out, const prospect& cluster, const pod& p);
 
+/// Refuses settings that the workloads which the group holds do not go with, where the settings are
+/// new: who was admitted under others is not left behind.
+void check_what_it_holds(findings& out, const prospect& cluster, const resource_group& g);
+
+/// Whether a priority is on the scale of groups with the sessions policy.
+constexpr bool is_session_priority(std::int32_t value) {
+  return value >= lowest_session_priority && value <= highest_session_priority;
+}
+
 /// Sums of what the queues under each queue are guaranteed; they stop at the end of 64 bits.
 std::map<std::string_view, resources> sum_guaranteed_by_parent(const by_name<queue>& queues);
 

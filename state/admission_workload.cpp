@@ -177,8 +177,7 @@ void check_gap(findings& out, const std::string& field, const resource_group& gr
 /// `fallback` is the class that the value comes from where the workload says nothing.
 void check_session_scale(findings& out, const std::string& field, const resource_group& group,
                          std::int32_t value, const priority_class* fallback = nullptr) {
-  if (group.policy != group_policy::sessions
-      || (value >= lowest_session_priority && value <= highest_session_priority))
+  if (group.policy != group_policy::sessions || is_session_priority(value))
     return;
   const auto source =
     fallback == nullptr

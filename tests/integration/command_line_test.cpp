@@ -154,6 +154,32 @@ TEST_F(command_line, refuses_to_delete_what_is_in_use) {
   EXPECT_NE(node.output.find("train-large"), std::string::npos) << node.output;
 }
 
+TEST_F(command_line, a_group_does_not_become_one_of_sessions_while_it_holds_other_priorities) {
+  const auto file = (data->path() / "pool.yaml").string();
+  const auto apply = [&](const std::string& text) {
+    std::ofstream(file) << text;
+    return daemon->cli({"apply", "-f", file});
+  };
+  const std::string pool = "kind: ResourceGroup\nmetadata: {name: pool}\n";
+  const std::string sessions = pool + "spec: {policy: Sessions}\n";
+  ASSERT_EQ(apply(pool
+                  + "---\nkind: Workload\nmetadata: {name: urgent}\nspec:\n"
+                    "  resourceGroup: pool\n  priority: 1000\n"
+                    "  template: {spec: {requests: {gpu: 1}}}\n")
+              .code,
+            0);
+  const auto refused = apply(sessions);
+  EXPECT_EQ(refused.code, 2) << refused.output;
+  for (const auto* part : {"'pool'", "spec.policy is Sessions", "'urgent'", "1000", "0 to 100"})
+    EXPECT_NE(refused.output.find(part), std::string::npos) << part << "\n" << refused.output;
+  const auto stayed = daemon->cli({"get", "resourcegroup", "pool", "-o", "yaml"});
+  EXPECT_EQ(stayed.output.find("Sessions"), std::string::npos) << stayed.output;
+
+  ASSERT_EQ(daemon->cli({"delete", "workload", "urgent"}).code, 0);
+  const auto taken = apply(sessions);
+  EXPECT_EQ(taken.code, 0) << taken.output;
+}
+
 TEST_F(command_line, a_second_daemon_on_the_same_directory_is_refused_with_a_sentence) {
   daemon_process second(data->path());
   EXPECT_FALSE(second.serves());

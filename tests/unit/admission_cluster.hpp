@@ -37,6 +37,13 @@ struct known_facts : admission_facts {
     const auto found = users.find({kind, std::string{name}});
     return found == users.end() ? std::nullopt : std::optional{found->second};
   }
+  void each_workload_in(
+    std::string_view group,
+    const std::function<void(const workload&, const workload_status*)>& look) const override {
+    for (const auto& [name, w] : workloads)
+      if (w.resource_group == group)
+        look(w, find_status(name));
+  }
   queue_fill fill_of_queue(std::string_view name) const override {
     const auto* found = find(fills, name);
     return found == nullptr ? queue_fill{} : *found;
