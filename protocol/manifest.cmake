@@ -7,6 +7,7 @@ reprieve_library(reprieve_manifest
     manifest_scalar.cpp
     manifest_tree.cpp
     manifest_writer.cpp
+    snapshot_manifests.cpp
     utf8.cpp
   LINK reprieve_state
   # The package calls its target one name before 0.8 and the other after.

@@ -102,7 +102,8 @@ inline constexpr auto fields_of<resource_group> = object_fields(
         optional_field("forceDeleteAfter", &resource_group::force_delete_after),
         optional_field("heartbeatTimeout", &resource_group::heartbeat_timeout),
         optional_field("preemptionPriorityGap", &resource_group::preemption_priority_gap),
-        optional_field("guards", &resource_group::limits)));
+        optional_field("guards", &resource_group::limits)),
+    ignored_field{"status"});
 
 template <>
 inline constexpr auto fields_of<pod_template> = std::make_tuple(
@@ -121,7 +122,7 @@ inline constexpr auto fields_of<pod_group> = std::make_tuple(
     optional_field("count", &pod_group::count),
     optional_field("replicas", &pod_group::replicas),
     optional_field("minCount", &pod_group::min_count),
-    optional_field("disruptionMode", &pod_group::disruption),
+    written_field("disruptionMode", &pod_group::disruption),
     optional_field("topology", &pod_group::topology_keys),
     optional_field("requiredNode", &pod_group::required_node),
     optional_field("priorityClassName", &pod_group::priority_class),
@@ -186,7 +187,8 @@ inline constexpr auto fields_of<disruption_budget> = object_fields(
         optional_field("maxUnavailable", &disruption_budget::max_unavailable)));
 
 /// Left out, `uid` and `workload` are the pod's name, `group` is that of a lone pod, and
-/// `preemptionPriority` is `priority`.
+/// `preemptionPriority` is `priority`; what else is always written, the pod's workload says where
+/// the pod does not.
 template <>
 inline constexpr auto fields_of<pod> = object_fields(
     section("metadata",
@@ -205,13 +207,13 @@ inline constexpr auto fields_of<pod> = object_fields(
         optional_field("priority", &pod::own_priority),
         written_field("preemptionPriority", &pod::priority),
         optional_field("disruptionMode", &pod::disruption),
-        optional_field("daemon", &pod::daemon),
+        written_field("daemon", &pod::daemon),
         optional_field("optOut", &pod::opted_out),
         optional_field("protected", &pod::protected_member),
         optional_field("owner", &pod::owner),
-        optional_field("minimumRuntime", &pod::minimum_runtime),
-        optional_field("gracePeriod", &pod::grace_period),
-        optional_field("checkpointTimeNeeded", &pod::checkpoint_time)),
+        written_field("minimumRuntime", &pod::minimum_runtime),
+        written_field("gracePeriod", &pod::grace_period),
+        written_field("checkpointTimeNeeded", &pod::checkpoint_time)),
     section("status",
         written_field("phase", &pod::phase),
         optional_field("creationTime", &pod::created),
@@ -266,6 +268,52 @@ inline constexpr auto fields_of<workload_status> = std::make_tuple(
     optional_field("resumeAfter", &workload_status::resume_after),
     optional_field("preempted", &workload_status::preempted),
     optional_field("conditions", &workload_status::conditions));
+
+template <>
+inline constexpr auto fields_of<pod_slot> = std::make_tuple(
+    required_field("group", &pod_slot::group),
+    written_field("replica", &pod_slot::replica),
+    written_field("index", &pod_slot::index));
+
+template <>
+inline constexpr auto fields_of<slot_record> = std::make_tuple(
+    required_field("place", &slot_record::slot),
+    optional_field("incarnation", &slot_record::incarnation),
+    optional_field("state", &slot_record::state),
+    optional_field("decision", &slot_record::decision));
+
+template <>
+inline constexpr auto fields_of<workload_course> = std::tuple_cat(
+    fields_of<workload_status>,
+    std::make_tuple(
+        optional_field("slots", &workload_course::slots),
+        optional_field("deleting", &workload_course::deleting)));
+
+template <>
+inline constexpr auto fields_of<victim_pod> = std::make_tuple(
+    required_field("uid", &victim_pod::uid),
+    written_field("node", &victim_pod::node));
+
+template <>
+inline constexpr auto fields_of<standing_decision> = std::make_tuple(
+    required_field("id", &standing_decision::id),
+    written_field("phase", &standing_decision::phase),
+    optional_field("told", &standing_decision::told),
+    optional_field("workloads", &standing_decision::workloads),
+    optional_field("places", &standing_decision::places),
+    optional_field("victims", &standing_decision::victims));
+
+template <>
+inline constexpr auto fields_of<node_reservation> = std::make_tuple(
+    required_field("uid", &node_reservation::uid),
+    required_field("node", &node_reservation::node),
+    optional_field("since", &node_reservation::since));
+
+template <>
+inline constexpr auto fields_of<group_status> = std::make_tuple(
+    optional_field("grants", &group_status::grants),
+    optional_field("decisions", &group_status::decisions),
+    optional_field("reservations", &group_status::reservations));
 
 // clang-format on
 

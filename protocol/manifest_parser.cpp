@@ -274,10 +274,10 @@ absl::Status manifest_error(std::string_view file_name, int line, std::string_vi
 }
 
 absl::Status parse_manifest(std::string_view text, std::string_view file_name,
-                            const std::function<absl::Status(const manifest_tree&)>& each) {
-  if (text.size() > largest_manifest)
-    return manifest_error(file_name, 1,
-                          fmt::format("has more than {} MiB; split it", largest_manifest >> 20U));
+                            const std::function<absl::Status(const manifest_tree&)>& each,
+                            std::size_t most) {
+  if (text.size() > most)
+    return manifest_error(file_name, 1, fmt::format("has more than {} MiB; split it", most >> 20U));
   if (auto status = check_characters(text, file_name); !status.ok())
     return status;
   // The parser's positions do not count a byte order mark.

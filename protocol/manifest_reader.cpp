@@ -5,6 +5,7 @@
 #include "protocol/manifest_path.hpp"
 #include "protocol/manifest_scalar.hpp"
 #include "protocol/manifest_words.hpp"
+#include "state/catalog.hpp"
 #include "state/nearest_name.hpp"
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <concepts>
 #include <fstream>
 #include <optional>
 #include <span>
@@ -131,7 +133,9 @@ private:
     if (std::holds_alternative<node>(of))
       return read(*status, into.emplace<node_status>(), by_type{});
     if (std::holds_alternative<workload>(of))
-      return read(*status, into.emplace<workload_status>(), by_type{});
+      return read(*status, into.emplace<workload_course>(), by_type{});
+    if (std::holds_alternative<resource_group>(of))
+      return read(*status, into.emplace<group_status>(), by_type{});
     return absl::OkStatus();
   }
 
@@ -277,6 +281,11 @@ private:
     });
   }
 
+  absl::Status read(const manifest_tree& from, by_name<resources>& into, by_type form) {
+    return for_each_entry(
+      from, [&](const manifest_tree& entry) { return read(entry, into[entry.key], form); });
+  }
+
   absl::Status read(const manifest_tree& from, std::string& into, not_empty) {
     if (auto status = read(from, into, by_type{}); !status.ok())
       return status;
@@ -360,9 +369,11 @@ private:
     });
   }
 
-  template <class T, class Member, class Form>
-  absl::Status read_entry(const manifest_tree& from, const manifest_field<T, Member, Form>& field,
-                          T& into, given_members& given) {
+  /// `T` may have the field from the struct that it is made of.
+  template <class Base, class Member, class Form, std::derived_from<Base> T>
+  absl::Status read_entry(const manifest_tree& from,
+                          const manifest_field<Base, Member, Form>& field, T& into,
+                          given_members& given) {
     auto& member = into.*field.member;
     if (!given.add(member))
       return wrong(from, "is given under another name too; keep one");
@@ -410,15 +421,20 @@ private:
   std::string path_;
 };
 
+std::size_t most_bytes(manifest_options options) {
+  return options.snapshot ? largest_snapshot : largest_manifest;
+}
+
 } // namespace
 
 absl::StatusOr<std::vector<manifest_object>>
 read_manifests(std::string_view text, std::string_view file_name, manifest_options options) {
   std::vector<manifest_object> objects;
   object_reader reader(file_name, options);
-  auto status = parse_manifest(text, file_name, [&](const manifest_tree& document) {
-    return reader.read_document(document, objects);
-  });
+  auto status = parse_manifest(
+    text, file_name,
+    [&](const manifest_tree& document) { return reader.read_document(document, objects); },
+    most_bytes(options));
   if (!status.ok())
     return status;
   if (objects.empty())
@@ -431,7 +447,7 @@ absl::StatusOr<std::vector<manifest_object>> read_manifest_file(const std::strin
   std::ifstream in(path, std::ios::binary);
   std::string text;
   std::array<char, 1U << 16U> chunk;
-  while (text.size() <= largest_manifest && in.read(chunk.data(), chunk.size()).gcount() > 0)
+  while (text.size() <= most_bytes(options) && in.read(chunk.data(), chunk.size()).gcount() > 0)
     text.append(chunk.data(), static_cast<std::size_t>(in.gcount()));
   if (!in.is_open() || in.bad())
     return absl::NotFoundError(

@@ -1,10 +1,12 @@
 #pragma once
 
+#include "state/decision.hpp"
 #include "state/node.hpp"
 #include "state/pod.hpp"
 #include "state/priority_class.hpp"
 #include "state/resource_group.hpp"
 #include "state/workload.hpp"
+#include "state/workload_record.hpp"
 
 #include <array>
 #include <cstddef>
@@ -51,6 +53,14 @@ inline constexpr std::array<std::string_view, 3> words_of<resume_policy>{"ByKind
 template <>
 inline constexpr std::array<std::string_view, 8> words_of<pod_phase>{
   "Pending", "Nominated", "Bound", "Running", "Surplus", "Terminating", "ForceDeleting", "Gone"};
+
+template <>
+inline constexpr std::array<std::string_view, 4> words_of<slot_state>{"Wanted", "Stopped",
+                                                                      "Succeeded", "Failed"};
+
+template <>
+inline constexpr std::array<std::string_view, 5> words_of<decision_phase>{
+  "Preparing", "Committed", "Starting", "Done", "Aborted"};
 
 /// The word for `value`.
 template <class Enum>

@@ -3,11 +3,13 @@
 #include "protocol/manifest_emitter.hpp"
 #include "protocol/manifest_fields.hpp"
 #include "protocol/manifest_words.hpp"
+#include "state/catalog.hpp"
 #include "state/quantity.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <concepts>
 #include <iterator>
 #include <optional>
 #include <string_view>
@@ -84,6 +86,13 @@ private:
     return map;
   }
 
+  static manifest_tree tree_of(const by_name<resources>& amounts, by_type form) {
+    auto map = empty(manifest_tree::type::map);
+    for (const auto& [name, of_name] : amounts)
+      map.add(name, tree_of(of_name, form));
+    return map;
+  }
+
   static manifest_tree tree_of(const std::string& value, not_empty) {
     return text(value);
   }
@@ -117,10 +126,10 @@ private:
     std::apply([&](const auto&... entry) { (write_entry(entry, value, into), ...); }, entries);
   }
 
-  template <class T, class Member, class Form>
-  static void write_entry(const manifest_field<T, Member, Form>& field, const T& value,
+  template <class Base, class Member, class Form, std::derived_from<Base> T>
+  static void write_entry(const manifest_field<Base, Member, Form>& field, const T& value,
                           manifest_tree& into) {
-    static const T defaults{};
+    static const Base defaults{};
     const auto& member = value.*field.member;
     if constexpr (!std::is_same_v<Form, lone_template>)
       if (field.use == field_use::optional ? member != defaults.*field.member
@@ -152,10 +161,14 @@ manifest_tree object_tree(const object& o) {
   return tree;
 }
 
-template <class Status>
-manifest_tree with_status(const object& o, const Status& status) {
+manifest_tree object_tree(const object& o, const object_status& status) {
   auto tree = object_tree(o);
-  tree.add("status", tree_writer::tree_of(status));
+  std::visit(
+    [&](const auto& known) {
+      if constexpr (!std::is_same_v<decltype(known), const std::monostate&>)
+        tree.add("status", tree_writer::tree_of(known));
+    },
+    status);
   return tree;
 }
 
@@ -169,28 +182,12 @@ std::string write_json(const object& o) {
   return json_text(object_tree(o));
 }
 
-std::string write_yaml(const workload& w, const workload_status& status) {
-  return yaml_text(with_status(w, status));
+std::string write_yaml(const object& o, const object_status& status) {
+  return yaml_text(object_tree(o, status));
 }
 
-std::string write_json(const workload& w, const workload_status& status) {
-  return json_text(with_status(w, status));
-}
-
-std::string write_yaml(const queue& q, const queue_status& status) {
-  return yaml_text(with_status(q, status));
-}
-
-std::string write_json(const queue& q, const queue_status& status) {
-  return json_text(with_status(q, status));
-}
-
-std::string write_yaml(const node& n, const node_status& status) {
-  return yaml_text(with_status(n, status));
-}
-
-std::string write_json(const node& n, const node_status& status) {
-  return json_text(with_status(n, status));
+std::string write_json(const object& o, const object_status& status) {
+  return json_text(object_tree(o, status));
 }
 
 } // namespace reprieve

@@ -11,12 +11,9 @@ namespace reprieve {
 std::string write_yaml(const object& o);
 std::string write_json(const object& o);
 
-/// The same with what happened so far under `status`, which the reader ignores.
-std::string write_yaml(const workload& w, const workload_status& status);
-std::string write_json(const workload& w, const workload_status& status);
-std::string write_yaml(const queue& q, const queue_status& status);
-std::string write_json(const queue& q, const queue_status& status);
-std::string write_yaml(const node& n, const node_status& status);
-std::string write_json(const node& n, const node_status& status);
+/// The same with what has come of it under `status`, where that is known. It reads back in
+/// snapshots; elsewhere the reader ignores it.
+std::string write_yaml(const object& o, const object_status& status);
+std::string write_json(const object& o, const object_status& status);
 
 } // namespace reprieve

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "state/disruption_budget.hpp"
+#include "state/group_status.hpp"
 #include "state/node.hpp"
 #include "state/placement.hpp"
 #include "state/pod.hpp"
@@ -8,6 +9,7 @@
 #include "state/queue.hpp"
 #include "state/resource_group.hpp"
 #include "state/workload.hpp"
+#include "state/workload_record.hpp"
 
 #include <optional>
 #include <string>
@@ -33,7 +35,8 @@ using object = std::variant<node, queue, priority_class, resource_group, workloa
                             disruption_budget, pod>;
 
 /// What has come of an object, for kinds where it matters.
-using object_status = std::variant<std::monostate, queue_status, workload_status, node_status>;
+using object_status =
+  std::variant<std::monostate, queue_status, workload_course, node_status, group_status>;
 
 object_kind kind_of(const object& o);
 const std::string& name_of(const object& o);

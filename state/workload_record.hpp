@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace reprieve {
@@ -38,6 +39,20 @@ struct workload_record {
   bool deleting = false;          ///< its pods are to stop, then it goes
 
   bool operator==(const workload_record&) const = default;
+};
+
+/// What has come of a workload, all of it.
+struct workload_course : workload_status {
+  std::vector<slot_record> slots; ///< as in its record
+  bool deleting = false;          ///< likewise
+
+  workload_course() = default;
+  workload_course(workload_status status) // NOLINT: of one that nothing more is known of
+      : workload_status(std::move(status)) {}
+  explicit workload_course(const workload_record& of)
+      : workload_status(of.status), slots(of.slots), deleting(of.deleting) {}
+
+  bool operator==(const workload_course&) const = default;
 };
 
 /// The slot's record, or what it stands for where there is none.

@@ -195,6 +195,11 @@ void draw(slot_record& to) {
   draw_all(slot, incarnation, state, decision);
 }
 
+void draw(workload_course& to) {
+  draw(static_cast<workload_status&>(to));
+  draw_all(to.slots, to.deleting);
+}
+
 void draw(placement& to) {
   auto& [name, deployment, cluster, committed, assigned, score] = to;
   draw_all(name, deployment, cluster, committed, assigned);
@@ -271,6 +276,23 @@ void draw(decision& to) {
   draw_all(id, group, workloads, queue, policy, phase, assignments, victims, why, scored, decided,
            committed, ended, abort_reason, victims_told, at_once, trace);
   draw_signed(priority);
+}
+
+void draw(standing_decision& to) {
+  auto& [id, phase, told, workloads, places, victims] = to;
+  draw_all(id, phase, told, workloads, places, victims);
+}
+
+void draw(node_reservation& to) {
+  auto& [uid, node, since] = to;
+  draw_all(uid, node, since);
+}
+
+void draw(group_status& to) {
+  auto& [grants, decisions, reservations] = to;
+  if (*rc::gen::arbitrary<bool>())
+    draw(grants.emplace());
+  draw_all(decisions, reservations);
 }
 
 } // namespace reprieve

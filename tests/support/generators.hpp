@@ -58,6 +58,7 @@ void draw(pod& to);
 void draw(pod_slot& to);
 void draw(slot_state& to);
 void draw(slot_record& to);
+void draw(workload_course& to);
 
 void draw(placement& to);
 void draw(disruption_budget& to);
@@ -73,6 +74,10 @@ void draw(domain_outcome& to);
 void draw(reasoning& to);
 void draw(trace_context& to);
 void draw(decision& to);
+
+void draw(standing_decision& to);
+void draw(node_reservation& to);
+void draw(group_status& to);
 
 } // namespace reprieve
 

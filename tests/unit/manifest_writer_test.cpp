@@ -113,16 +113,67 @@ RC_GTEST_PROP(manifest_writer, adds_a_status_that_does_not_disturb_reading,
   RC_ASSERT(read_manifests(write_json(std::get<queue>(q), qs), "q.json").value()[0].value == q);
 }
 
+template <class Object>
+void expect_status_back(const object_status& status) {
+  const auto o = *rc::gen::map(rc::gen::arbitrary<Object>(), named);
+  for (const auto& written : {write_yaml(o, status), write_json(o, status)}) {
+    const auto back = read_manifests(written, "made", snapshot);
+    RC_ASSERT(back.ok());
+    RC_ASSERT(back->size() == 1U);
+    RC_ASSERT(back->front().value == o);
+    RC_ASSERT(back->front().status == status);
+  }
+}
+
 RC_GTEST_PROP(manifest_writer, writes_a_status_that_reads_back_in_a_snapshot,
-              (const workload_status& status, const node_status& of_node)) {
-  const auto n = std::get<node>(*rc::gen::map(rc::gen::arbitrary<node>(), named));
-  const auto node_back = read_manifests(write_json(n, of_node), "n.json", snapshot);
-  RC_ASSERT(node_back.ok());
-  RC_ASSERT(std::get<node_status>(node_back->front().status) == of_node);
-  const auto w = std::get<workload>(*rc::gen::map(rc::gen::arbitrary<workload>(), named));
-  const auto back = read_manifests(write_yaml(w, status), "w.yaml", snapshot);
-  RC_ASSERT(back.ok());
-  RC_ASSERT(std::get<workload_status>(back->front().status) == status);
+              (const workload_course& of_workload, const node_status& of_node,
+               const queue_status& of_queue, const group_status& of_group)) {
+  expect_status_back<node>(of_node);
+  expect_status_back<queue>(of_queue);
+  expect_status_back<workload>(of_workload);
+  expect_status_back<resource_group>(of_group);
+}
+
+TEST(manifest_writer, tells_known_grants_of_nothing_from_grants_that_are_not_known) {
+  group_status known;
+  known.grants.emplace();
+  const auto back = read_manifests(write_yaml(called<resource_group>("g"), known), "g", snapshot);
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(std::get<group_status>(back->front().status), known);
+}
+
+TEST(manifest_writer, writes_what_open_decisions_hold_under_their_group) {
+  group_status status;
+  status.grants = {{"a", {{"gpu", 2000}}}};
+  status.decisions = {{.id = "d1",
+                       .phase = decision_phase::committed,
+                       .told = true,
+                       .workloads = {"new"},
+                       .places = {{"new-0", "n1"}},
+                       .victims = {{"old-0", "n1"}}}};
+  status.reservations = {{"daemon-0", "n2", no_time + std::chrono::seconds{1}}};
+  EXPECT_THAT(write_yaml(called<resource_group>("g"), status), EndsWith(R"(
+status:
+  grants:
+    a:
+      gpu: "2"
+  decisions:
+    - id: d1
+      phase: Committed
+      told: true
+      workloads:
+        - new
+      places:
+        - uid: new-0
+          node: n1
+      victims:
+        - uid: old-0
+          node: n1
+  reservations:
+    - uid: daemon-0
+      node: n2
+      since: "1970-01-01T00:00:01Z"
+)"));
 }
 
 TEST(manifest_reader, says_what_the_manifest_of_a_pod_gave) {
