@@ -3,9 +3,11 @@
 #include "actors/node_evaluation.hpp"
 #include "preemption/holds.hpp"
 #include "preemption/outlook.hpp"
+#include "preemption/pending.hpp"
 #include "preemption/preemptor.hpp"
 #include "preemption/queue_stage.hpp"
 #include "state/catalog.hpp"
+#include "state/cluster_snapshot.hpp"
 #include "state/cluster_view.hpp"
 #include "state/decision.hpp"
 #include "state/node_record.hpp"
@@ -158,6 +160,12 @@ public:
   /// and who does not go.
   std::vector<node_row> ahead_of_shards();
 
+  // -- what a snapshot takes ----------------------------------------------------------------------
+
+  /// The records, with pods as the view has them, and the open decisions as far as they are known
+  /// here.
+  group_snapshot read_all();
+
 private:
   template <class Entry>
   using named = std::pair<const std::string, Entry>; ///< never moves while it is there
@@ -227,14 +235,13 @@ private:
   pod_list::pointer with_costs(const pod_list::pointer& p);
   void show(named_node& on, const pod_list::pointer& before, const pod& now);
   void take_out(named_node& from, const pod& p);
-  /// Replicas of groups.
-  using replicas = std::set<std::pair<std::string_view, std::int32_t>>;
-  void find_lacking(workload_entry& entry, const replicas& unsettled, const replicas& doomed);
+  void find_lacking(workload_entry& entry, const restless_replicas& restless);
   void forget_told(const std::string& uid);
   void note_for_shards(const pod& p);
   void compare_with_shard(named_node& one);
   void forget_standing(workload_entry& entry);
   held_decision hold_of(const open_decision& d) const;
+  std::vector<standing_decision> standing_decisions() const;
   void expect_in_budgets(const standing& of, std::int64_t sign);
   std::string why_groundless(const kept_decision& d) const;
 

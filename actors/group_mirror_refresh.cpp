@@ -23,13 +23,6 @@ void make_immovable(pod& p) {
   p.daemon = true;
 }
 
-/// Whether the pod's whole replica goes while its workload counts on it still: what the replica
-/// lacks will not be wanted any more, or not as it is now.
-bool goes_before_it_is_known(const pod& p, const workload_record* owner) {
-  return p.disruption == disruption_mode::pod_group && !p.evicted_by.empty() && owner != nullptr
-         && wants(*owner, p);
-}
-
 /// Whether the pod is to stay on its node, or to come there.
 bool stays_or_comes(const pod& p) {
   return p.evicted_by.empty() && p.stop_told == no_time
@@ -41,20 +34,17 @@ bool stays_or_comes(const pod& p) {
 
 /// The pod with what its workload says of its cost by now.
 pod_list::pointer group_mirror::with_costs(const pod_list::pointer& p) {
-  if (stuck_.contains(p->what().uid)) {
-    auto immovable = p->what();
-    make_immovable(immovable);
-    return std::make_shared<const shared_pod>(std::move(immovable));
-  }
+  const bool stays = stuck_.contains(p->what().uid);
   const auto owner = workloads_.find(p->what().workload);
-  if (owner == workloads_.end() || !owner->second.record)
+  const auto* record = owner == workloads_.end() ? nullptr : owner->second.record.get();
+  if (!stays && (record == nullptr || follows(p->what(), record->spec, record->status)))
     return p;
-  const auto& record = *owner->second.record;
-  if (follows(p->what(), record.spec, record.status))
-    return p;
-  auto followed = p->what();
-  follow(followed, record.spec, record.status);
-  return std::make_shared<const shared_pod>(std::move(followed));
+  auto shown = p->what();
+  if (record != nullptr)
+    follow(shown, record->spec, record->status);
+  if (stays)
+    make_immovable(shown);
+  return std::make_shared<const shared_pod>(std::move(shown));
 }
 
 void group_mirror::forget_told(const std::string& uid) {
@@ -186,10 +176,8 @@ void group_mirror::expect_in_budgets(const standing& of, std::int64_t sign) {
       view_.expect(group.pods.front().labels, sign * std::ssize(group.pods));
 }
 
-/// What the workload lacks. `unsettled` are the replicas of groups with pods that come or go,
-/// `doomed` those that go as a whole before the workload knows of it.
-void group_mirror::find_lacking(workload_entry& entry, const replicas& unsettled,
-                                const replicas& doomed) {
+/// What the workload lacks and may ask for.
+void group_mirror::find_lacking(workload_entry& entry, const restless_replicas& restless) {
   const auto& record = *entry.record;
   const auto stands = [&](const std::string& uid) {
     return entry.pods.contains(uid) || going_.contains(uid);
@@ -202,17 +190,7 @@ void group_mirror::find_lacking(workload_entry& entry, const replicas& unsettled
       const auto at = entry.pods.find(p.uid);
       return at == entry.pods.end() ? nullptr : &*at->second->second.in_view->spec;
     });
-  // More of a gang comes when those that it needs are there to stay: the decision that places them
-  // may be given up, and nobody joins those who go.
-  std::erase_if(lacking, [&](const preemptor& unit) {
-    const auto& more = unit.groups.front().pods.front();
-    if (std::ranges::any_of(unit.groups, [&](const wanted_group& one) {
-          return doomed.contains({one.name, one.pods.front().replica});
-        }))
-      return true;
-    return !unit.gang && unsettled.contains({more.group, more.replica})
-           && record.spec->groups[*group_position(record.spec, more.group)].is_gang();
-  });
+  std::erase_if(lacking, [&](const preemptor& unit) { return restless.hold_back(record, unit); });
   for (auto& unit : lacking)
     entry.now.lacking.push_back(std::make_shared<const preemptor>(std::move(unit)));
 }
@@ -227,15 +205,11 @@ void group_mirror::refresh_workload(named_workload& one) {
   forget_standing(entry);
   const auto& record = entry.record;
   auto& now = entry.now;
-  replicas unsettled;
-  replicas doomed;
+  restless_replicas restless;
   for (const auto& [uid, node] : entry.pods) {
     const pod& p = *node->second.shown.find(uid);
     const bool leaves = is_leaving(p.phase) || !p.evicted_by.empty();
-    if (leaves || p.phase == pod_phase::nominated)
-      unsettled.emplace(p.group, p.replica);
-    if (goes_before_it_is_known(p, record.get()))
-      doomed.emplace(p.group, p.replica);
+    restless.add(record.get(), p);
     if (!takes_room(p.phase))
       continue;
     if (record)
@@ -252,7 +226,7 @@ void group_mirror::refresh_workload(named_workload& one) {
     return;
   }
   now.record = record;
-  find_lacking(entry, unsettled, doomed);
+  find_lacking(entry, restless);
   if (!now.lacking.empty())
     lacking_.insert(&now);
   now.ended = record->deleting && entry.pods.empty();

@@ -89,7 +89,11 @@ std::optional<held_back> snapshot_cycle::why_back(const preemptor& who, time_poi
 
 time_point snapshot_cycle::reserved_since(const preemptor& who) const {
   const auto* record = find(taken_.workloads(), who.workload);
-  return record != nullptr && is_bound_to_a_node(who) ? record->status.submitted : no_time;
+  if (record == nullptr || !is_bound_to_a_node(who))
+    return no_time;
+  const auto* known =
+    taken_.reservation_for(record->spec->resource_group, who.groups.front().pods.front().uid);
+  return known != nullptr ? known->since : record->status.submitted;
 }
 
 void snapshot_cycle::count(const pod& p, std::int64_t sign) {

@@ -48,8 +48,8 @@ public:
 
 private:
   std::optional<held_back> why_back(const preemptor& who, time_point now) const;
-  /// Offline, a node counts as reserved since the workload was submitted: the coordinator reserves
-  /// it as soon as it sees the pod.
+  /// Where the snapshot does not say, a node counts as reserved since the workload was submitted:
+  /// the coordinator reserves it as soon as it sees the pod.
   time_point reserved_since(const preemptor& who) const;
   void count(const pod& p, std::int64_t sign);
   void count(const turn_taken& turn, std::span<const held_decision> holds);

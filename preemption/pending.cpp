@@ -114,6 +114,25 @@ bool lacks_pods(const workload_record& record,
   });
 }
 
+void restless_replicas::add(const workload_record* owner, const pod& p) {
+  if (is_leaving(p.phase) || !p.evicted_by.empty() || p.phase == pod_phase::nominated)
+    unsettled_.emplace(p.group, p.replica);
+  // What the replica lacks will not be wanted any more, or not as it is now.
+  if (p.disruption == disruption_mode::pod_group && !p.evicted_by.empty() && owner != nullptr
+      && wants(*owner, p))
+    doomed_.emplace(p.group, p.replica);
+}
+
+bool restless_replicas::hold_back(const workload_record& owner, const preemptor& unit) const {
+  const auto& more = unit.groups.front().pods.front();
+  if (std::ranges::any_of(unit.groups, [&](const wanted_group& one) {
+        return doomed_.contains({one.name, one.pods.front().replica});
+      }))
+    return true;
+  return !unit.gang && unsettled_.contains({more.group, more.replica})
+         && owner.spec->groups[*group_position(owner.spec, more.group)].is_gang();
+}
+
 bool served_before(const workload_record& a, const workload_record& b) {
   if (a.status.resolved.priority != b.status.resolved.priority)
     return a.status.resolved.priority > b.status.resolved.priority;

@@ -3,8 +3,12 @@
 #include "preemption/preemptor.hpp"
 #include "state/workload_record.hpp"
 
+#include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace reprieve {
@@ -22,6 +26,24 @@ std::vector<preemptor> lacking_units(const workload_record& record,
 /// Whether a pod that the workload asks for does not stand, which costs less to find out.
 bool lacks_pods(const workload_record& record,
                 const std::function<bool(const std::string& uid)>& stands);
+
+/// Replicas of a workload's groups that have pods which come or go, as far as that decides whether
+/// more of them may be asked for. Keeps no names: the pods must stay where they are.
+class restless_replicas {
+public:
+  /// Looks at a pod on its node.
+  void add(const workload_record* owner, const pod& p);
+
+  /// Whether the unit has to wait. More of a gang comes when those that it needs are there to stay:
+  /// the decision that places them may be given up, and nobody joins those who go.
+  bool hold_back(const workload_record& owner, const preemptor& unit) const;
+
+private:
+  using replica = std::pair<std::string_view, std::int32_t>; ///< of the group of that name
+
+  std::set<replica> unsettled_; ///< with pods that come or go
+  std::set<replica> doomed_;    ///< that go as a whole before their workload knows of it
+};
 
 /// Which of two workloads is served first: higher priority, earlier submission, name.
 bool served_before(const workload_record& a, const workload_record& b);

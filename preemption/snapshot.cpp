@@ -34,7 +34,12 @@ absl::StatusOr<snapshot> snapshot::of(std::vector<entry> entries) {
       objects.push_back(std::move(what));
     }
   snapshot made;
-  auto admitted = admit(objects, made.known_, facts_of_nothing{});
+  facts_of_snapshot before;
+  for (std::size_t i = 0; i < objects.size(); ++i)
+    if (const auto* known = std::get_if<workload_course>(&statuses[i].second);
+        known != nullptr && was_admitted(*known))
+      before.add(std::get<workload>(objects[i]), *known);
+  auto admitted = admit(objects, made.known_, before);
   if (!admitted.ok())
     return admitted.status();
   for (auto& [what, priorities] : *admitted) {
@@ -47,7 +52,7 @@ absl::StatusOr<snapshot> snapshot::of(std::vector<entry> entries) {
       made.placements_.push_back(*share);
     else if (auto* w = std::get_if<workload>(&what)) {
       workload_record record;
-      record.status.uid = "snapshot";
+      record.status.uid = made_up_uid;
       record.status.resolved = priorities->whole;
       record.status.by_group = priorities->by_group;
       record.spec = std::move(*w);
@@ -69,12 +74,13 @@ absl::StatusOr<snapshot> snapshot::of(std::vector<entry> entries) {
 }
 
 absl::Status snapshot::take(const std::string& name, const object_status& status) {
-  if (const auto* given = std::get_if<workload_status>(&status)) {
-    auto& kept = workloads_.at(name).status; // what admission resolved stays
-    kept.submitted = given->submitted;
-    kept.attempts = given->attempts;
-    kept.resume_after = given->resume_after;
-    kept.preempted = given->preempted;
+  if (const auto* given = std::get_if<workload_course>(&status))
+    return take_course(workloads_.at(name), *given);
+  if (const auto* of_group = std::get_if<group_status>(&status)) {
+    for (const auto& one : of_group->decisions)
+      for (const auto& p : one.victims)
+        going_.insert(p.uid);
+    groups_[name] = *of_group;
   } else if (const auto* of_queue = std::get_if<queue_status>(&status)) {
     const auto check = [&](std::string_view field, const resources& amounts) {
       for (const auto& [resource, amount] : amounts)
@@ -95,6 +101,25 @@ absl::Status snapshot::take(const std::string& name, const object_status& status
   return absl::OkStatus();
 }
 
+absl::Status snapshot::take_course(workload_record& into, const workload_course& given) {
+  if (!was_admitted(given)) { // what admission resolved stays
+    into.status.submitted = given.submitted;
+    into.status.attempts = given.attempts;
+    into.status.resume_after = given.resume_after;
+    into.status.preempted = given.preempted;
+  } else if (given.by_group.size() != into.spec->groups.size()) {
+    return absl::InvalidArgumentError(fmt::format(
+      "Workload '{}': status.podGroups has {} entries, and spec.podGroups has {}; give one for "
+      "each, or leave status.uid out",
+      into.spec->name, given.by_group.size(), into.spec->groups.size()));
+  } else {
+    into.status = given;
+  }
+  into.slots = given.slots;
+  into.deleting = given.deleting;
+  return absl::OkStatus();
+}
+
 absl::Status snapshot::add(pod p, const given_pod_fields& given) {
   if (p.uid.empty())
     p.uid = p.name;
@@ -105,7 +130,46 @@ absl::Status snapshot::add(pod p, const given_pod_fields& given) {
   if (auto checked = check_pod(p, {nodes_, workloads_, placements_}); !checked.ok())
     return checked;
   pods_.push_back(alone ? std::move(p) : completed(p, given, owner->second));
+  pods_of_[pods_.back().workload].push_back(pods_.size() - 1);
   return absl::OkStatus();
+}
+
+const group_status& snapshot::status_of(std::string_view group) const {
+  static const group_status nothing;
+  const auto* known = find(groups_, group);
+  return known == nullptr ? nothing : *known;
+}
+
+std::vector<pod> snapshot::pods_in(std::string_view group) const {
+  std::vector<pod> found;
+  for (const auto& p : pods_)
+    if (const auto* on = find(nodes_, p.node); on != nullptr && on->resource_group == group)
+      found.push_back(p);
+  return found;
+}
+
+std::vector<held_decision> snapshot::holds(std::string_view group) const {
+  auto found = holds_among(pods_in(group));
+  const auto* known = find(groups_, group);
+  if (known == nullptr)
+    return found;
+  std::erase_if(found, [&](const held_decision& held) {
+    const auto one = std::ranges::find(known->decisions, held.id, &standing_decision::id);
+    return one == known->decisions.end() || one->phase == decision_phase::starting;
+  });
+  return found;
+}
+
+const node_reservation* snapshot::reservation_for(std::string_view group,
+                                                  std::string_view uid) const {
+  const auto& all = status_of(group).reservations;
+  const auto found = std::ranges::find(all, uid, &node_reservation::uid);
+  return found == all.end() ? nullptr : &*found;
+}
+
+const by_name<resources>* snapshot::grants(std::string_view group) const {
+  const auto& known = status_of(group).grants;
+  return known ? &*known : nullptr;
 }
 
 std::vector<std::string> snapshot::groups() const {
@@ -224,18 +288,32 @@ std::string snapshot::workload_named(std::string_view workload_or_pod) const {
 }
 
 std::vector<preemptor> snapshot::units_of(const workload_record& record) const {
-  std::map<std::tuple<std::string_view, std::int32_t, std::int32_t>, std::string_view> standing;
-  for (const auto& p : pods_)
-    if (p.workload == record.spec->name && p.phase != pod_phase::pending)
-      standing.try_emplace({p.group, p.replica, p.index}, p.node);
-  return lacking_units(
-    record,
+  // By place: the newest pod there, with those that stood there before it.
+  std::map<std::tuple<std::string_view, std::int32_t, std::int32_t>, const pod*> newest;
+  restless_replicas restless;
+  if (const auto* positions = find(pods_of_, record.spec->name))
+    for (const auto i : *positions) {
+      const auto& p = pods_[i];
+      if (p.phase == pod_phase::pending)
+        continue;
+      restless.add(&record, p);
+      auto& at = newest[{p.group, p.replica, p.index}];
+      if (at == nullptr || at->incarnation < p.incarnation)
+        at = &p;
+    }
+  const auto standing = [&](const pod& p) -> const pod* {
+    const auto found = newest.find({p.group, p.replica, p.index});
+    return found == newest.end() || found->second->incarnation < p.incarnation ? nullptr
+                                                                               : found->second;
+  };
+  auto lacking = lacking_units(
+    record, [&](const pod& p) { return standing(p) != nullptr || going_.contains(p.uid); },
     [&](const pod& p) {
-      return standing.contains({p.group, p.replica, p.index});
-    },
-    [&](const pod& p) {
-      return find(nodes_, standing.at({p.group, p.replica, p.index}));
+      const auto* at = standing(p);
+      return at == nullptr ? nullptr : find(nodes_, at->node);
     });
+  std::erase_if(lacking, [&](const preemptor& unit) { return restless.hold_back(record, unit); });
+  return lacking;
 }
 
 std::vector<preemptor> snapshot::units_of_pods(std::string_view workload) const {

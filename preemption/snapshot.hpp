@@ -1,5 +1,6 @@
 #pragma once
 
+#include "preemption/holds.hpp"
 #include "preemption/plan.hpp"
 #include "preemption/preemptor.hpp"
 #include "state/catalog.hpp"
@@ -9,7 +10,9 @@
 
 #include <absl/status/statusor.h>
 
+#include <cstddef>
 #include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,7 +20,8 @@
 namespace reprieve {
 
 /// A cluster as manifests give it, with pods and where they run: what the engine decides on when
-/// there is no server.
+/// there is no server. Manifests that a server wrote (`reprieve admin snapshot`) give what its
+/// coordinators decide on.
 class snapshot {
 public:
   /// An object and what has come of it, where that is known.
@@ -50,6 +54,16 @@ public:
     return placements_;
   }
 
+  /// What the snapshot says of a resource group's own state.
+  const group_status& status_of(std::string_view group) const;
+  /// The decisions of the group that hold room and may be given up, by id: of those that its status
+  /// lists, where the snapshot has that.
+  std::vector<held_decision> holds(std::string_view group) const;
+  /// What is reserved for the pod of that uid, or null.
+  const node_reservation* reservation_for(std::string_view group, std::string_view uid) const;
+  /// By queue, what pods of the group may use; null where the snapshot does not say.
+  const by_name<resources>* grants(std::string_view group) const;
+
   /// The groups that have nodes or work, in order of name.
   std::vector<std::string> groups() const;
   resource_group settings_of(std::string_view group) const;
@@ -70,6 +84,8 @@ public:
 private:
   absl::Status add(pod p, const given_pod_fields& given);
   absl::Status take(const std::string& name, const object_status& status);
+  absl::Status take_course(workload_record& into, const workload_course& given);
+  std::vector<pod> pods_in(std::string_view group) const;
   cluster_view view_where(const std::function<bool(const std::string&)>& takes) const;
   std::string workload_named(std::string_view workload_or_pod) const;
   std::vector<preemptor> units_of(const workload_record& record) const;
@@ -79,9 +95,12 @@ private:
   by_name<node> nodes_;
   by_name<workload_record> workloads_;
   std::vector<pod> pods_;
+  by_name<std::vector<std::size_t>> pods_of_; ///< by workload, their positions
   std::vector<disruption_budget> budgets_;
   std::vector<placement> placements_;
   by_name<queue_status> queues_;
+  by_name<group_status> groups_;
+  std::set<std::string, std::less<>> going_; ///< uids of victims of open decisions
 };
 
 /// Puts what the plan would do into the view: its placements are held, its victims leave.

@@ -1,7 +1,6 @@
 #include "preemption/snapshot_checks.hpp"
 
 #include "preemption/preemptor.hpp"
-#include "state/admission.hpp"
 #include "state/nearest_name.hpp"
 
 #include <fmt/format.h>
@@ -71,20 +70,22 @@ bool may_run_in(std::string_view group, const workload& owner,
             });
 }
 
-absl::Status check_in_workload(const pod& p, const workload& owner,
+absl::Status check_in_workload(const pod& p, const workload_record& owner,
                                const snapshot_around_pods& around) {
   if (takes_room(p.phase))
     if (const auto& on = around.nodes.at(p.node).resource_group;
-        !may_run_in(on, owner, around.placements))
+        !may_run_in(on, owner.spec, around.placements))
       return wrong(p,
                    "spec.nodeName is {}, a node of resource group {}, and workload {} is in {}; "
                    "name a node of that group",
-                   p.node, on, owner.name, owner.resource_group);
+                   p.node, on, owner.spec->name, owner.spec->resource_group);
   if (on_its_way_out(p))
     return absl::OkStatus();
-  if (auto checked = check_group(p, owner); !checked.ok())
+  if (auto checked = check_group(p, owner.spec); !checked.ok())
     return checked;
-  return p.phase == pod_phase::surplus ? absl::OkStatus() : check_place(p, owner);
+  // A server has pods that are not wanted any more until it has told them to go.
+  return p.phase == pod_phase::surplus || was_admitted(owner.status) ? absl::OkStatus()
+                                                                     : check_place(p, owner.spec);
 }
 
 std::string without_digits(std::string_view name) {
@@ -116,6 +117,32 @@ absl::Status check_alone(const pod& p, const by_name<workload_record>& workloads
 
 } // namespace
 
+bool was_admitted(const workload_status& status) {
+  return !status.uid.empty() && status.uid != made_up_uid;
+}
+
+void facts_of_snapshot::add(const workload& admitted, const workload_status& status) {
+  workloads_.insert_or_assign(admitted.name, std::pair(&admitted, &status));
+  for (const auto& group : admitted.groups)
+    if (!group.required_node.empty())
+      required_.try_emplace(group.required_node, admitted.resource_group);
+}
+
+std::optional<std::string> facts_of_snapshot::group_of_node(std::string_view name) const {
+  const auto found = required_.find(name);
+  return found == required_.end() ? std::nullopt : std::optional{std::string(found->second)};
+}
+
+const workload* facts_of_snapshot::find_workload(std::string_view name) const {
+  const auto found = workloads_.find(name);
+  return found == workloads_.end() ? nullptr : found->second.first;
+}
+
+const workload_status* facts_of_snapshot::find_status(std::string_view name) const {
+  const auto found = workloads_.find(name);
+  return found == workloads_.end() ? nullptr : found->second.second;
+}
+
 absl::Status check_pod(const pod& p, const snapshot_around_pods& around) {
   if (const auto refusals = check_in_snapshot(p); !refusals.empty())
     return absl::InvalidArgumentError(to_string(refusals.front()));
@@ -123,19 +150,21 @@ absl::Status check_pod(const pod& p, const snapshot_around_pods& around) {
     return checked;
   const auto owner = around.workloads.find(p.workload);
   return owner == around.workloads.end() ? check_alone(p, around.workloads)
-                                         : check_in_workload(p, owner->second.spec, around);
+                                         : check_in_workload(p, owner->second, around);
 }
 
 absl::Status check_apart(std::span<const pod> pods) {
   std::set<std::string_view> uids;
-  std::map<std::tuple<std::string_view, std::string_view, std::int32_t, std::int32_t>, const pod*>
-    places;
+  using place =
+    std::tuple<std::string_view, std::string_view, std::int32_t, std::int32_t, std::uint32_t>;
+  std::map<place, const pod*> places;
   for (const auto& p : pods) {
     if (!uids.insert(p.uid).second)
       return wrong(p, "another pod has the uid {} too; give each its own", p.uid);
     if (on_its_way_out(p))
       continue;
-    const auto [other, free] = places.try_emplace({p.workload, p.group, p.replica, p.index}, &p);
+    const auto [other, free] =
+      places.try_emplace({p.workload, p.group, p.replica, p.index, p.incarnation}, &p);
     if (!free)
       return wrong(p,
                    "spec.index is {} in replica {} of group {} of workload {}, where pod '{}' is "
@@ -179,6 +208,8 @@ pod completed(const pod& p, const given_pod_fields& given, const workload_record
     whole.requests = p.requests;
   if (!p.labels.empty())
     whole.labels = p.labels;
+  if (!p.annotations.empty())
+    whole.annotations = p.annotations;
   if (!p.owner.empty())
     whole.owner = p.owner;
   const auto take = [&](bool was_given, auto pod::*field) {
