@@ -1,20 +1,20 @@
 #include "actors/coordinator.hpp"
 
+#include "actors/coordinator_snapshot.hpp"
 #include "actors/scheduling_cycle.hpp"
 
 #include <algorithm>
 
 namespace reprieve {
 
-namespace {
-
-using self_pointer = coordinator_pointer;
-
-/// All shards and the catalog have told what they hold.
 bool knows_enough(const coordinator_state& state) {
   const auto& shards = *state.settings.shards;
   return state.known && state.seen_shards.size() == shards.nodes.size() + shards.workloads.size();
 }
+
+namespace {
+
+using self_pointer = coordinator_pointer;
 
 /// Gives up the decisions that lost their ground: a preemptor that is not wanted any more, a node
 /// that takes no pods (DESIGN 3.2).
@@ -273,6 +273,7 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
       const auto found = because.find(asked.workload);
       return found == because.end() ? std::string{} : found->second;
     },
+    [self](read_group) { return read_state(self); },
   };
 }
 

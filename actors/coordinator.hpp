@@ -3,6 +3,7 @@
 #include "actors/decision_actor.hpp"
 #include "actors/group_mirror.hpp"
 #include "actors/shard_inquiries.hpp"
+#include "actors/snapshot_messages.hpp"
 #include "preemption/plan.hpp"
 #include "preemption/preemptor.hpp"
 #include "state/catalog.hpp"
@@ -81,7 +82,9 @@ using coordinator_actor = typed_actor<
   /// From itself.
   handles<void(look_at_votes)>,
   /// Answers with the reason of the newest cycle, empty where there is none.
-  handles<std::string(why_pending)>>;
+  handles<std::string(why_pending)>,
+  /// Answers with all that it decides on.
+  handles<read_group_result(read_group)>>;
 
 struct coordinator_settings {
   std::string resource_group;
@@ -140,6 +143,9 @@ struct coordinator_state {
   std::shared_ptr<scheduling_cycle> running_cycle; ///< that waits for answers of shards
   shard_inquiries inquiries;
 };
+
+/// All shards and the catalog have told what they hold.
+bool knows_enough(const coordinator_state& state);
 
 coordinator_actor::behavior_type
 coordinator(coordinator_actor::stateful_pointer<coordinator_state> self,

@@ -7,6 +7,7 @@
 #include "actors/gateway_facts.hpp"
 #include "actors/gateway_heartbeats.hpp"
 #include "actors/gateway_routes.hpp"
+#include "actors/gateway_snapshot.hpp"
 #include "actors/gathering.hpp"
 #include "state/access_rules.hpp"
 
@@ -348,6 +349,7 @@ gateway_actor::behavior_type gateway(self_pointer self) {
     [self](const explain_request& wanted) { return explain(self, wanted); },
     [self](heartbeat_request& alive) { return pass_on(self, alive); },
     [self](backup_page_request& wanted) { return read_backup(self, std::move(wanted)); },
+    [self](snapshot_request) { return take_snapshot(self); },
     [self](read_events& wanted) -> caf::result<event_list> {
       if (!self->state.serving)
         return event_list{};

@@ -2,6 +2,7 @@
 
 #include "actors/directory.hpp"
 #include "actors/pod_index.hpp"
+#include "actors/snapshot_messages.hpp"
 #include "actors/told_objects.hpp"
 #include "state/admission.hpp"
 #include "state/backup.hpp"
@@ -55,6 +56,8 @@ using gateway_actor = typed_actor<
   handles<heartbeat_result(heartbeat_request)>,
   /// Reads the store, which nobody else has to wait for.
   handles<backup_page_result(backup_page_request)>,
+  /// Asks the coordinators and the queue shard.
+  handles<snapshot_result(snapshot_request)>,
   /// Passed on to the event log.
   handles<event_list(read_events)>,
   /// Likewise.

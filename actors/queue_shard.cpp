@@ -51,6 +51,14 @@ bool is_outdated(queue_shard_state::participant& group, revision epoch) {
   return false;
 }
 
+/// As the stage found the queues last; before it has run for the first time, as they were left.
+by_name<queue_status> statuses_now(const queue_shard_state& state) {
+  auto found = state.statuses;
+  for (const auto& [name, record] : state.quota)
+    found.try_emplace(name, queue_status{{}, record.allocated, {}, record.preempting});
+  return found;
+}
+
 void tell_sizes(self_pointer self) {
   if (!self->state.counter)
     return;
@@ -116,7 +124,7 @@ queue_shard_actor::behavior_type queue_shard(self_pointer self, queue_shard_sett
         tell_sizes(self);
       stage_is_due(self);
     },
-    [self](read_queues) { return self->state.statuses; },
+    [self](read_queues) { return statuses_now(self->state); },
     [self](run_stage) { start_stage(self); },
     [self](confirm_ownership) { return confirm(self->state.ledger); },
     [self](ledger_flush) { flush_ledger(self); },

@@ -96,6 +96,9 @@ int main(int argc, char** argv) {
   auto* backup =
     admin->add_subcommand("backup", "write all that the server's store holds to a file");
   backup->add_option("file", file, "to write; replaced when the backup is whole")->required();
+  auto* snapshot = admin->add_subcommand(
+    "snapshot", "write the server's live state to a file, as manifests that decide takes");
+  snapshot->add_option("file", file, "to write; replaced when the snapshot is whole")->required();
   auto* restore =
     admin->add_subcommand("restore", "put a backup into an empty store, while no reprieved runs");
   restore->add_option("file", file, "that admin backup wrote")->required();
@@ -243,6 +246,8 @@ int main(int argc, char** argv) {
     return cli::remove(server, kind, std::move(names), files);
   if (*backup)
     return cli::backup(server, file);
+  if (*snapshot)
+    return cli::snapshot(server, file);
   if (*explain)
     return cli::explain(server, kind, name, as);
   if (*heartbeat)

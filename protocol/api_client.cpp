@@ -25,7 +25,7 @@ constexpr std::chrono::seconds connect_time{5};
 constexpr std::chrono::seconds patience{30};
 /// A heartbeat must come to another server before its node counts as lost.
 constexpr std::chrono::seconds heartbeat_patience{10};
-/// A backup of the largest cluster is through by then, unless something hangs.
+/// A backup or snapshot of the largest cluster is through by then, unless something hangs.
 constexpr std::chrono::hours backup_patience{1};
 constexpr std::chrono::milliseconds second_chance{500};
 constexpr std::chrono::milliseconds glance{2};
@@ -445,6 +445,22 @@ absl::Status api_client::backup(backup_sink& into) {
   if (read.ok() && (came == 0 || came != all))
     return absl::DataLossError(
       fmt::format("the server ended the backup after {} records, and says it has {}", came, all));
+  return read;
+}
+
+absl::Status api_client::snapshot(const std::function<absl::Status(const std::string&)>& take) {
+  bool whole = false;
+  auto read = connections_->read_stream<v1::SnapshotChunk>(
+    [&](v1::Reprieve::Stub& at, grpc::ClientContext& context) {
+      context.set_deadline(system_clock::now() + backup_patience);
+      return at.Snapshot(&context, {});
+    },
+    [&](const v1::SnapshotChunk& next, bool&) {
+      whole = next.last();
+      return take(next.manifests());
+    });
+  if (read.ok() && !whole)
+    return absl::DataLossError("the server ended the snapshot before it was whole");
   return read;
 }
 

@@ -74,6 +74,10 @@ public:
   /// Hands all that the store holds to `into`; what that has is a backup if this ends well.
   absl::Status backup(backup_sink& into);
 
+  /// Hands the live state to `take` as manifests, piece by piece; they are a snapshot if this ends
+  /// well.
+  absl::Status snapshot(const std::function<absl::Status(const std::string&)>& take);
+
 private:
   struct connections;
   class sender;

@@ -8,12 +8,13 @@
 #include "protocol/heartbeat_stream.hpp"
 #include "protocol/listen_address.hpp"
 #include "protocol/server_certificates.hpp"
+#include "protocol/snapshot_stream.hpp"
 #include "protocol/stream_ending.hpp"
 #include "protocol/write_queue.hpp"
 #include "state/nothing_changed.hpp"
 
-#include <fmt/format.h>
 #include <absl/synchronization/mutex.h>
+#include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
 #include <reprieve/v1/api.grpc.pb.h>
 
@@ -141,6 +142,11 @@ public:
   grpc::ServerWriteReactor<v1::BackupChunk>* Backup(grpc::CallbackServerContext* context,
                                                     const v1::BackupRequest*) override {
     return backup_stream::start(system_, gateway_, let_stay(*context, api_call::backup));
+  }
+
+  grpc::ServerWriteReactor<v1::SnapshotChunk>* Snapshot(grpc::CallbackServerContext* context,
+                                                        const v1::SnapshotRequest*) override {
+    return snapshot_stream::start(system_, gateway_, let_stay(*context, api_call::snapshot));
   }
 
 private:

@@ -5,6 +5,7 @@
 
 #include <absl/status/statusor.h>
 #include <fmt/format.h>
+#include <reprieve/v1/peer.pb.h>
 
 #include <string>
 #include <string_view>
@@ -21,6 +22,10 @@ struct unreadable {
     return why;
   }
 };
+
+/// Of an answer that may be a refusal.
+v1::Status to_proto(const absl::Status& from);
+absl::StatusOr<absl::Status> from_proto(const v1::Status& from);
 
 /// The message in the bytes of its Protobuf form.
 template <class Form, class Message>

@@ -11,7 +11,7 @@
 
 namespace reprieve {
 
-static v1::Status to_proto(const absl::Status& from) {
+v1::Status to_proto(const absl::Status& from) {
   v1::Status to;
   to.set_code(static_cast<int>(from.code()));
   to.set_message(std::string{from.message()});
@@ -21,7 +21,7 @@ static v1::Status to_proto(const absl::Status& from) {
   return to;
 }
 
-static absl::StatusOr<absl::Status> from_proto(const v1::Status& from) {
+absl::StatusOr<absl::Status> from_proto(const v1::Status& from) {
   constexpr auto last = static_cast<int>(absl::StatusCode::kUnauthenticated);
   if (from.code() < 0 || from.code() > last)
     return unreadable{absl::InvalidArgumentError(

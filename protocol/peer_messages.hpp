@@ -24,7 +24,7 @@
 ///   the queue shard's:    put_catalog, remove_catalog, catalog_update, quota_report, quota_grants,
 ///                         lower_grants, read_queue_pods, queue_pods, reclaim, read_queues,
 ///                         by_name<queue_status>;
-///   the coordinator's:    why_pending, answered by std::string;
+///   the coordinator's:    why_pending, answered by std::string; read_group, read_group_result;
 ///   the event log's:      event, event_list, read_events;
 ///   of what runs pods:    start_order and stop_order (without whom to report to), pod_reports;
 ///   answers of several:   absl::Status, std::size_t.

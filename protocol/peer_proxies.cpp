@@ -215,7 +215,7 @@ coordinator_actor::behavior_type coordinator_proxy(proxy_pointer<coordinator_act
                                                    peer_link_actor link, std::string shard) {
   begin(self, std::move(link), std::move(shard));
   listen(self);
-  // All but the one question come from those who run beside the coordinator.
+  // All but the questions come from those who run beside the coordinator.
   return {
     [](const node_delta&) {},
     [](const workload_delta&) {},
@@ -231,6 +231,7 @@ coordinator_actor::behavior_type coordinator_proxy(proxy_pointer<coordinator_act
     [](run_cycle) {},
     [](look_at_votes) {},
     [self](const why_pending& m) { return ask<std::string>(self, m); },
+    [self](const read_group& m) { return ask<read_group_result>(self, m); },
   };
 }
 

@@ -322,6 +322,8 @@ void take_in(self_pointer self, peer_envelope& letter) {
       watch_shard(self, found->second, letter);
     else if (letter.kind == peer_kind<why_pending>())
       ask<std::string, why_pending>(self, found->second, letter);
+    else if (letter.kind == peer_kind<read_group>())
+      ask<read_group_result, read_group>(self, found->second, letter);
   } else if (letter.to == queue_tree_shard) {
     here->queues ? hand_over(self, here->queues, of_queue_shards(), letter) : absent();
   } else if (letter.kind == peer_kind<event>()) {

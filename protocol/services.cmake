@@ -28,6 +28,7 @@ reprieve_library(reprieve_protocol
     protocol/peer_messages_machines.cpp
     protocol/peer_messages_nodes.cpp
     protocol/peer_messages_queues.cpp
+    protocol/peer_messages_snapshot.cpp
     protocol/peer_messages_workloads.cpp
     protocol/peer_network.cpp
     protocol/peer_proxies.cpp
@@ -35,6 +36,7 @@ reprieve_library(reprieve_protocol
     protocol/peer_stream.cpp
     protocol/remote_machines.cpp
     protocol/server_certificates.cpp
+    protocol/snapshot_stream.cpp
   LINK reprieve_actors reprieve_access
-  PRIVATE_LINK reprieve_service_messages absl::synchronization)
+  PRIVATE_LINK reprieve_manifest reprieve_service_messages absl::synchronization)
 target_precompile_headers(reprieve_protocol PRIVATE actors/caf.hpp <grpcpp/grpcpp.h> <fmt/format.h> <memory> <string> <utility>)

@@ -23,7 +23,8 @@ std::vector<caller_role> roles_for(api_call what) {
   switch (what) {
   case api_call::heartbeat: // from those who look after the machines, and so may speak for them
     return {caller_role::cluster_operator, caller_role::admin};
-  case api_call::backup: // the store as it is, down to its keys
+  case api_call::backup:   // the store as it is, down to its keys
+  case api_call::snapshot: // everybody's work at once
     return {caller_role::admin};
   default:
     return {};
@@ -116,8 +117,8 @@ std::optional<caller_role> role_from(std::string_view text) {
 }
 
 std::string_view to_string(api_call call) {
-  static constexpr std::array<std::string_view, 8> names{
-    "Apply", "Get", "Describe", "Delete", "Explain", "Heartbeat", "Events", "Backup"};
+  static constexpr std::array<std::string_view, 9> names{
+    "Apply", "Get", "Describe", "Delete", "Explain", "Heartbeat", "Events", "Backup", "Snapshot"};
   return names[static_cast<std::size_t>(call)];
 }
 

@@ -13,7 +13,7 @@
 namespace reprieve {
 
 /// Everything that can be asked of the API.
-enum class api_call { apply, get, describe, remove, explain, heartbeat, events, backup };
+enum class api_call { apply, get, describe, remove, explain, heartbeat, events, backup, snapshot };
 
 /// As the API spells it, such as `Delete`.
 std::string_view to_string(api_call call);

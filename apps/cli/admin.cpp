@@ -14,7 +14,9 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <system_error>
 
@@ -107,6 +109,38 @@ int backup(api_client& server, const std::string& file) {
     return fail(failed, written);
   fmt::print("{}: cluster {} at revision {}, {} records, {} bytes\n", file,
              (*into)->about().cluster, (*into)->about().at, (*into)->count(), (*into)->bytes());
+  return done;
+}
+
+int snapshot(api_client& server, const std::string& file) {
+  // What was there before stays until the snapshot is whole.
+  const auto unfinished = file + ".new";
+  std::ofstream out(unfinished, std::ios::binary | std::ios::trunc);
+  const auto cannot_write = [&] {
+    return absl::InvalidArgumentError(
+      fmt::format("can't write {}: {}", unfinished, std::generic_category().message(errno)));
+  };
+  if (!out)
+    return fail(bad_input, cannot_write());
+  std::size_t bytes = 0;
+  auto written = server.snapshot([&](const std::string& next) {
+    bytes += next.size();
+    return out.write(next.data(), std::ssize(next)) ? absl::OkStatus() : cannot_write();
+  });
+  if (written.ok() && !out.flush())
+    written = cannot_write();
+  out.close();
+  std::error_code moved;
+  if (written.ok())
+    std::filesystem::rename(unfinished, file, moved);
+  if (written.ok() && moved)
+    written = absl::InvalidArgumentError(fmt::format("can't write {}: {}", file, moved.message()));
+  if (!written.ok()) {
+    std::filesystem::remove(unfinished, moved);
+    return fail(failed, written);
+  }
+  fmt::print("{}: the live state in {} bytes; reprieve decide --all -f {} decides on it\n", file,
+             bytes, file);
   return done;
 }
 

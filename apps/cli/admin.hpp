@@ -26,6 +26,9 @@ void add_restore_options(CLI::App& app, restore_target& target);
 /// Writes all that the server's store holds to the file.
 int backup(api_client& server, const std::string& file);
 
+/// Writes the live state to the file, as manifests that `decide` takes.
+int snapshot(api_client& server, const std::string& file);
+
 /// Puts what the file holds into an empty store, without any server.
 int restore(const std::string& file, const restore_target& target);
 

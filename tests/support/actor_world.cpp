@@ -152,6 +152,23 @@ backup_page_result replica_world::backup(const backup_page_request& wanted) {
     .value_or(backup_page_result(absl::DeadlineExceededError("no answer")));
 }
 
+snapshot_result replica_world::snapshot() {
+  return world_.ask<snapshot_result>(gateway_, snapshot_request{})
+    .value_or(snapshot_result(absl::DeadlineExceededError("no answer")));
+}
+
+std::shared_ptr<const directory> replica_world::serving() {
+  auto known = std::make_shared<std::shared_ptr<const directory>>();
+  auto follower = world_.system().spawn(
+    [known](directory_follower_actor::pointer) -> directory_follower_actor::behavior_type {
+      return {[known](const directory_update& update) { *known = update.serving; }};
+    });
+  caf::anon_send(replica_, follow_directory{follower});
+  world_.settle();
+  world_.kill(follower);
+  return *known;
+}
+
 std::vector<std::string> replica_world::told_of(const std::string& name) {
   std::vector<std::string> types;
   for (const auto& one :

@@ -122,6 +122,9 @@ public:
   explain_result explain_workload(const std::string& name);
   heartbeat_result heartbeat(std::vector<std::string> nodes, bool last = false);
   backup_page_result backup(const backup_page_request& wanted);
+  snapshot_result snapshot();
+  /// Who serves what.
+  std::shared_ptr<const directory> serving();
   /// What people were told of the object, in order: the events' types.
   std::vector<std::string> told_of(const std::string& name);
 

@@ -362,6 +362,21 @@ void draw(read_queues&) {}
 
 // -- coordinators, events, answers ----------------------------------------------------------------
 
+void draw(read_group&) {
+  // nop
+}
+
+void draw(read_group_result& to) {
+  absl::Status refused;
+  group_snapshot found;
+  auto& [name, taken, nodes, workloads, budgets, status] = found;
+  draw_all(refused, name, taken, nodes, workloads, budgets, status);
+  if (refused.ok())
+    to = std::move(found);
+  else
+    to = std::move(refused);
+}
+
 void draw(why_pending& to) {
   auto& [workload] = to;
   draw(workload);

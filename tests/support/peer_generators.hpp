@@ -49,6 +49,8 @@ void draw(reclaim& to);
 void draw(read_queues& to);
 
 void draw(why_pending& to);
+void draw(read_group& to);
+void draw(read_group_result& to);
 void draw(event& to);
 void draw(read_events& to);
 

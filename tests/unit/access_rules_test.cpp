@@ -13,7 +13,7 @@ constexpr std::array roles{caller_role::none, caller_role::viewer, caller_role::
                            caller_role::cluster_operator, caller_role::admin};
 constexpr std::array calls{api_call::apply,  api_call::get,     api_call::describe,
                            api_call::remove, api_call::explain, api_call::heartbeat,
-                           api_call::events, api_call::backup};
+                           api_call::events, api_call::backup,  api_call::snapshot};
 constexpr std::array kinds{object_kind::node,
                            object_kind::queue,
                            object_kind::priority_class,
@@ -60,9 +60,10 @@ TEST(access_rules, each_role_may_make_each_call_on_each_kind_as_the_table_says) 
     for (const auto call : calls)
       for (const auto kind : kinds) {
         const bool changes = call == api_call::apply || call == api_call::remove;
+        const bool for_admins = call == api_call::backup || call == api_call::snapshot;
         const bool expected = changes                       ? changeable_by(role).contains(kind)
                               : call == api_call::heartbeat ? may_send_heartbeats(role)
-                              : call == api_call::backup    ? role == caller_role::admin
+                              : for_admins                  ? role == caller_role::admin
                                                             : role != caller_role::none;
         const std::array objects{an_object(kind)};
         const auto allowed = check_access(somebody(role), call, objects);

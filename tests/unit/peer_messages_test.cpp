@@ -79,6 +79,13 @@ bool same(const workload_delta& a, const workload_delta& b) {
          && a.removed_placements == b.removed_placements && a.everything == b.everything;
 }
 
+bool same(const read_group_result& a, const read_group_result& b) {
+  if (!a.ok() || !b.ok())
+    return a.status() == b.status();
+  return a->name == b->name && a->taken == b->taken && same(a->nodes, b->nodes)
+         && same(a->workloads, b->workloads) && a->budgets == b->budgets && a->status == b->status;
+}
+
 bool same(const evaluate_nodes& a, const evaluate_nodes& b) {
   return *a.asked == *b.asked && a.trace == b.trace;
 }
@@ -100,16 +107,15 @@ Model without_trace(Model m) {
 template <class Model>
 class peer_message : public ::testing::Test {};
 
-using messages =
-  ::testing::Types<put_nodes, remove_nodes, stop_pods, portion_facts, evaluate_nodes,
-                   prepare<node_parts>, apply_parts<node_parts>, release_hold, start_pods, withdraw,
-                   use_group_limits, heartbeat_request, count_holds, confirm_ownership, drop_votes,
-                   node_delta, room_free, shard_evaluation, heartbeat_result, put_workloads,
-                   remove_workloads, forget_workloads, slots_ended, prepare<workload_parts>,
-                   apply_parts<workload_parts>, workload_delta, put_catalog, remove_catalog,
-                   catalog_update, quota_report, quota_grants, lower_grants, read_queue_pods,
-                   queue_pods, reclaim, read_queues, by_name<queue_status>, why_pending,
-                   std::string, event, event_list, read_events, absl::Status, std::size_t>;
+using messages = ::testing::Types<
+  put_nodes, remove_nodes, stop_pods, portion_facts, evaluate_nodes, prepare<node_parts>,
+  apply_parts<node_parts>, release_hold, start_pods, withdraw, use_group_limits, heartbeat_request,
+  count_holds, confirm_ownership, drop_votes, node_delta, room_free, shard_evaluation,
+  heartbeat_result, put_workloads, remove_workloads, forget_workloads, slots_ended,
+  prepare<workload_parts>, apply_parts<workload_parts>, workload_delta, put_catalog, remove_catalog,
+  catalog_update, quota_report, quota_grants, lower_grants, read_queue_pods, queue_pods, reclaim,
+  read_queues, by_name<queue_status>, why_pending, read_group, read_group_result, std::string,
+  event, event_list, read_events, absl::Status, std::size_t>;
 TYPED_TEST_SUITE(peer_message, messages);
 
 TYPED_TEST(peer_message, comes_back_as_it_was_but_for_its_trace) {

@@ -1,0 +1,49 @@
+#include "actors/coordinator_snapshot.hpp"
+
+#include "preemption/required_node.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace reprieve {
+
+namespace {
+
+/// The nodes that are reserved for pods which still wait for them, in order of uid.
+std::vector<node_reservation> reservations_of(coordinator_state& state) {
+  std::vector<node_reservation> found;
+  if (state.reserved.empty())
+    return found;
+  for (const auto& unit : state.mirror.pending()) {
+    const auto& wanted = unit.who->groups.front();
+    const auto since = state.reserved.find(wanted.pods.front().uid);
+    if (since != state.reserved.end() && is_bound_to_a_node(*unit.who))
+      found.push_back({since->first, wanted.required_node, since->second});
+  }
+  std::ranges::sort(found, {}, &node_reservation::uid);
+  return found;
+}
+
+} // namespace
+
+read_group_result read_state(coordinator_pointer self) {
+  auto& state = self->state;
+  const auto& name = state.settings.resource_group;
+  if (!knows_enough(state))
+    return absl::UnavailableError(
+      fmt::format("the coordinator of resource group {} is starting; try again in a moment", name));
+  auto found = state.mirror.read_all();
+  found.name = name;
+  found.taken = state.settings.clock.now(self);
+  found.status.grants = state.grants;
+  for (auto& one : found.status.decisions)
+    if (const auto open = state.decisions.find(one.id); open != state.decisions.end()) {
+      one.phase = open->second.phase;
+      one.told = open->second.told;
+    }
+  found.status.reservations = reservations_of(state);
+  return found;
+}
+
+} // namespace reprieve
