@@ -1,0 +1,203 @@
+// Priorities within a quota and sessions that a quota blocks, through the real programs; and that
+// `decide` and the server say the same of both.
+
+#include "tests/integration/live_cluster.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace reprieve {
+
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
+class quota_live : public testing::Test {
+protected:
+  void SetUp() override {
+    ASSERT_TRUE(cluster_.serves()) << cluster_.daemon().output();
+  }
+
+  /// What `decide` says now, and then the server.
+  void submit(const std::string& manifests, const pod_counts& go) {
+    const auto offline = cluster_.decide_with(manifests);
+    EXPECT_EQ(offline.victims, go) << "offline: " << offline.output;
+    cluster_.mark();
+    cluster_.apply(manifests);
+    EXPECT_TRUE(cluster_.rests()) << "it does not come to rest";
+    EXPECT_EQ(cluster_.evicted(), go);
+  }
+
+  live_cluster cluster_;
+};
+
+// -- priority within a quota ----------------------------------------------------------------------
+
+TEST_F(quota_live, the_more_important_takes_the_room_of_the_youngest_below_the_limit) {
+  cluster_.apply(nodes(1, "gpu: 8") + queue_of("q", "weight: 1, limit: {gpu: 2}"));
+  cluster_.run(work_of("low-0", {.queue = "q"}), "low-0");
+  cluster_.run(work_of("low-1", {.queue = "q"}), "low-1");
+
+  submit(work_of("important", {.queue = "q", .priority = 100}), {{"low-1", 1}});
+
+  EXPECT_EQ(cluster_.running(), (pod_counts{{"low-0", 1}, {"important", 1}}))
+    << cluster_.explain("important");
+}
+
+TEST_F(quota_live, no_more_go_than_the_limit_asks_for_where_nodes_are_full_as_well) {
+  cluster_.apply(nodes(1, "gpu: 3") + queue_of("q", "weight: 1, limit: {gpu: 2}")
+                 + queue_of("other", "weight: 1, limit: {gpu: 1}"));
+  cluster_.run(work_of("beside", {.queue = "other"}), "beside");
+  cluster_.run(work_of("low-0", {.queue = "q"}), "low-0");
+  cluster_.run(work_of("low-1", {.queue = "q"}), "low-1");
+
+  submit(work_of("important", {.queue = "q", .priority = 100}), {{"low-1", 1}});
+
+  EXPECT_EQ(cluster_.running(), (pod_counts{{"beside", 1}, {"low-0", 1}, {"important", 1}}));
+}
+
+TEST_F(quota_live, nobody_of_the_same_priority_goes_for_the_limit) {
+  cluster_.apply(nodes(1, "gpu: 8") + queue_of("q", "weight: 1, limit: {gpu: 2}"));
+  cluster_.run(work_of("first", {.queue = "q", .priority = 100, .pods = 2}), "first", 2);
+
+  submit(work_of("second", {.queue = "q", .priority = 100}), {});
+
+  EXPECT_EQ(cluster_.running(), (pod_counts{{"first", 2}}));
+  EXPECT_THAT(cluster_.explain("second"), HasSubstr("limit"));
+}
+
+TEST_F(quota_live, the_more_important_takes_room_below_the_ancestor_whose_limit_binds) {
+  cluster_.apply(nodes(1, "gpu: 8")
+                 + queue_of("team", "weight: 1, capByDemand: true, limit: {gpu: 2}")
+                 + queue_of("x", "parent: team, weight: 1, capByDemand: true")
+                 + queue_of("y", "parent: team, weight: 1, capByDemand: true"));
+  cluster_.run(work_of("x-old", {.queue = "x"}), "x-old");
+  cluster_.run(work_of("x-young", {.queue = "x"}), "x-young");
+
+  submit(work_of("y-important", {.queue = "y", .priority = 100}), {{"x-young", 1}});
+
+  EXPECT_EQ(cluster_.running(), (pod_counts{{"x-old", 1}, {"y-important", 1}}))
+    << cluster_.explain("y-important");
+}
+
+TEST_F(quota_live, the_more_important_takes_room_of_its_own_queue_where_an_ancestors_limit_binds) {
+  cluster_.apply(nodes(1, "gpu: 8")
+                 + queue_of("team", "weight: 1, capByDemand: true, limit: {gpu: 2}")
+                 + queue_of("x", "parent: team, weight: 1, capByDemand: true"));
+  cluster_.run(work_of("x-old", {.queue = "x"}), "x-old");
+  cluster_.run(work_of("x-young", {.queue = "x"}), "x-young");
+
+  submit(work_of("x-important", {.queue = "x", .priority = 100}), {{"x-young", 1}});
+
+  EXPECT_EQ(cluster_.running(), (pod_counts{{"x-old", 1}, {"x-important", 1}}))
+    << cluster_.explain("x-important");
+}
+
+TEST_F(quota_live, another_queues_guarantee_is_never_taken) {
+  cluster_.apply(nodes(1, "gpu: 8")
+                 + queue_of("team", "weight: 1, capByDemand: true, limit: {gpu: 2}")
+                 + queue_of("x", "parent: team, weight: 1, capByDemand: true, guaranteed: {gpu: 2}")
+                 + queue_of("y", "parent: team, weight: 1, capByDemand: true"));
+  cluster_.run(work_of("x-work", {.queue = "x", .pods = 2}), "x-work", 2);
+
+  submit(work_of("y-important", {.queue = "y", .priority = 100}), {});
+
+  EXPECT_EQ(cluster_.running(), (pod_counts{{"x-work", 2}}));
+}
+
+// -- sessions -------------------------------------------------------------------------------------
+
+TEST_F(quota_live, a_session_that_its_quota_blocks_lets_the_next_one_preempt) {
+  const std::string in_lab = "resourceGroup: lab";
+  cluster_.apply("kind: ResourceGroup\nmetadata: {name: lab}\nspec: {policy: Sessions}\n---\n"
+                 "kind: Node\nmetadata: {name: n0}\n"
+                 "spec: {resourceGroup: lab, capacity: {gpu: 3}}\n"
+                 + queue_of("tight", "weight: 1, capByDemand: true, limit: {gpu: 1}")
+                 + queue_of("open", "weight: 2, capByDemand: true"));
+  cluster_.run(work_of("holder", {.queue = "tight", .priority = 60, .more = in_lab}), "holder");
+  cluster_.run(work_of("low-old", {.queue = "open", .priority = 1, .more = in_lab}), "low-old");
+  cluster_.run(work_of("low-new", {.queue = "open", .priority = 1, .more = in_lab}), "low-new");
+  submit(work_of("front", {.queue = "tight", .priority = 90, .more = in_lab}), {});
+
+  submit(work_of("next", {.queue = "open", .priority = 50, .more = in_lab}), {{"low-old", 1}});
+
+  EXPECT_EQ(cluster_.running(), (pod_counts{{"holder", 1}, {"low-new", 1}, {"next", 1}}))
+    << cluster_.explain("next");
+  EXPECT_THAT(cluster_.explain("front"), HasSubstr("tight"));
+}
+
+// -- without a server -----------------------------------------------------------------------------
+
+/// Two equal queues of eight GPUs.
+constexpr auto two_queues_of_four = R"(
+kind: Node
+metadata: {name: n0}
+spec: {capacity: {gpu: 8}}
+---
+kind: Queue
+metadata: {name: giver}
+spec: {weight: 1}
+status: {deserved: {gpu: 4}, allocated: {gpu: 2}, used: {gpu: 2}}
+---
+kind: Queue
+metadata: {name: receiver}
+spec: {weight: 1}
+status: {deserved: {gpu: 4}, allocated: {gpu: 2}, used: {gpu: 0}}
+---
+kind: Workload
+metadata: {name: runs}
+spec: {queue: giver, podGroups: [{name: w, count: 2, template: {spec: {requests: {gpu: 1}}}}]}
+---
+kind: Pod
+metadata: {name: runs-w-0-0}
+spec: {workload: runs, group: w, index: 0, nodeName: n0}
+status: {phase: Running}
+---
+kind: Pod
+metadata: {name: runs-w-0-1}
+spec: {workload: runs, group: w, index: 1, nodeName: n0}
+status: {phase: Running}
+)";
+
+TEST(decide_with_quota, checks_the_limit_after_victims_were_counted) {
+  std::string all = nodes(1, "gpu: 8") + queue_of("q", "weight: 1, limit: {gpu: 1}")
+                    + work_of("low", {.queue = "q"})
+                    + "---\nkind: Pod\nmetadata: {name: low-w-0-0}\n"
+                      "spec: {workload: low, group: w, index: 0, nodeName: n0}\n"
+                      "status: {phase: Running}\n"
+                    + work_of("important", {.queue = "q", .priority = 100});
+
+  const auto made = decide_all(all);
+
+  EXPECT_EQ(made.victims, (pod_counts{{"low", 1}})) << made.output;
+  EXPECT_THAT(made.placed, Contains("important"));
+}
+
+TEST(decide_with_quota, starts_nothing_beyond_what_the_queue_deserves) {
+  const auto made =
+    decide_all(two_queues_of_four + work_of("more", {.queue = "receiver", .requests = "gpu: 5"}));
+
+  EXPECT_EQ(made.victims, pod_counts{}) << made.output;
+  EXPECT_THAT(made.placed, Not(Contains("more"))) << made.output;
+}
+
+TEST(decide_with_quota, reviews_a_nomination_whose_node_was_lost) {
+  const auto made =
+    decide_all("kind: Node\nmetadata: {name: n0}\nspec: {capacity: {gpu: 1}, ready: false}\n"
+               "---\nkind: Node\nmetadata: {name: n1}\nspec: {capacity: {gpu: 1}}\n"
+               + work_of("moves", {.priority = 10})
+               + "---\nkind: Pod\nmetadata: {name: moves-w-0-0}\n"
+                 "spec: {workload: moves, group: w, index: 0, nodeName: n0}\n"
+                 "status: {phase: Nominated, placedBy: d1}\n");
+
+  EXPECT_EQ(made.victims, pod_counts{}) << made.output;
+  EXPECT_THAT(made.placed, Contains("moves")) << made.output;
+  EXPECT_THAT(made.output, HasSubstr("\"node\": \"n1\"")) << made.output;
+}
+
+} // namespace
+
+} // namespace reprieve

@@ -1,0 +1,72 @@
+// Room that comes free elsewhere while victims leave, through the real programs: nobody is stopped
+// twice for one preemptor.
+
+#include "tests/integration/live_cluster.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace reprieve {
+
+namespace {
+
+class told_victims_live : public testing::Test {
+protected:
+  void SetUp() override {
+    ASSERT_TRUE(cluster_.serves()) << cluster_.daemon().output();
+  }
+
+  live_cluster cluster_;
+};
+
+TEST_F(told_victims_live, one_free_place_does_not_make_eight_preemptors_give_up_their_victims) {
+  cluster_.apply(nodes(2, "gpu: 8"));
+  // Eight that take three seconds to leave and do not come back, and eight that nobody preempts, of
+  // which one ends while those leave.
+  cluster_.run(work_of("ends", {.priority = 200, .annotations = "simulation/run-for: 3s"})
+                 + work_of("stays", {.priority = 200, .pods = 7}),
+               "stays", 7);
+  std::string low;
+  for (int i = 0; i < 8; ++i)
+    low += work_of(fmt::format("low-{}", i),
+                   {.annotations = "simulation/stop-takes: 3s", .comes_back = false});
+  cluster_.apply(low);
+  ASSERT_TRUE(within(std::chrono::seconds{2}, [&] { return sum(cluster_.running()) == 16; }));
+
+  cluster_.mark();
+  std::string preemptors;
+  for (int i = 0; i < 8; ++i)
+    preemptors += work_of(fmt::format("urgent-{}", i), {.priority = 100});
+  cluster_.apply(preemptors);
+  ASSERT_TRUE(within(std::chrono::seconds{1}, [&] { return sum(cluster_.evicted()) == 8; }));
+  ASSERT_EQ(cluster_.running()["ends"], 1) << "it was to end while they leave";
+  EXPECT_TRUE(cluster_.rests(std::chrono::seconds{4}));
+
+  for (int i = 0; i < 8; ++i) {
+    const auto name = fmt::format("urgent-{}", i);
+    EXPECT_EQ(cluster_.running()[name], 1) << cluster_.explain(name);
+    EXPECT_LE(cluster_.preemptions_by(name), 1) << cluster_.explain(name);
+  }
+  EXPECT_EQ(sum(cluster_.evicted()), 8);
+  EXPECT_LE(cluster_.told("Aborted"), 1) << "one place is room for one";
+}
+
+TEST_F(told_victims_live, the_room_of_a_victim_whose_preemptor_found_other_room_is_used) {
+  cluster_.apply(nodes(2, "gpu: 1"));
+  cluster_.run(work_of("low", {.annotations = "simulation/stop-takes: 4s"}), "low");
+  cluster_.run(work_of("ends", {.priority = 200, .annotations = "simulation/run-for: 2s"}), "ends");
+  cluster_.mark();
+  cluster_.apply(work_of("urgent", {.priority = 100}));
+  ASSERT_TRUE(within(std::chrono::seconds{2}, [&] { return sum(cluster_.evicted()) == 1; }));
+  cluster_.apply(work_of("next", {.priority = 50}));
+  EXPECT_TRUE(cluster_.rests(std::chrono::seconds{4}));
+
+  EXPECT_EQ(cluster_.evicted(), (pod_counts{{"low", 1}}));
+  EXPECT_EQ(cluster_.running(), (pod_counts{{"next", 1}, {"urgent", 1}}));
+  EXPECT_LE(cluster_.preemptions_by("urgent"), 1);
+  EXPECT_EQ(cluster_.preemptions_by("next"), 0);
+}
+
+} // namespace
+
+} // namespace reprieve
