@@ -33,31 +33,6 @@ void cancel_groundless(self_pointer self) {
   }
 }
 
-/// Gives up nominations whose pods could start elsewhere at once: they do so in the cycle after
-/// (DESIGN 3.2). Looks at a few of them whenever room came free, in turn.
-void move_to_free_room(self_pointer self) {
-  constexpr std::size_t most_at_once = 8;
-  auto& state = self->state;
-  if (!state.mirror.room_came_free())
-    return;
-  plan_settings settings;
-  settings.now = state.settings.clock.now(self);
-  settings.explained = depth::summary;
-  if (const auto* group = find(state.known->groups, state.settings.resource_group))
-    settings.group = *group;
-  auto next = state.decisions.upper_bound(state.last_reviewed);
-  for (std::size_t i = 0; i < std::min(most_at_once, state.decisions.size()); ++i, ++next) {
-    if (next == state.decisions.end())
-      next = state.decisions.begin();
-    const auto& [id, one] = *next;
-    state.last_reviewed = id;
-    if (one.phase != decision_phase::committed)
-      continue;
-    if (auto why = state.mirror.where_else(id, settings); !why.empty())
-      self->send(one.actor, cancel_decision{std::move(why)});
-  }
-}
-
 /// Ends the wait for votes that did not come.
 void end_late_votes(self_pointer self) {
   auto& state = self->state;
@@ -76,38 +51,29 @@ void end_late_votes(self_pointer self) {
     self->delayed_send(self, next - now, look_at_votes{});
 }
 
-/// Agrees to less, but not to less than is spent.
-quota_grants lower(coordinator_state& state, const lower_grants& asked) {
+/// Keeps to less from now on, and answers with what it still takes: what its pods use goes when they
+/// do, and they go because of that.
+quota_grants lower(self_pointer self, const lower_grants& asked) {
+  auto& state = self->state;
   quota_grants kept;
+  by_name<queue_totals> below;
+  for (const auto& [queue, used] : state.mirror.usage())
+    for (const auto* at = find(state.known->queues, queue); at != nullptr;
+         at = find(state.known->queues, at->parent))
+      add_to(below[at->name].staying, used.staying);
   for (const auto& [queue, amounts] : asked.queues) {
-    const auto* used = find(state.mirror.usage(), queue);
     auto& granted = (*state.grants)[queue];
     for (const auto& [resource, amount] : amounts) {
-      const auto spent = used == nullptr ? 0 : amount_of(used->staying, resource);
-      granted[resource] = std::min(granted[resource], std::max(amount, spent));
-      kept.queues[queue][resource] = granted[resource];
+      const auto spent = amount_of(below[queue].staying, resource);
+      if (const auto had = granted.find(resource); had != granted.end())
+        had->second = std::min(had->second, amount);
+      else
+        granted[resource] = amount;
+      kept.queues[queue][resource] = std::max(amount, spent);
     }
   }
-  return kept;
-}
-
-/// Takes pods back from a queue: those of the chosen that are still there and do not go yet.
-void take_back(self_pointer self, reclaim& order) {
-  auto& state = self->state;
-  std::erase_if(order.victims, [&](const victim& one) { return !state.mirror.stays(one); });
-  if (order.victims.empty())
-    return;
-  decision_settings settings;
-  auto& what = settings.what;
-  what.id = new_decision_id(state);
-  what.resource_group = state.settings.resource_group;
-  what.queue = std::move(order.queue);
-  what.policy = "queues";
-  what.decided = state.settings.clock.now(self);
-  what.victims = std::move(order.victims);
-  what.why = std::move(order.why);
-  launch(self, std::move(settings));
   wake(self);
+  return kept;
 }
 
 /// The decision's victims can't come back: those that count on their room ask for it.
@@ -244,13 +210,7 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
       self->state.grants = std::move(told.queues);
       wake(self);
     },
-    [self](const lower_grants& asked) { return lower(self->state, asked); },
-    [self](const read_queue_pods& asked) {
-      auto& s = self->state;
-      return queue_pods{s.mirror.pods_in(asked.queues),
-                        s.mirror.preempted_lately(s.settings.clock.now(self))};
-    },
-    [self](reclaim& order) { take_back(self, order); },
+    [self](const lower_grants& asked) { return lower(self, asked); },
     [self](meet_queues& met) {
       self->state.settings.queues = std::move(met.shard);
       self->state.told = {};
@@ -264,15 +224,10 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
       if (!knows_enough(self->state))
         return;
       cancel_groundless(self);
-      move_to_free_room(self);
       serve_all(self);
     },
     [self](look_at_votes) { end_late_votes(self); },
-    [self](const why_pending& asked) -> std::string {
-      const auto& because = self->state.waiting_because;
-      const auto found = because.find(asked.workload);
-      return found == because.end() ? std::string{} : found->second;
-    },
+    [self](const why_pending& asked) { return why_waits(self, asked.workload); },
     [self](read_group) { return read_state(self); },
   };
 }

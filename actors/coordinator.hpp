@@ -71,10 +71,6 @@ using coordinator_actor = typed_actor<
   handles<void(quota_grants)>,
   /// From the queue shard: agrees to less, as far as it is not spent.
   handles<quota_grants(lower_grants)>,
-  /// From the queue shard: the pods of these queues.
-  handles<queue_pods(read_queue_pods)>,
-  /// From the queue shard: takes pods back from a queue.
-  handles<void(reclaim)>,
   /// From the replica.
   handles<void(meet_queues)>,
   /// From itself.
@@ -100,7 +96,7 @@ struct coordinator_settings {
   std::size_t most_domains_told = 64;
 };
 
-class scheduling_cycle;
+class live_cycle;
 
 struct coordinator_state {
   static inline const char* name = "coordinator";
@@ -125,9 +121,12 @@ struct coordinator_state {
   /// thousands away costs a look at all of them.
   std::shared_ptr<std::map<std::string, decision_actor>> running =
     std::make_shared<std::map<std::string, decision_actor>>();
-  std::map<std::string, std::string, std::less<>> waiting_because; ///< by workload
+  /// By workload, of those that were served in the newest cycle; a sentence that nobody needed yet
+  /// is empty.
+  std::map<std::string, std::string, std::less<>> waiting_because;
+  by_name<queue_status> queues; ///< as the newest cycle found them
   std::map<std::string, time_point> reserved; ///< by uid: since when its required node is
-  std::optional<by_name<resources>> grants;   ///< by queue; not known at first
+  std::optional<by_name<resources>> grants;   ///< of limits, by queue; not known at first
   quota_report told;                          ///< to the queue shard
   std::set<std::string> seen_shards;          ///< that have sent what they hold
   time_point next_retry = no_time;            ///< when a cycle is due for work that backs off
@@ -140,7 +139,7 @@ struct coordinator_state {
   /// who wait in vain cost no more than a part of the time.
   duration pause{0};
   bool looks_at_votes = false;                     ///< whether a reminder is under way
-  std::shared_ptr<scheduling_cycle> running_cycle; ///< that waits for answers of shards
+  std::shared_ptr<live_cycle> running_cycle; ///< that waits for answers of shards
   shard_inquiries inquiries;
 };
 

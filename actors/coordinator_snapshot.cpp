@@ -15,12 +15,12 @@ std::vector<node_reservation> reservations_of(coordinator_state& state) {
   std::vector<node_reservation> found;
   if (state.reserved.empty())
     return found;
-  for (const auto& unit : state.mirror.pending()) {
+  state.mirror.line().each([&](const waiting_unit& unit) {
     const auto& wanted = unit.who->groups.front();
     const auto since = state.reserved.find(wanted.pods.front().uid);
     if (since != state.reserved.end() && is_bound_to_a_node(*unit.who))
       found.push_back({since->first, wanted.required_node, since->second});
-  }
+  });
   std::ranges::sort(found, {}, &node_reservation::uid);
   return found;
 }

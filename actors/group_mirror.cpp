@@ -23,10 +23,6 @@ bool takes_pods_alike(const std::shared_ptr<const node_record>& a,
 
 } // namespace
 
-bool group_mirror::by_service::operator()(const standing* a, const standing* b) const {
-  return served_before(*a->record, *b->record);
-}
-
 group_mirror::named_node& group_mirror::node_named(std::string_view name) {
   const auto found = nodes_.find(name);
   return found != nodes_.end() ? *found : *nodes_.try_emplace(std::string(name)).first;

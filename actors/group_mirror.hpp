@@ -6,6 +6,7 @@
 #include "preemption/pending.hpp"
 #include "preemption/preemptor.hpp"
 #include "preemption/queue_stage.hpp"
+#include "preemption/waiting_line.hpp"
 #include "state/catalog.hpp"
 #include "state/cluster_snapshot.hpp"
 #include "state/cluster_view.hpp"
@@ -76,24 +77,34 @@ public:
     return nodes_.size();
   }
 
-  /// Decides for the preemptor, who may take room that is held for less important ones by decisions
-  /// that are not starting yet.
-  plan_over_holds decide_over_holds(const preemptor& who, const plan_settings& settings,
-                                    foresight& seen);
+  /// The same views, for whoever takes something out of them and puts it back.
+  cluster_view& changeable_view() {
+    view();
+    return view_;
+  }
+  cluster_view& changeable_view_of_nodes() {
+    view_of_nodes();
+    return view_;
+  }
+
+  /// The open decisions that hold room for pods of lower priority and are not starting yet.
+  std::vector<held_decision> holds_below(std::int32_t priority);
 
   /// Keeps the room of a pod that waits for its required node from those who are served after it,
   /// until `forget_reservations`.
   void reserve(const pod& waiting);
   void forget_reservations();
 
-  /// A unit of a workload that lacks pods.
-  struct pending_unit {
-    std::shared_ptr<const workload_record> record;
-    std::shared_ptr<const preemptor> who;
-  };
-  /// All that lack pods and are not part of an open decision, in the order in which they are
-  /// served.
-  std::vector<pending_unit> pending();
+  /// All that lack pods and are not part of an open decision.
+  waiting_line& line();
+
+  /// The nodes on which somebody left or something changed that could help one that waits, since
+  /// this was last asked.
+  std::vector<node_row> take_helped_nodes();
+  /// Whether a workload asks for a minimum runtime, so that time alone may let its pods go.
+  bool has_minimum_runtimes() const {
+    return with_minimum_runtime_ > 0;
+  }
 
   /// Whether the unit lacks its pods even now: a decision made since may have taken those that it
   /// was to join.
@@ -113,7 +124,7 @@ public:
   /// What the pods of this group take by queue, nominated ones among those that stay.
   const by_name<queue_totals>& usage();
 
-  /// What all nodes have together.
+  /// What all nodes have together; of one that takes no pods, what those take who are there.
   const resources& capacity();
 
   /// The pods of workloads in these queues that take room.
@@ -190,6 +201,7 @@ private:
     std::shared_ptr<const node_record> in_view;    ///< whose spec the view has
     pod_list taken_in; ///< pods as they came from the record and the decisions
     pod_list shown;    ///< the same pods with what their workloads say, as the view has them
+    resources counted; ///< of it in the capacity of the group
     bool stale = false;
     bool costs_changed = false; ///< of a workload with pods here
   };
@@ -219,10 +231,6 @@ private:
     std::vector<named_workload*> owners; ///< of the pods placed, in their order
   };
 
-  struct by_service {
-    bool operator()(const standing* a, const standing* b) const;
-  };
-
   named_node& node_named(std::string_view name);
   named_workload& workload_named(std::string_view name);
   void mark(named_node& one);
@@ -239,7 +247,8 @@ private:
   void forget_told(const std::string& uid);
   void note_for_shards(const pod& p);
   void compare_with_shard(named_node& one);
-  void forget_standing(workload_entry& entry);
+  void forget_standing(named_workload& one);
+  void count_capacity(node_entry& entry);
   held_decision hold_of(const open_decision& d) const;
   std::vector<standing_decision> standing_decisions() const;
   void expect_in_budgets(const standing& of, std::int64_t sign);
@@ -261,7 +270,11 @@ private:
   std::vector<named_node*> stale_nodes_; ///< changed since they were last in the view
   std::vector<named_workload*> stale_workloads_;
 
-  std::set<const standing*, by_service> lacking_; ///< that have something, in order
+  waiting_line line_;
+  std::set<named_node*> helped_; ///< that could help one who waits
+  /// The workloads that have a record, by queue.
+  std::map<std::string, std::set<named_workload*>, std::less<>> by_queue_;
+  std::size_t with_minimum_runtime_ = 0; ///< of them
   /// Workloads that have something unwanted, or have ended; and those of them that were not taken.
   struct leftovers {
     std::set<std::string, std::less<>> all;

@@ -39,19 +39,15 @@ void group_mirror::starts(const std::string& id) {
     starting_.insert(id);
 }
 
-plan_over_holds group_mirror::decide_over_holds(const preemptor& who, const plan_settings& settings,
-                                                foresight& seen) {
-  if (auto made = decide(seen.has_answers() ? view_of_nodes() : view(), who, settings, seen);
-      !made.assignments.empty())
-    return {std::move(made), {}};
+std::vector<held_decision> group_mirror::holds_below(std::int32_t priority) {
   view();
   std::vector<held_decision> holds;
   for (const auto& [id, d] : open_)
     if (!starting_.contains(id) && std::ranges::any_of(d.placed, [&](const pod_list::pointer& p) {
-          return p->what().priority < who.priority;
+          return p->what().priority < priority;
         }))
       holds.push_back(hold_of(d));
-  return reprieve::decide_over_holds(view_, who, settings, holds);
+  return holds;
 }
 
 /// What an open decision does in the view.
@@ -78,21 +74,27 @@ void group_mirror::reserve(const pod& waiting) {
 }
 
 void group_mirror::forget_reservations() {
-  for (const auto& uid : std::exchange(reserved_, {}))
+  for (const auto& uid : std::exchange(reserved_, {})) {
+    if (const auto p = view_.find_pod(uid); p != no_row)
+      if (const auto on = nodes_.find(view_.node_name(view_.node_of(p))); on != nodes_.end())
+        helped_.insert(&*on);
     view_.remove_pod(uid);
+  }
 }
 
-std::vector<group_mirror::pending_unit> group_mirror::pending() {
+waiting_line& group_mirror::line() {
   refresh();
-  std::vector<pending_unit> found;
-  for (const auto* one : lacking_)
-    for (const auto& unit : one->lacking)
-      found.push_back({one->record, unit});
-  // A pod group may have another priority than its workload.
-  std::stable_sort(found.begin(), found.end(), [](const pending_unit& a, const pending_unit& b) {
-    return a.who->priority > b.who->priority;
-  });
-  return found;
+  return line_;
+}
+
+std::vector<node_row> group_mirror::take_helped_nodes() {
+  view_of_nodes();
+  std::vector<node_row> rows;
+  for (const auto* one : std::exchange(helped_, {}))
+    if (const auto n = view_.find_node(one->first); n != no_row)
+      rows.push_back(n);
+  std::ranges::sort(rows);
+  return rows;
 }
 
 bool group_mirror::still_lacks(const preemptor& who) {
@@ -149,13 +151,14 @@ const resources& group_mirror::capacity() {
 std::vector<queue_pod> group_mirror::pods_in(const std::vector<std::string>& queues) {
   refresh();
   std::vector<queue_pod> found;
-  for (const auto& [name, entry] : workloads_) {
-    if (!entry.record || std::ranges::find(queues, entry.record->spec->queue) == queues.end())
+  for (const auto& queue : queues) {
+    const auto workloads = by_queue_.find(queue);
+    if (workloads == by_queue_.end())
       continue;
-    const auto& spec = entry.record->spec;
-    for (const auto& [uid, node] : entry.pods)
-      if (const pod& p = *node->second.shown.find(uid); takes_room(p.phase))
-        found.push_back(queue_pod_of(p, spec->queue, spec->resource_group));
+    for (const auto* one : workloads->second)
+      for (const auto& [uid, node] : one->second.pods)
+        if (const pod& p = *node->second.shown.find(uid); takes_room(p.phase))
+          found.push_back(queue_pod_of(p, queue, one->second.record->spec->resource_group));
   }
   std::ranges::sort(found, {}, &queue_pod::uid);
   return found;

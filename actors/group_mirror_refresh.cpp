@@ -60,6 +60,7 @@ void group_mirror::take_out(named_node& from, const pod& p) {
   mark(owner);
   forget_told(p.uid);
   room_came_free_ = true;
+  helped_.insert(&from);
   note_for_shards(p);
   // It may stand on another node already.
   if (const auto at = owner.second.pods.find(p.uid);
@@ -115,14 +116,12 @@ void group_mirror::refresh_node(named_node& one) {
     take_out(one, p->what());
   entry.taken_in = std::move(wanted);
   entry.shown = std::move(shown);
-  const bool same_size =
-    entry.in_view && entry.record && entry.in_view->spec->capacity == entry.record->spec->capacity;
-  if (entry.in_view && !same_size)
-    take_from(capacity_, entry.in_view->spec->capacity);
   if (!entry.record) {
     view_.remove_node(name);
     entry.in_view = nullptr;
     ahead_.erase(&one);
+    helped_.erase(&one);
+    count_capacity(entry);
     if (entry.promised.empty())
       nodes_.erase(nodes_.find(name));
     return;
@@ -130,19 +129,44 @@ void group_mirror::refresh_node(named_node& one) {
   if (!entry.in_view || !planned_on_alike(*entry.in_view, *entry.record)) {
     view_.put_node(planned_on(*entry.record));
     room_came_free_ = true;
+    helped_.insert(&one);
   }
+  if (look_at_costs)
+    helped_.insert(&one);
   entry.in_view = entry.record;
-  if (!same_size)
-    add_to(capacity_, entry.record->spec->capacity);
+  count_capacity(entry);
   compare_with_shard(one);
   for (const auto& [before, now] : changed)
     show(one, before, now->what());
+}
+
+/// Counts in what the node has for its group.
+void group_mirror::count_capacity(node_entry& entry) {
+  const auto* record = entry.record.get();
+  if (record != nullptr && takes_pods(*record)) {
+    if (entry.counted == record->spec->capacity)
+      return;
+    take_from(capacity_, entry.counted);
+    entry.counted = record->spec->capacity;
+  } else {
+    take_from(capacity_, entry.counted);
+    entry.counted.clear();
+    if (record != nullptr)
+      for (const pod& p : entry.shown)
+        if (takes_room(p.phase))
+          for (const auto& [resource, amount] : record->spec->capacity)
+            entry.counted[resource] +=
+              amount_of(p.requests, resource) + (resource == resource::pods ? 1 : 0);
+  }
+  add_to(capacity_, entry.counted);
 }
 
 /// The pod stands on the node, or has changed there from what it was before.
 void group_mirror::show(named_node& on, const pod_list::pointer& before, const pod& p) {
   view_.put_pod(p, before ? &before->what() : nullptr);
   note_for_shards(p);
+  if (!stays_or_comes(p))
+    helped_.insert(&on);
   if (before && stands_alike(before->what(), p))
     return;
   if (p.stop_told != no_time) {
@@ -156,15 +180,19 @@ void group_mirror::show(named_node& on, const pod_list::pointer& before, const p
   mark(owner);
 }
 
-void group_mirror::forget_standing(workload_entry& entry) {
-  auto& was = entry.now;
+void group_mirror::forget_standing(named_workload& one) {
+  auto& was = one.second.now;
   if (was.record) {
+    const auto of_queue = by_queue_.find(was.record->spec->queue);
+    of_queue->second.erase(&one);
+    if (of_queue->second.empty())
+      by_queue_.erase(of_queue);
+    if (was.record->spec->minimum_runtime > duration{0})
+      --with_minimum_runtime_;
     auto& usage = usage_[was.record->spec->queue];
     take_from(usage.staying, was.used.staying);
     take_from(usage.leaving, was.used.leaving);
     expect_in_budgets(was, -1);
-    if (!was.lacking.empty())
-      lacking_.erase(&was);
   }
   was = {};
 }
@@ -202,7 +230,8 @@ void group_mirror::refresh_workload(named_workload& one) {
     with_unwanted_.erase(name);
   if (entry.now.ended)
     ended_.erase(name);
-  forget_standing(entry);
+  const bool lacked = !entry.now.lacking.empty();
+  forget_standing(one);
   const auto& record = entry.record;
   auto& now = entry.now;
   restless_replicas restless;
@@ -221,14 +250,24 @@ void group_mirror::refresh_workload(named_workload& one) {
   if (!now.unwanted.empty())
     with_unwanted_.put(name);
   if (!record) {
+    if (lacked)
+      line_.put(name, {});
     if (entry.pods.empty() && entry.placed_by.empty())
       workloads_.erase(workloads_.find(name));
     return;
   }
   now.record = record;
+  by_queue_[record->spec->queue].insert(&one);
+  if (record->spec->minimum_runtime > duration{0})
+    ++with_minimum_runtime_;
   find_lacking(entry, restless);
-  if (!now.lacking.empty())
-    lacking_.insert(&now);
+  if (lacked || !now.lacking.empty()) {
+    std::vector<waiting_unit> units;
+    units.reserve(now.lacking.size());
+    for (const auto& unit : now.lacking)
+      units.push_back({record, unit});
+    line_.put(name, std::move(units));
+  }
   now.ended = record->deleting && entry.pods.empty();
   if (now.ended)
     ended_.put(name);

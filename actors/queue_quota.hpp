@@ -19,12 +19,13 @@ struct quota_report {
   by_name<quota_need> queues;
   resources capacity;
   std::int64_t nodes = 0;
-  revision epoch = 0; ///< in which its coordinator began
+  revision epoch = 0;            ///< in which its coordinator began
+  by_name<queue_status> standing; ///< how the queues stand there
 
   bool operator==(const quota_report&) const = default;
 };
 
-/// What the group may use in each queue, from now on and without asking; durable.
+/// What the group may use of the limits of queues, from now on and without asking; durable.
 struct quota_grants {
   by_name<resources> queues;
 
@@ -38,37 +39,11 @@ struct lower_grants {
   bool operator==(const lower_grants&) const = default;
 };
 
-/// The pods of some queues, to choose from.
-struct read_queue_pods {
-  std::vector<std::string> queues;
-
-  bool operator==(const read_queue_pods&) const = default;
-};
-
-struct queue_pods {
-  std::vector<queue_pod> pods;
-  by_name<std::int32_t> preempted_lately; ///< by workload
-
-  bool operator==(const queue_pods&) const = default;
-};
-
-/// A queue gives back what pods of the group use (DESIGN 3.4).
-struct reclaim {
-  std::string queue;
-  std::vector<victim> victims;
-  reasoning why;
-
-  bool operator==(const reclaim&) const = default;
-};
-
 } // namespace reprieve
 
 REPRIEVE_MESSAGE(reprieve::quota_report)
 REPRIEVE_MESSAGE(reprieve::quota_grants)
 REPRIEVE_MESSAGE(reprieve::lower_grants)
-REPRIEVE_MESSAGE(reprieve::read_queue_pods)
-REPRIEVE_MESSAGE(reprieve::queue_pods)
-REPRIEVE_MESSAGE(reprieve::reclaim)
 
 namespace reprieve {
 
@@ -76,12 +51,8 @@ namespace reprieve {
 using quota_holder_actor = typed_actor<
   /// What the group may spend.
   handles<void(quota_grants)>,
-  /// Answers with what it keeps to from now on: as asked, or what it uses.
-  handles<quota_grants(lower_grants)>,
-  /// Answers with the group's pods in these queues.
-  handles<queue_pods(read_queue_pods)>,
-  /// Takes pods back, in a decision without a preemptor.
-  handles<void(reclaim)>>;
+  /// Keeps to less from now on; answers with what it takes even so, until pods have gone.
+  handles<quota_grants(lower_grants)>>;
 
 /// Tell this coordinator what its group may spend, now and after every change. What one of an
 /// earlier epoch says after it does not count.

@@ -6,11 +6,12 @@ namespace reprieve {
 
 using queue_shard_pointer = queue_shard_actor::stateful_pointer<queue_shard_state>;
 
-/// Something that the stage looks at has changed: it runs soon.
+/// Something that the division of limits looks at has changed: it runs soon.
 void stage_is_due(queue_shard_pointer self);
 
-/// Runs the queue stage (DESIGN 3.4) on what the groups told, makes its outcome durable, then hands
-/// out grants and asks for pods back. Waits for groups that have not told yet.
+/// Shares the limits of queues out among the resource groups by what these told, makes that durable,
+/// then hands out grants and asks for parts back (DESIGN 1). What queues deserve within a group is the
+/// business of its own cycle.
 void start_stage(queue_shard_pointer self);
 
 /// Tells the group's coordinator what it may spend.

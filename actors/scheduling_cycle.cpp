@@ -1,13 +1,12 @@
 #include "actors/scheduling_cycle.hpp"
 
-#include "actors/hopeless_kinds.hpp"
 #include "preemption/budgets.hpp"
+#include "preemption/cycle.hpp"
 #include "preemption/engine.hpp"
+#include "preemption/quota.hpp"
 #include "preemption/required_node.hpp"
-#include "preemption/sessions.hpp"
 #include "preemption/turn.hpp"
 #include "state/keys.hpp"
-#include "state/quantity.hpp"
 
 #include <fmt/format.h>
 
@@ -18,21 +17,26 @@ namespace reprieve {
 namespace {
 
 using self_pointer = coordinator_pointer;
-using pending_unit = group_mirror::pending_unit;
 
 /// Long enough for a burst to share a cycle, short enough that nobody waits for it.
 constexpr std::chrono::milliseconds gathering_time{2};
 constexpr std::size_t most_pods_in_a_batch = 512;
 
-resources taken_by(const std::vector<assignment>& assignments) {
-  resources sum;
-  for (const auto& one : assignments)
-    add_taken(sum, one.placed);
-  return sum;
+const std::string& first_uid(const preemptor& who) {
+  return who.groups.front().pods.front().uid;
+}
+
+/// What the victims of one queue have to free, in words.
+std::string summary_of(const queue_outcome& of) {
+  std::string amounts;
+  for (const auto& line : of.lines)
+    if (line.to_free > 0)
+      amounts += fmt::format("{}{}: {}", amounts.empty() ? "" : "; ", line.resource, line.reason);
+  return fmt::format("queue {} gives back what it uses ({})", of.queue, amounts);
 }
 
 /// Adds one unit's plan to a decision that is being put together.
-void take_plan(decision_settings& settings, const pending_unit& unit, plan&& made) {
+void take_plan(decision_settings& settings, const waiting_unit& unit, plan&& made) {
   auto& what = settings.what;
   for (auto& one : made.assignments) {
     one.placed.placed_by = what.id;
@@ -45,39 +49,192 @@ void take_plan(decision_settings& settings, const pending_unit& unit, plan&& mad
 
 } // namespace
 
-/// One cycle's work on the pending units. Where shards are asked, it goes on with their answers.
-class scheduling_cycle : public std::enable_shared_from_this<scheduling_cycle> {
+/// The cycle on a live group: what it asks for comes from the mirror and the shards, and what it
+/// decides is handed to decisions. Where shards are asked, it goes on with their answers.
+class live_cycle final : public cycle_port, public std::enable_shared_from_this<live_cycle> {
 public:
-  explicit scheduling_cycle(self_pointer self)
+  /// With `explains`, nothing is decided: somebody asks why.
+  explicit live_cycle(self_pointer self, bool explains = false)
       : self_(self), state_(self->state), now_(state_.settings.clock.now(self)),
-        decisions_before_(state_.last_decision) {
-    settings_.now = now_;
-    if (const auto* group = find(state_.known->groups, state_.settings.resource_group))
-      settings_.group = *group;
-    if (settings_.group.limits.preemptions_per_workload_per_hour)
-      settings_.preempted_lately = state_.mirror.preempted_lately(now_);
-  }
+        decisions_before_(state_.last_decision), explains_(explains),
+        cycle_(*this, settings_of(state_, now_, explains)) {}
 
-  /// Whoever is served first takes what is free, else preempts, else waits; those behind see what
-  /// the others hold, so that nobody takes the room that a more important one is about to use.
   void run() {
     stop_unwanted();
     state_.waiting_because.clear();
-    units_ = state_.mirror.pending();
-    count_pending();
-    state_.inquiries.forget_outdated(settings_.group);
+    if (const auto* group = find(state_.known->groups, state_.settings.resource_group))
+      state_.inquiries.forget_outdated(*group);
     go_on();
   }
 
-private:
-  void go_on() {
-    for (; next_ < units_.size(); ++next_) {
-      const auto& unit = units_[next_];
-      if (may_be_tried(unit) && still_lacks(unit) && !is_hopeless(unit) && !serve(unit))
-        return;
+  /// Why the unit waits, as things stand now.
+  std::string why_waits(const waiting_unit& unit) {
+    return cycle_.why_waits(unit);
+  }
+
+  // -- what the cycle asks for --------------------------------------------------------------------
+
+  cluster_view& nodes() override {
+    return state_.mirror.changeable_view_of_nodes();
+  }
+  cluster_view& view() override {
+    return state_.mirror.changeable_view();
+  }
+  std::vector<queue_pod> pods_in(const std::vector<std::string>& queues) override {
+    return state_.mirror.pods_in(queues);
+  }
+  std::string_view queue_of(std::string_view workload) override {
+    const auto record = state_.mirror.find_workload(workload);
+    return record ? std::string_view(record->spec->queue) : std::string_view{};
+  }
+  std::vector<held_decision> holds_below(std::int32_t priority) override {
+    return state_.mirror.holds_below(priority);
+  }
+  foresight* answers_for(const preemptor& who) override {
+    auto* known = state_.inquiries.find(who);
+    return known != nullptr && known->seen ? &*known->seen : nullptr;
+  }
+  bool may_ask_shards(const preemptor& who, const plan_settings& settings) override {
+    return !explains_ && state_.inquiries.find(who) == nullptr && !state_.inquiries.are_enough()
+           && shards_can_help(who, settings);
+  }
+  bool ask_shards(const preemptor& who, const plan_settings& settings) override {
+    launch_batch(); // nobody waits for the answers who does not need them
+    auto asked = request_for(who, settings, nodes_to_ask_for(who));
+    reprieve::ask_shards(self_, std::move(asked), [cycle = shared_from_this()] { cycle->go_on(); });
+    return true;
+  }
+  std::size_t most_domains_told() const override {
+    return state_.settings.most_domains_told;
+  }
+  time_point reserved_since(const preemptor& who) override {
+    const auto since = state_.reserved.find(first_uid(who));
+    return since == state_.reserved.end() ? no_time : since->second;
+  }
+  waiting_line& line() override {
+    return state_.mirror.line();
+  }
+  bool still_lacks(const preemptor& who) override {
+    return state_.mirror.still_lacks(who);
+  }
+  queue_stage_input queue_input() override {
+    queue_stage_input in;
+    in.totals = state_.mirror.usage();
+    in.capacity = state_.mirror.capacity();
+    in.queues = part_by_grants(state_.known->queues, state_.grants ? &*state_.grants : nullptr,
+                               in.totals);
+    in.previous = state_.queues;
+    if (const auto* group = find(state_.known->groups, state_.settings.resource_group))
+      in.divisible.insert(group->divisible.begin(), group->divisible.end());
+    return in;
+  }
+  std::optional<std::vector<node_row>> changed_nodes() override {
+    return state_.mirror.take_helped_nodes();
+  }
+  bool time_matters() override {
+    const auto* group = find(state_.known->groups, state_.settings.resource_group);
+    return state_.mirror.has_minimum_runtimes()
+           || (group != nullptr
+               && (group->limits.minimum_runtime > duration{0}
+                   || group->limits.preemptions_per_workload_per_hour));
+  }
+
+  // -- what it decides ----------------------------------------------------------------------------
+
+  void place(const waiting_unit& unit, plan made) override {
+    auto& what = batch_.what;
+    if (what.id.empty())
+      begin(batch_, "placement");
+    const auto before = batch_.placed.size();
+    take_plan(batch_, unit, std::move(made));
+    // The next unit must see what this one takes.
+    for (const auto& p : std::span{batch_.placed}.subspan(before))
+      state_.mirror.promise(what.id, p);
+    if (batch_.placed.size() >= most_pods_in_a_batch)
+      launch_batch();
+  }
+
+  void preempt(const waiting_unit& unit, plan made) override {
+    decision_settings settings;
+    begin(settings, made.policy.empty() ? "placement" : made.policy);
+    settings.what.priority = unit.who->priority;
+    const auto& view = state_.mirror.view_of_nodes();
+    if (!made.victims.empty() && made.why.reprieved.empty() && made.why.passed_over.empty()) {
+      auto as_planned = settings_of(state_, now_, false);
+      as_planned.explained = depth::summary;
+      explain(view, *unit.who, as_planned, made);
     }
+    settings.what.victims = std::move(made.victims);
+    settings.what.why = std::move(made.why);
+    settings.what.scored = made.scored;
+    settings.budgets = budget_parts(view, made.followed.victims);
+    take_plan(settings, unit, std::move(made));
+    launch(self_, std::move(settings));
+  }
+
+  /// The room that the unit may have is held for less important ones: they give it up, and when
+  /// they have, the unit comes to its turn again (DESIGN 3.2).
+  void take_holds(const waiting_unit& unit, const std::vector<given_up>& holds, plan) override {
+    for (const auto& one : holds) {
+      waits_because(unit, fmt::format("it takes the room of decision {}: {}", one.decision, one.reason));
+      if (const auto found = state_.decisions.find(one.decision); found != state_.decisions.end())
+        self_->send(found->second.actor, cancel_decision{one.reason});
+    }
+  }
+
+  void take_back(const queue_outcome& from) override {
+    decision_settings settings;
+    begin(settings, "queues");
+    settings.what.queue = from.queue;
+    settings.what.victims = from.victims;
+    settings.what.why.summary = summary_of(from);
+    settings.what.why.reprieved = from.reprieved;
+    settings.what.why.passed_over = from.passed_over;
+    launch(self_, std::move(settings));
+  }
+
+  /// Remembers since when the node of a pod that is bound to one is reserved for it (DESIGN 3.5).
+  void reserve(const preemptor& who, const plan& made) override {
+    if (made.reserve)
+      state_.reserved[first_uid(who)] = made.reserve->since;
+    else
+      state_.reserved.erase(first_uid(who));
+    if (auto hold = hold_of_reservation(who, made))
+      state_.mirror.reserve(*hold);
+  }
+
+  void waits(const waiting_unit& unit, plan made) override {
+    waits_because(unit, std::move(made.why.summary));
+  }
+  void look_again(time_point when) override {
+    try_again_at(self_, when);
+  }
+
+private:
+  static plan_settings settings_of(coordinator_state& state, time_point now, bool explains) {
+    plan_settings settings;
+    settings.now = now;
+    settings.group.name = state.settings.resource_group;
+    if (const auto* group = find(state.known->groups, state.settings.resource_group))
+      settings.group = *group;
+    if (settings.group.limits.preemptions_per_workload_per_hour)
+      settings.preempted_lately = state.mirror.preempted_lately(now);
+    // A sentence of why there is nothing is made when somebody asks; among sessions it depends on who
+    // comes first.
+    settings.tells_failure = explains || settings.group.policy == group_policy::sessions;
+    return settings;
+  }
+
+  void waits_because(const waiting_unit& unit, std::string because) {
+    state_.waiting_because[unit.who->workload] = std::move(because);
+  }
+
+  void go_on() {
+    if (!cycle_.run())
+      return;
     launch_batch();
     state_.mirror.forget_reservations();
+    state_.queues = statuses_of(cycle_.queues());
     report_needs();
     choose_pause();
     state_.running_cycle.reset();
@@ -113,127 +270,35 @@ private:
     const auto& shards = *state_.settings.shards;
     std::map<std::uint32_t, stop_pods> orders;
     const auto node_shards = static_cast<std::uint32_t>(shards.nodes.size());
-    for (auto& one : state_.mirror.take_unwanted())
-      orders[shard_number(one.node, node_shards)].pods.push_back(std::move(one));
+    for (auto& one : state_.mirror.take_unwanted()) {
+      const auto number = shard_number(one.node, node_shards);
+      orders[number].pods.push_back(std::move(one));
+    }
     for (auto& [number, order] : orders) {
       order.reason = not_wanted;
       clean_up(shards.nodes[number], std::move(order));
     }
     std::map<std::uint32_t, forget_workloads> ended;
     const auto workload_shards = static_cast<std::uint32_t>(shards.workloads.size());
-    for (auto& name : state_.mirror.take_ended_workloads())
-      ended[shard_number(name, workload_shards)].names.push_back(std::move(name));
+    for (auto& name : state_.mirror.take_ended_workloads()) {
+      const auto number = shard_number(name, workload_shards);
+      ended[number].names.push_back(std::move(name));
+    }
     for (auto& [number, order] : ended)
       clean_up(shards.workloads[number], std::move(order));
   }
 
-  void waits(const pending_unit& unit, std::string because) {
-    state_.waiting_because[unit.who->workload] = std::move(because);
-  }
-
-  bool may_be_tried(const pending_unit& unit) {
-    if (auto backed_off = why_backed_off(*unit.record, now_)) {
-      waits(unit, std::move(backed_off->why));
-      try_again_at(self_, backed_off->until);
-      return false;
-    }
-    if (!state_.grants)
-      waits(unit, "what its queue may use is not known yet");
-    return state_.grants.has_value();
-  }
-
-  /// A decision with victims may have taken those that the unit was to join, and so may whatever
-  /// came while shards were asked. Placements leave all others as they were, but for more of a
-  /// gang.
-  bool still_lacks(const pending_unit& unit) const {
-    const bool as_it_was = !others_may_have_gone_
-                           && std::ranges::none_of(unit.record->spec->groups, &pod_group::is_gang);
-    return as_it_was || state_.mirror.still_lacks(*unit.who);
-  }
-
-  /// Whether the group's grant covers so much more in the unit's queue, once these have gone; if
-  /// not, the unit waits for it.
-  bool is_granted(const pending_unit& unit, const resources& more,
-                  const std::vector<victim>& victims = {}) {
-    const auto& queue = unit.record->spec->queue;
-    const auto* granted = find(*state_.grants, queue);
-    const auto* used = find(state_.mirror.usage(), queue);
-    auto staying = used == nullptr ? resources{} : used->staying;
-    const auto going = state_.mirror.usage_of(victims);
-    if (const auto* ours = find(going, queue))
-      for (const auto& [resource, amount] : *ours)
-        staying[resource] -= amount;
-    auto why = granted == nullptr
-                 ? fmt::format("queue {} has nothing in this resource group", queue)
-                 : beyond_grant(queue, *granted, staying, more);
-    if (why.empty())
-      return true;
-    add_to(needs_[queue].blocked, more);
-    waits(unit, std::move(why));
-    return false;
-  }
-
-  bool is_hopeless(const pending_unit& unit) {
-    auto why = hopeless_.why(*unit.who, settings_);
-    if (why.empty())
-      return false;
-    waits(unit, std::move(why));
-    return true;
-  }
-
-  /// False where the shards are asked first.
-  bool serve(const pending_unit& unit) {
-    const auto& who = *unit.who;
-    settings_.explained =
-      depth_for(state_.mirror.view_of_nodes(), who, state_.settings.most_domains_told);
-    auto* known = state_.inquiries.find(who);
-    if (known == nullptr && may_ask_for(who)) {
-      auto made = find_room(state_.mirror.view_of_nodes(), who, settings_);
-      if (made.assignments.empty()) {
-        launch_batch(); // nobody waits for the answers who does not need them
-        others_may_have_gone_ = true;
-        hopeless_.forget();
-        ask_shards(self_, request_for(who, settings_, nodes_to_ask_for(who)),
-                   [cycle = shared_from_this()] { cycle->go_on(); });
-        return false;
-      }
-      carry_out(unit, std::move(made));
-      return true;
-    }
-    foresight none{state_.mirror.view_of_nodes(), {}};
-    decide_for(unit, known != nullptr && known->seen ? *known->seen : none);
-    return true;
-  }
-
-  bool may_ask_for(const preemptor& who) const {
-    return !state_.inquiries.are_enough() && shards_can_help(who, settings_);
-  }
-
   /// Enough for all of the kind that wait, if they are spread over the shards.
-  std::size_t nodes_to_ask_for(const preemptor& who) const {
+  std::size_t nodes_to_ask_for(const preemptor& who) {
     constexpr std::ptrdiff_t least = 32;
     constexpr std::ptrdiff_t most = 2048;
-    const evaluation_request kind = request_for(who, settings_);
-    const auto waiting =
-      std::count_if(units_.begin() + static_cast<std::ptrdiff_t>(next_), units_.end(),
-                    [&](const pending_unit& unit) { return is_for(kind, *unit.who); });
+    const evaluation_request kind = request_for(who, {});
+    std::ptrdiff_t waiting = 0;
+    for (const auto& [queue, units] : state_.mirror.line().fresh())
+      waiting += std::ranges::count_if(
+        units, [&](const auto& one) { return is_for(kind, *one.second.who); });
     const auto shards = std::ssize(state_.settings.shards->nodes);
     return static_cast<std::size_t>(std::clamp(2 * waiting / shards, least, most));
-  }
-
-  void place(const pending_unit& unit, plan made) {
-    if (!is_granted(unit, taken_by(made.assignments)))
-      return;
-    auto& what = batch_.what;
-    if (what.id.empty())
-      begin(batch_, "placement");
-    const auto before = batch_.placed.size();
-    take_plan(batch_, unit, std::move(made));
-    // The next unit must see what this one takes.
-    for (const auto& p : std::span{batch_.placed}.subspan(before))
-      state_.mirror.promise(what.id, p);
-    if (batch_.placed.size() >= most_pods_in_a_batch)
-      launch_batch();
   }
 
   void launch_batch() {
@@ -245,79 +310,6 @@ private:
     launch(self_, std::exchange(batch_, decision_settings{}));
   }
 
-  /// Remembers since when the node of a pod that is bound to one is reserved for it (DESIGN 3.5).
-  void keep_reservation(const preemptor& who, const plan& made) {
-    const auto& uid = who.groups.front().pods.front().uid;
-    if (made.reserve)
-      state_.reserved[uid] = made.reserve->since;
-    else
-      state_.reserved.erase(uid);
-    if (auto hold = hold_of_reservation(who, made))
-      state_.mirror.reserve(*hold);
-    if (made.look_again != no_time)
-      try_again_at(self_, made.look_again);
-  }
-
-  void decide_for(const pending_unit& unit, foresight& seen) {
-    auto who = unit.who;
-    const auto since = state_.reserved.find(who->groups.front().pods.front().uid);
-    if (since != state_.reserved.end() || !front_.has(*who)) {
-      auto changed = *who;
-      changed.at_front = front_.has(changed);
-      if (since != state_.reserved.end())
-        changed.reserved_since = since->second;
-      who = std::make_shared<const preemptor>(std::move(changed));
-    }
-    auto [made, gives_up] = state_.mirror.decide_over_holds(*who, settings_, seen);
-    front_.served(*who, made);
-    keep_reservation(*who, made);
-    if (!gives_up.empty())
-      take_holds(unit, gives_up);
-    else
-      carry_out(unit, std::move(made));
-  }
-
-  void carry_out(const pending_unit& unit, plan made) {
-    if (made.assignments.empty()) {
-      hopeless_.add(*unit.who, settings_, made.why.summary);
-      waits(unit, made.why.summary);
-    } else if (made.result == plan::outcome::placed) {
-      place(unit, std::move(made));
-    } else {
-      preempt(unit, std::move(made));
-    }
-  }
-
-  void preempt(const pending_unit& unit, plan made) {
-    if (!is_granted(unit, taken_by(made.assignments), made.victims))
-      return;
-    const auto& view = state_.mirror.view_of_nodes();
-    if (settings_.explained == depth::summary && !made.victims.empty())
-      explain(view, *unit.who, settings_, made);
-    decision_settings settings;
-    begin(settings, made.policy.empty() ? "placement" : made.policy);
-    settings.what.priority = unit.who->priority;
-    settings.what.victims = std::move(made.victims);
-    settings.what.why = std::move(made.why);
-    settings.what.scored = made.scored;
-    settings.budgets = budget_parts(view, made.followed.victims);
-    take_plan(settings, unit, std::move(made));
-    launch(self_, std::move(settings));
-    others_may_have_gone_ = true;
-    hopeless_.forget(); // victims may leave room for others
-  }
-
-  /// The room that the unit may have is held for less important ones: they give it up, and when
-  /// they have, the unit comes to its turn again (DESIGN 3.2).
-  void take_holds(const pending_unit& unit, const std::vector<given_up>& holds) {
-    hopeless_.forget();
-    for (const auto& one : holds) {
-      waits(unit, fmt::format("it takes the room of decision {}: {}", one.decision, one.reason));
-      if (const auto found = state_.decisions.find(one.decision); found != state_.decisions.end())
-        self_->send(found->second.actor, cancel_decision{one.reason});
-    }
-  }
-
   void begin(decision_settings& settings, std::string policy) {
     settings.what.id = new_decision_id(state_);
     settings.what.resource_group = state_.settings.resource_group;
@@ -325,18 +317,17 @@ private:
     settings.what.decided = now_;
   }
 
-  void count_pending() {
-    for (const auto& unit : units_)
-      if (unit.record->status.resume_after <= now_)
-        add_to(needs_[unit.record->spec->queue].pending, wanted_by(*unit.who));
-  }
-
   /// Tells the queue shard what has changed since it was told last.
   void report_needs() {
-    quota_report report{state_.settings.resource_group, std::move(needs_), state_.mirror.capacity(),
-                        static_cast<std::int64_t>(state_.mirror.node_count()), state_.epoch};
+    quota_report report{state_.settings.resource_group, {}, state_.mirror.capacity(),
+                        static_cast<std::int64_t>(state_.mirror.node_count()), state_.epoch,
+                        state_.queues};
     for (const auto& [queue, used] : state_.mirror.usage())
       report.queues[queue].used = used;
+    for (const auto& [queue, asked] : state_.mirror.line().asked()) {
+      report.queues[queue].pending = asked;
+      report.queues[queue].blocked = asked;
+    }
     if (report == state_.told)
       return;
     state_.told = report;
@@ -347,14 +338,9 @@ private:
   coordinator_state& state_;
   time_point now_;
   std::uint64_t decisions_before_; ///< how many there were
-  plan_settings settings_;
+  bool explains_;
+  scheduling_cycle cycle_;
   decision_settings batch_;
-  by_name<quota_need> needs_; ///< by queue
-  hopeless_kinds hopeless_;
-  front_of_line front_; ///< who may preempt in a group with sessions (DESIGN 3.6)
-  std::vector<pending_unit> units_;
-  std::size_t next_ = 0; ///< of them to be served
-  bool others_may_have_gone_ = false;
 };
 
 void cycle_after(self_pointer self, duration delay) {
@@ -444,8 +430,23 @@ void launch(self_pointer self, decision_settings settings) {
 }
 
 void serve_all(self_pointer self) {
-  self->state.running_cycle = std::make_shared<scheduling_cycle>(self);
+  self->state.running_cycle = std::make_shared<live_cycle>(self);
   std::shared_ptr(self->state.running_cycle)->run();
+}
+
+std::string why_waits(self_pointer self, const std::string& workload) {
+  auto& state = self->state;
+  if (!state.known)
+    return {};
+  const auto found = state.waiting_because.find(workload);
+  if (found != state.waiting_because.end() && !found->second.empty())
+    return found->second;
+  const auto* unit = state.mirror.line().last_of(workload);
+  if (unit == nullptr)
+    return {};
+  if (const auto back = why_backed_off(*unit->record, state.settings.clock.now(self)))
+    return back->why;
+  return live_cycle{self, true}.why_waits(*unit);
 }
 
 } // namespace reprieve

@@ -32,7 +32,11 @@ void launch(coordinator_pointer self, decision_settings settings);
 /// Asks all node shards, and calls `then` when their answers are among the inquiries.
 void ask_shards(coordinator_pointer self, evaluation_request wanted, std::function<void()> then);
 
-/// Serves all that wait: whoever is first takes what is free, else preempts, else waits.
+/// Runs the cycle: whoever waits takes what is free, else preempts, else waits.
 void serve_all(coordinator_pointer self);
+
+/// Why the workload waits; empty where it does not. The sentence is made now, where the cycle that
+/// found nothing for it did not need one.
+std::string why_waits(coordinator_pointer self, const std::string& workload);
 
 } // namespace reprieve

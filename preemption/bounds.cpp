@@ -171,7 +171,7 @@ std::optional<score> bound_on_node(const problem& given, node_row n) {
         return false;
     return true;
   };
-  for (auto s = steps.size(); s-- > 0 && steps[s].priority < given.who.priority;) {
+  for (auto s = steps.size(); s-- > 0 && steps[s].priority <= given.highest_level();) {
     if (!fits_without(view.held_from(n, s)))
       continue;
     return bound_at_step(given, n, s);
@@ -188,7 +188,7 @@ std::optional<score> bound_on_block(const problem& given, const node_block& bloc
   // None of its nodes takes pods any more, which other bounds may not show yet.
   if (!room.empty() && room.front() == std::numeric_limits<std::int64_t>::min())
     return std::nullopt;
-  for (auto s = block.steps.size(); s-- > 0 && block.steps[s].lowest < given.who.priority;) {
+  for (auto s = block.steps.size(); s-- > 0 && block.steps[s].lowest <= given.highest_level();) {
     if (!covers(block.amounts_at(node_block::most_room(s), width), request))
       continue;
     const auto& step = block.steps[s];

@@ -21,17 +21,20 @@ void for_each_up_to(const cluster_view& view, node_row n, std::int64_t level, au
 } // namespace
 
 candidate_rules::candidate_rules(const problem& given, candidate_terms terms)
-    : view_(given.view), who_(given.who), priority_(given.who.priority), terms_(terms),
+    : view_(given.view), who_(given.who), level_(given.highest_level()), terms_(std::move(terms)),
       settings_(given.settings),
-      looks_closer_(terms.highest < std::int64_t{given.who.priority} - 1
-                    || given.who.may_have_weaker_kin
+      looks_closer_(given.scope || terms_.highest < level_ || given.who.may_have_weaker_kin
                     || given.settings.group.limits.minimum_runtime > duration{0}
-                    || given.settings.group.limits.preemptions_per_workload_per_hour) {}
+                    || given.settings.group.limits.preemptions_per_workload_per_hour) {
+  terms_.scope = given.scope;
+}
 
 standing candidate_rules::of(portion_row p) const {
   const auto card = view_.card(p);
   const auto& limits = settings_.group.limits;
-  if (card.priority >= priority_)
+  if (terms_.scope && !terms_.scope->portions.contains(p))
+    return standing::out_of_scope;
+  if (card.priority > level_)
     return standing::at_or_above;
   if (who_.may_have_weaker_kin && view_.id_of(p).workload == who_.workload)
     return standing::own;
@@ -60,7 +63,7 @@ void candidate_rules::keep_who_may_not_go(domain_room& room,
                                           std::span<const node_row> nodes) const {
   for (const auto n : nodes)
     if (!all_may_go(n))
-      for_each_up_to(view_, n, std::int64_t{priority_} - 1, [&](pod_row p) {
+      for_each_up_to(view_, n, level_, [&](pod_row p) {
         if (!may_go(view_.portion_of(p)))
           room.keep(p);
       });
@@ -73,7 +76,7 @@ std::vector<portion_row> candidate_rules::candidates_on(std::span<const node_row
 
 std::vector<portion_row>
 candidate_rules::candidates_with_budgets_on(std::span<const node_row> nodes) const {
-  return collect(nodes, std::int64_t{priority_} - 1, [&](pod_row p) {
+  return collect(nodes, level_, [&](pod_row p) {
     // Of a group, a pod elsewhere may have one.
     return !view_.budgets_of(p).empty() || view_.card(view_.portion_of(p)).pods > 1;
   });

@@ -22,6 +22,7 @@ enum class standing : std::uint8_t {
   opted_out,        ///< and the group takes that as a veto
   too_often,        ///< its workload lost enough in the last hour
   not_preemptible,  ///< above the priority up to which sessions may go
+  out_of_scope,     ///< not among those that the plan may take
 };
 
 /// Who may be a victim (DESIGN 3.1 step 3, with the guards of 3.7).
@@ -39,11 +40,12 @@ public:
     return terms_;
   }
 
-  std::int32_t preemptor_priority() const {
-    return priority_;
+  /// The highest priority that may go.
+  std::int64_t highest_level() const {
+    return level_;
   }
 
-  /// Whether everybody on the node whose priority is below the preemptor's may go.
+  /// Whether everybody on the node up to the highest level may go.
   bool all_may_go(node_row n) const {
     return !looks_closer_ && !view_.has_immovable(n);
   }
@@ -63,7 +65,7 @@ private:
 
   const cluster_view& view_;
   const preemptor& who_;
-  std::int32_t priority_;
+  std::int64_t level_;
   candidate_terms terms_;
   const plan_settings& settings_;
   bool looks_closer_; ///< whether a guard may keep anybody, or the preemptor is on nodes itself

@@ -1,67 +1,132 @@
 #pragma once
 
+#include "preemption/group_shares.hpp"
 #include "preemption/holds.hpp"
+#include "preemption/judgement.hpp"
+#include "preemption/queue_stage.hpp"
 #include "preemption/sessions.hpp"
-#include "preemption/snapshot.hpp"
-#include "preemption/turn.hpp"
+#include "preemption/waiting_line.hpp"
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace reprieve {
 
-/// What came of one that waits when it was its turn.
-struct turn_taken {
-  std::string id; ///< stands for a decision's
-  std::string resource_group;
-  preemptor who;
-  plan made;
-  std::vector<given_up> gives_up;
+/// What a scheduling cycle is run on and what comes of it. The cluster may be whole, as in a
+/// snapshot, or in shards that are asked: the cycle is the same. Whatever the cycle decides shows in
+/// all that it asks for afterwards.
+class cycle_port : public judgement_port {
+public:
+  /// Everybody who waits; kept from cycle to cycle with what is set aside there.
+  virtual waiting_line& line() = 0;
+  /// Whether the unit lacks its pods even now: a decision made since may have taken those that it was
+  /// to join.
+  virtual bool still_lacks(const preemptor& who) = 0;
+  /// The queues with the group's part of their limits, what their pods use, the capacity. Without
+  /// what waits, and without pods.
+  virtual queue_stage_input queue_input() = 0;
+  /// Nodes that changed since the last cycle in a way that could help somebody; nothing where that is
+  /// not known, and anything may have.
+  virtual std::optional<std::vector<node_row>> changed_nodes() = 0;
+  /// Whether time alone may let somebody go who may not go now.
+  virtual bool time_matters() = 0;
+
+  /// The unit gets free room, or room that others leave anyway.
+  virtual void place(const waiting_unit& unit, plan made) = 0;
+  /// The unit gets its room once the victims have gone.
+  virtual void preempt(const waiting_unit& unit, plan made) = 0;
+  /// These decisions are given up for the unit, whose turn comes again when they are.
+  virtual void take_holds(const waiting_unit& unit, const std::vector<given_up>& holds,
+                          plan then) = 0;
+  /// The queue's pods that go because it uses more than it may keep.
+  virtual void take_back(const queue_outcome& from) = 0;
+  /// Since when the required node is reserved for the unit's pod, and the room that it keeps there.
+  virtual void reserve(const preemptor& who, const plan& made) = 0;
+  /// The unit goes on waiting. The sentence in the plan is empty where nobody asked for it.
+  virtual void waits(const waiting_unit& unit, plan made) = 0;
+  virtual void look_again(time_point when) = 0;
 };
 
-/// One scheduling cycle over a snapshot, as the coordinator runs it on a live cluster.
+/// One scheduling cycle of a resource group (DESIGN 3).
 ///
-/// Whoever waits is served strictly in turn, the most important first: it is placed in free room,
-/// else with victims, else it goes on waiting; and whoever comes later sees what those before it
-/// hold. So nobody takes the room that a more important one needs together with its victims.
-class snapshot_cycle {
+/// First the queue stage: queues that use more than they may keep give pods back. Then whoever waits
+/// is served. Within a queue strictly in turn, the most important first; between queues, those come
+/// first that are within what their queue deserves. Each is placed in free room, else with victims,
+/// else it goes on waiting; and whoever comes later sees what those before it hold, so that nobody
+/// takes the room that another was promised.
+///
+/// Where the port has to ask shards first, `run` returns false, and is called again when they have
+/// answered.
+class scheduling_cycle {
 public:
-  explicit snapshot_cycle(const snapshot& taken);
+  scheduling_cycle(cycle_port& port, plan_settings settings);
 
-  /// Serves those, in the order they are given in, in the resource group of the settings. Among
-  /// sessions only the front of the line may preempt (DESIGN 3.6).
-  void serve(std::vector<preemptor> waiting, const plan_settings& settings,
-             front_of_line line = front_of_line{});
+  /// Runs the cycle, or goes on with it. Whether it is through.
+  bool run();
 
-  /// Who is at the front of all that wait in the group, for one that is served alone.
-  front_of_line line_in(const plan_settings& settings) const;
+  /// Runs it for these alone, in this order, with who else waits counted in.
+  void serve_only(const std::vector<waiting_unit>& units, front_of_line line);
 
-  const std::vector<turn_taken>& turns() const {
-    return turns_;
+  /// Why the unit waits, as things stand now; nothing is done about it.
+  std::string why_waits(const waiting_unit& unit, bool at_front = true);
+
+  /// How the queues stood when the cycle began.
+  const queue_stage_result& queues() const {
+    return queues_;
   }
-  /// All groups, with all turns taken.
-  cluster_view whole_view() const;
+  bool decided_anything() const {
+    return decided_;
+  }
 
 private:
-  std::optional<held_back> why_back(const preemptor& who, time_point now) const;
-  /// Where the snapshot does not say, a node counts as reserved since the workload was submitted:
-  /// the coordinator reserves it as soon as it sees the pod.
-  time_point reserved_since(const preemptor& who) const;
-  void count(const pod& p, std::int64_t sign);
-  void count(const turn_taken& turn, std::span<const held_decision> holds);
+  /// Somebody whose turn may come: one that is of no kind with others, or a kind by its first.
+  struct candidate {
+    service_place place;
+    waiting_unit unit;
+    std::string kind; ///< the key of its kind, empty where it is of none
 
-  const snapshot& taken_;
-  std::vector<pod> pods_; ///< as they were, but for what was given up
-  usage_by_queue used_;
-  std::vector<turn_taken> turns_;
+    bool operator<(const candidate& other) const {
+      return other.place < place; // the heap has the first on top
+    }
+  };
+  struct queue_line {
+    std::vector<candidate> heap;
+    group_shares::amounts_by_column asked; ///< by the first of them
+    std::size_t leaf = no_vertex;
+  };
+
+  void begin();
+  void run_queue_stage();
+  void share_out();
+  by_name<resources> admissible() const;
+  void wake_kinds();
+  bool could_help(const waiting_line::kind& of, std::span<const node_row> nodes) const;
+  bool admits_any(std::size_t leaf, std::string_view queue) const;
+  void line_up();
+  void look_at_front(queue_line& line);
+  queue_line* next_line();
+  void advance(queue_line& line, bool parked);
+  /// False where shards are asked first.
+  bool serve(const waiting_unit& unit, bool& parked);
+  bool lacks_its_pods(const waiting_unit& unit);
+  bool may_park(const waiting_unit& unit) const;
+
+  cycle_port& port_;
+  plan_settings settings_;
+  queue_stage_result queues_;
+  std::optional<group_shares> shares_;
+  std::optional<unit_judge> judge_;
+  front_of_line front_; ///< who may preempt in a group with sessions (DESIGN 3.6)
+  std::map<std::string, queue_line, std::less<>> lines_; ///< by queue
+  bool begun_ = false;
+  bool others_may_have_gone_ = false;
+  bool decided_ = false;
 };
-
-/// Puts what came of the turn into the view: its placements and the room that it reserves are held,
-/// its victims leave, and what it gives up is undone, in `pods` too.
-void carry_out(const turn_taken& turn, std::vector<pod>& pods, cluster_view& view);
 
 } // namespace reprieve

@@ -173,9 +173,19 @@ plan decide(const cluster_view& view, const preemptor& who, const plan_settings&
   return search_victims(given, rules, seen.on(given));
 }
 
+plan decide_among(const cluster_view& view, const preemptor& who, const plan_settings& settings,
+                  std::shared_ptr<const victim_scope> scope) {
+  const problem given{view, who, settings, std::move(scope)};
+  const explainer explain{given};
+  if (auto settled = without_victims(given, explain))
+    return *std::move(settled);
+  workload_aware rules{given};
+  return search_victims(given, rules, nullptr);
+}
+
 void explain(const cluster_view& view, const preemptor& who, const plan_settings& settings,
              plan& made) {
-  const problem given{view, who, settings};
+  const problem given{view, who, settings, made.followed.terms.scope};
   explainer{given}.tell(candidate_rules{given, made.followed.terms}, made);
 }
 

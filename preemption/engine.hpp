@@ -28,6 +28,11 @@ plan decide(const cluster_view& view, const preemptor& who, const plan_settings&
 plan decide(const cluster_view& view, const preemptor& who, const plan_settings& settings,
             foresight& seen);
 
+/// Places the preemptor, with victims of that scope alone where it can't be had without, by the
+/// workload-aware rules.
+plan decide_among(const cluster_view& view, const preemptor& who, const plan_settings& settings,
+                  std::shared_ptr<const victim_scope> scope);
+
 /// Tells of a plan with victims, from the trail that it carries, why each goes and who else on the
 /// preemptor's nodes stays and why. The view, the preemptor and the settings are as they were.
 void explain(const cluster_view& view, const preemptor& who, const plan_settings& settings,

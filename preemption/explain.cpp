@@ -178,8 +178,12 @@ std::string_view explainer::what_is_lacking(resource_column resource) const {
 
 std::string explainer::why_victim(std::span<const node_row> used, portion_row p,
                                   bool over_budget) const {
-  return fmt::format("its priority {} is below {} and {} does not fit on {} beside it{}",
-                     view_.card(p).priority, who_.priority, who_.workload, shared_nodes(used, p),
+  const auto why = scope_ != nullptr
+                     ? scope_->reasons[scope_->portions.at(p)]
+                     : fmt::format("its priority {} is below {}", view_.card(p).priority,
+                                   who_.priority);
+  return fmt::format("{} and {} does not fit on {} beside it{}", why, who_.workload,
+                     shared_nodes(used, p),
                      over_budget ? "; this exceeds a disruption budget" : "");
 }
 
@@ -211,6 +215,8 @@ std::string explainer::why_passed_over(standing s, portion_row p) const {
   case standing::not_preemptible:
     return fmt::format("its priority {} is above {}, up to which sessions may be preempted",
                        card.priority, settings_.group.preemptible_priority);
+  case standing::out_of_scope:
+    return scope_ == nullptr ? "is not among those that may go" : scope_->why_others_stay;
   case standing::candidate:
     break;
   }
@@ -279,7 +285,8 @@ void explainer::tell_who_may_not_go(const candidate_rules& rules, const domain& 
                                     reasoning& why) const {
   for (const auto portion : portions_on(view_, where.nodes)) {
     const auto s = rules.of(portion);
-    const bool too_important = s == standing::at_or_above || s == standing::not_preemptible;
+    const bool too_important = s == standing::at_or_above || s == standing::not_preemptible
+                               || s == standing::out_of_scope;
     if (s == standing::candidate || (too_important && where.nodes.size() > 1))
       continue;
     const auto card = view_.card(portion);
@@ -294,7 +301,8 @@ std::string explainer::who_may_not_go(const candidate_rules& rules, const domain
   auto kept = portions_on(view_, nodes);
   std::erase_if(kept, [&](portion_row p) {
     const auto s = rules.of(p);
-    return s == standing::candidate || s == standing::at_or_above || s == standing::not_preemptible;
+    return s == standing::candidate || s == standing::at_or_above
+           || s == standing::not_preemptible || s == standing::out_of_scope;
   });
   if (kept.empty())
     return {};

@@ -17,7 +17,7 @@ class explainer {
 public:
   explicit explainer(const problem& given)
       : view_(given.view), who_(given.who), asked_(given.asked), filter_(given.filter),
-        settings_(given.settings) {}
+        settings_(given.settings), scope_(given.scope.get()) {}
 
   /// Such as `train-b (priority 100)`.
   std::string preemptor_name() const;
@@ -68,6 +68,7 @@ private:
   const demand& asked_;
   const node_filter& filter_;
   const plan_settings& settings_;
+  const victim_scope* scope_; ///< null where priority tells who may go
 };
 
 } // namespace reprieve

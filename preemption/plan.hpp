@@ -79,6 +79,7 @@ struct plan_settings {
   std::map<std::string, std::int32_t, std::less<>> preempted_lately;
   placing_rule placing = placing_rule::cheapest;
   depth explained = depth::all;
+  bool tells_failure = true; ///< false where nobody asked why there is no plan
 
   std::int32_t times_preempted(std::string_view workload) const {
     const auto lately = preempted_lately.find(workload);

@@ -89,13 +89,47 @@ std::vector<std::int64_t> fill_by_weight(std::int64_t total, std::span<const sha
   return shares;
 }
 
+std::vector<std::int64_t> fill_in_units(std::int64_t total, std::span<const share_bounds> among,
+                                        std::int64_t unit) {
+  if (unit <= 1)
+    return fill_by_weight(total, among);
+  const auto units = [&](std::int64_t amount) {
+    return amount / unit + (amount % unit > 0 ? 1 : 0);
+  };
+  std::vector<share_bounds> whole;
+  whole.reserve(among.size());
+  for (const auto& one : among)
+    whole.push_back({one.weight, units(std::max<std::int64_t>(one.least, 0)),
+                     units(std::max<std::int64_t>(one.most, 0))});
+  auto shares = fill_by_weight(total / unit, whole);
+  auto left = total;
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    shares[i] = shares[i] > among[i].most / unit ? among[i].most : shares[i] * unit;
+    left -= shares[i];
+  }
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    const auto lacking = among[i].most - shares[i];
+    if (among[i].weight > 0 && lacking > 0 && lacking < unit && lacking <= left) {
+      shares[i] += lacking;
+      left -= lacking;
+    }
+  }
+  return shares;
+}
+
 namespace {
+
+/// How a division of shares counts.
+struct division_rules {
+  std::int64_t unit = 1;
+  bool idle_guarantees = true; ///< whether a guarantee counts beyond the demand that caps a queue
+};
 
 class share_division {
 public:
   share_division(const queue_tree& tree, std::string_view resource,
-                 std::span<const std::int64_t> demand)
-      : tree_(tree), resource_(resource), bounds_(tree.vertices.size()),
+                 std::span<const std::int64_t> demand, const division_rules& rules)
+      : tree_(tree), resource_(resource), rules_(rules), bounds_(tree.vertices.size()),
         demand_(demand.begin(), demand.end()) {
     shares_.deserved.resize(tree.vertices.size());
     for (auto v = tree.vertices.size(); v-- > 0;)
@@ -132,8 +166,11 @@ private:
       most = std::min(most, narrowed(most_below));
       demand_[v] = narrowed(demand_below);
     }
-    if (spec.cap_by_demand)
+    if (spec.cap_by_demand) {
       most = std::min(most, demand_[v]);
+      if (!rules_.idle_guarantees)
+        least = std::min(least, demand_[v]);
+    }
     least = std::min(least, limit);
     most = spec.weight > 0 ? std::max(most, least) : least;
     bounds_[v] = {spec.weight, least, most};
@@ -147,13 +184,14 @@ private:
       among.push_back(bounds_[v]);
     if (const auto guaranteed = sum_of_least(among); guaranteed > amount)
       shares_.cuts.push_back({parent, std::string{resource_}, narrowed(guaranteed), amount});
-    const auto given = fill_by_weight(amount, among);
+    const auto given = fill_in_units(amount, among, rules_.unit);
     for (std::size_t i = 0; i < siblings.size(); ++i)
       shares_.deserved[siblings[i]] = given[i];
   }
 
   const queue_tree& tree_;
   std::string_view resource_;
+  division_rules rules_;
   std::vector<share_bounds> bounds_;
   std::vector<std::int64_t> demand_;
   queue_shares shares_;
@@ -162,8 +200,26 @@ private:
 } // namespace
 
 queue_shares deserved_shares(const queue_tree& tree, std::string_view resource,
-                             std::int64_t capacity, std::span<const std::int64_t> demand) {
-  return share_division{tree, resource, demand}.divide(capacity);
+                             std::int64_t capacity, std::span<const std::int64_t> demand,
+                             std::int64_t unit) {
+  return share_division{tree, resource, demand, {.unit = unit}}.divide(capacity);
+}
+
+std::vector<std::int64_t> kept_shares(const queue_tree& tree, std::string_view resource,
+                                      std::int64_t capacity, std::span<const std::int64_t> used,
+                                      std::int64_t unit) {
+  const auto divide = [&](std::int64_t by) {
+    const division_rules rules{.unit = by, .idle_guarantees = false};
+    return share_division{tree, resource, used, rules}.divide(capacity).deserved;
+  };
+  auto kept = divide(unit);
+  if (unit > 1) {
+    // Pods that use parts of a unit do not go because units were rounded.
+    const auto exactly = divide(1);
+    for (std::size_t v = 0; v < kept.size(); ++v)
+      kept[v] = std::max(kept[v], exactly[v]);
+  }
+  return kept;
 }
 
 } // namespace reprieve

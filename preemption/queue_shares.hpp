@@ -23,6 +23,12 @@ struct share_bounds {
 /// the sum of all most where that is lower. Takes n log n.
 std::vector<std::int64_t> fill_by_weight(std::int64_t total, std::span<const share_bounds> among);
 
+/// Likewise in multiples of `unit`: `total` is divided in whole units, bounds are rounded up for
+/// that, and nobody gets more than its most in the end. What is left over completes those that are
+/// less than a unit below their most.
+std::vector<std::int64_t> fill_in_units(std::int64_t total, std::span<const share_bounds> among,
+                                        std::int64_t unit);
+
 /// More is guaranteed to the queues under a parent than there is, so that each gets its part of
 /// what there is, in proportion to what it is guaranteed.
 struct guarantee_cut {
@@ -46,7 +52,17 @@ struct queue_shares {
 /// The least of a queue is what it and, in sum, its children are guaranteed, within its limit. The
 /// most is its limit, its demand where it is capped by that, and what its children can take, but
 /// never below the least: what is guaranteed is kept for a queue without demand, too.
+///
+/// Shares are multiples of `unit`, as far as bounds leave it.
 queue_shares deserved_shares(const queue_tree& tree, std::string_view resource,
-                             std::int64_t capacity, std::span<const std::int64_t> demand);
+                             std::int64_t capacity, std::span<const std::int64_t> demand,
+                             std::int64_t unit = 1);
+
+/// What queues may keep: what they deserve where nobody but their own pods asked for anything, and
+/// a guarantee counts no further than a queue that is capped by its demand uses it. Who uses more
+/// has to give it back, even if nobody waits for it (DESIGN 3.4).
+std::vector<std::int64_t> kept_shares(const queue_tree& tree, std::string_view resource,
+                                      std::int64_t capacity, std::span<const std::int64_t> used,
+                                      std::int64_t unit = 1);
 
 } // namespace reprieve

@@ -31,6 +31,7 @@ void add(resources& sum, const resources& part) {
 struct resource_course {
   queue_balance balance;
   std::vector<std::int64_t> deserved; ///< by vertex
+  std::vector<std::int64_t> kept;     ///< likewise, what pods may use whoever else asks
   std::vector<queue_account> before;  ///< by row, once what had been waited for has come in
   std::vector<queue_movement> moved;  ///< by row
 };
@@ -61,36 +62,43 @@ private:
     const auto& name = table_.columns()[column];
     const auto capacity = amount_of(in_.capacity, name);
     auto accounts = table_.accounts(column);
-    auto shares = deserved_shares(table_.tree(), name, capacity, table_.demand(column, accounts));
+    const auto unit = unit_of(in_, name);
+    auto shares =
+      deserved_shares(table_.tree(), name, capacity, table_.demand(column, accounts), unit);
+    std::vector<std::int64_t> staying(table_.tree().vertices.size());
+    for (std::size_t row = 0; row < accounts.size(); ++row)
+      staying[table_.tree().leaves[row]] = accounts[row].staying;
+    auto kept = kept_shares(table_.tree(), name, capacity, staying, unit);
     for (std::size_t row = 0; row < accounts.size(); ++row)
       accounts[row].deserved = shares.deserved[table_.tree().leaves[row]];
     std::ranges::move(shares.cuts, std::back_inserter(result_.cuts));
     queue_balance balance{capacity, table_.used_outside(column), std::move(accounts)};
     balance.settle();
     std::vector<queue_account> before{balance.accounts().begin(), balance.accounts().end()};
-    courses_.push_back({std::move(balance), std::move(shares.deserved), std::move(before), {}});
+    courses_.push_back({std::move(balance), std::move(shares.deserved), std::move(kept),
+                        std::move(before), {}});
   }
 
-  /// A queue that uses more than it is allocated loses pods until it does not, before anything
-  /// moves between queues (seed 001, preprocess).
+  /// A queue that uses more than it may keep loses pods until it does not, before anything moves
+  /// between queues (seed 001, preprocess).
   void preprocess() {
     for (std::size_t row = 0; row < table_.rows(); ++row) {
-      row_of_amounts allocated;
-      for (const auto& course : courses_)
-        allocated.push_back(course.before[row].allocated);
-      const auto choice = choose(row, allocated);
+      const auto choice = choose(row, allowed(row));
       for (std::size_t c = 0; c < choice.freed.size(); ++c)
         courses_[c].balance.leave(row, choice.freed[c]);
     }
   }
 
-  /// What the queue's pods may use. Those that preprocess chose are chosen together with those
-  /// that make room for others, so that none goes who would not be needed for both.
+  /// What the queue's pods may use: what it may keep, and of one that is not capped by its demand
+  /// no more than it was allocated, either.
   row_of_amounts allowed(std::size_t row) const {
     row_of_amounts amounts;
-    for (const auto& course : courses_)
-      amounts.push_back(
-        std::min(course.before[row].allocated, course.balance.accounts()[row].allocated));
+    for (const auto& course : courses_) {
+      const auto kept = course.kept[table_.tree().leaves[row]];
+      amounts.push_back(table_.leaf(row).spec.cap_by_demand
+                          ? kept
+                          : std::min(kept, course.before[row].allocated));
+    }
     return amounts;
   }
 
@@ -206,6 +214,13 @@ private:
 };
 
 } // namespace
+
+std::int64_t unit_of(const queue_stage_input& in, std::string_view resource) {
+  return resource::in_thousandths(resource) && resource != resource::cpu
+             && !in.divisible.contains(resource)
+           ? 1000
+           : 1;
+}
 
 queue_stage_result run_queue_stage(const queue_stage_input& in) {
   return stage{in}.run();

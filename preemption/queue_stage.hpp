@@ -7,6 +7,8 @@
 #include "state/queue.hpp"
 
 #include <cstdint>
+#include <functional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,7 +34,8 @@ struct queue_stage_input {
   by_name<queue_totals> totals;
   by_name<resources> pending; ///< by queue, what its pods without a node would take
   resources capacity;
-  by_name<guards> limits; ///< by resource group
+  std::set<std::string, std::less<>> divisible; ///< resources that are shared in fractions, too
+  by_name<guards> limits;                       ///< by resource group
   /// How many preemptions each workload had in the last hour, where there were any.
   by_name<std::int32_t> preempted_lately;
   time_point now = no_time;
@@ -93,11 +96,14 @@ struct queue_stage_result {
   bool operator==(const queue_stage_result&) const = default;
 };
 
+/// The least amount of the resource that is shared: a whole unit where it can't be divided.
+std::int64_t unit_of(const queue_stage_input& in, std::string_view resource);
+
 /// Runs the stage (DESIGN 3.4, seed 001): what was waited for and has become free is allocated;
-/// queues that use more than they are allocated lose pods; then each gives and receives by what it
-/// deserves, and victims are chosen in those that gave what their pods use, whoever lacks it. Where
-/// a queue is capped by its demand it deserves what its pods use, unless others do: then nobody
-/// goes only because nothing else is asked for.
+/// queues that use more than they may keep lose pods; then each gives and receives by what it
+/// deserves. What a queue gives because others that are capped by their demand ask for it moves
+/// when their pods are placed, one by one, with victims that make room for each: no victims are
+/// chosen for that here, as nobody can tell by amounts alone who makes room for whom.
 ///
 /// Over all leaf queues (own pods included) allocated plus preempting, plus what is unassigned, is
 /// the capacity. What victims free beyond what was asked for stays with their queue: it is part of

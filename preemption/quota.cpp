@@ -1,9 +1,7 @@
 #include "preemption/quota.hpp"
 
 #include "preemption/apportion.hpp"
-#include "state/quantity.hpp"
-
-#include <fmt/format.h>
+#include "state/queue_limits.hpp"
 
 #include <algorithm>
 
@@ -11,23 +9,10 @@ namespace reprieve {
 
 namespace {
 
-/// Whether some queue from this one up to the top limits the resource.
-bool is_limited(const by_name<queue>& queues, std::string_view name, std::string_view resource) {
-  for (const queue* at = find(queues, name); at != nullptr; at = find(queues, at->parent))
-    if (at->limit.contains(std::string(resource)))
-      return true;
-  return false;
-}
-
-queue_outcome* outcome_of(queue_stage_result& result, std::string_view name, bool own_pods) {
-  for (auto& one : result.queues)
-    if (one.queue == name && one.own_pods == own_pods)
-      return &one;
-  return nullptr;
-}
-
-bool has_children(const by_name<queue>& queues, std::string_view name) {
-  return std::ranges::any_of(queues, [&](const auto& one) { return one.second.parent == name; });
+/// Calls `use(queue)` for the queue and all above it.
+void each_above(by_name<queue>& queues, std::string_view name, auto use) {
+  for (auto at = queues.find(name); at != queues.end(); at = queues.find(at->second.parent))
+    use(at->second);
 }
 
 /// One resource of one group.
@@ -40,11 +25,19 @@ struct group_line {
 };
 
 /// What each should have: what it uses, then what waits, then an even part of the rest.
-void set_targets(std::int64_t allocated, std::vector<group_line>& lines) {
-  auto rest = allocated;
-  for (auto& line : lines) {
-    line.target = line.used;
-    rest -= line.used;
+void set_targets(std::int64_t limit, std::vector<group_line>& lines) {
+  std::vector<std::int64_t> used;
+  wide_int all = 0;
+  for (const auto& line : lines) {
+    used.push_back(line.used);
+    all += line.used;
+  }
+  if (all > limit)
+    used = apportion(limit, used);
+  auto rest = limit;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    lines[i].target = used[i];
+    rest -= used[i];
   }
   for (auto& line : lines) {
     const auto more = std::clamp<std::int64_t>(rest, 0, line.blocked);
@@ -57,10 +50,10 @@ void set_targets(std::int64_t allocated, std::vector<group_line>& lines) {
     lines[i].target += evenly[i];
 }
 
-void share_out_one(const std::string& resource, std::int64_t allocated,
+void share_out_one(const std::string& resource, std::int64_t limit,
                    std::vector<group_line>& lines, grant_changes& changes) {
-  set_targets(allocated, lines);
-  auto pool = allocated;
+  set_targets(limit, lines);
+  auto pool = limit;
   for (const auto& line : lines)
     pool -= line.granted;
   bool lacking = pool < 0;
@@ -80,37 +73,34 @@ void share_out_one(const std::string& resource, std::int64_t allocated,
 
 } // namespace
 
-by_name<resources> spendable(const queue_stage_result& result) {
-  by_name<resources> amounts;
-  // A queue comes before its own pods, which have less.
-  for (const auto& one : result.queues)
-    amounts[one.queue] = one.status.allocated;
-  return amounts;
+by_name<queue> part_of_group(by_name<queue> queues, const by_name<resources>& elsewhere) {
+  for (const auto& [name, used] : elsewhere)
+    each_above(queues, name, [&](queue& at) {
+      for (auto& [resource, most] : at.limit)
+        most = std::max<std::int64_t>(most - amount_of(used, resource), 0);
+    });
+  return queues;
 }
 
-void lend_unassigned(const by_name<queue>& queues, queue_stage_result& result) {
-  for (auto& [resource, left] : result.unassigned) {
-    std::vector<const queue*> takers;
-    std::vector<std::int64_t> weights;
-    for (const auto& [name, one] : queues)
-      if (one.cap_by_demand && !has_children(queues, name) && !is_limited(queues, name, resource)) {
-        takers.push_back(&one);
-        weights.push_back(one.weight);
-      }
-    const auto lent = apportion(std::max<std::int64_t>(left, 0), weights);
-    for (std::size_t i = 0; i < takers.size(); ++i) {
-      left -= lent[i];
-      for (const queue* at = takers[i]; at != nullptr; at = find(queues, at->parent))
-        if (auto* outcome = outcome_of(result, at->name, false))
-          outcome->status.allocated[resource] += lent[i];
+by_name<queue> part_by_grants(by_name<queue> queues, const by_name<resources>* granted,
+                              const by_name<queue_totals>& used) {
+  by_name<resources> taken; // below each queue
+  for (const auto& [name, totals] : used)
+    each_above(queues, name, [&](queue& at) { add_to(taken[at.name], totals.staying); });
+  for (auto& [name, one] : queues)
+    for (auto& [resource, most] : one.limit) {
+      const auto* known = granted == nullptr ? nullptr : find(*granted, name);
+      if (known == nullptr || !known->contains(resource))
+        known = &taken[name];
+      most = std::min(most, amount_of(*known, resource));
     }
-  }
+  return queues;
 }
 
-grant_changes share_out(const resources& allocated, const by_name<quota_need>& groups,
+grant_changes share_out(const resources& limit, const by_name<quota_need>& groups,
                         const by_name<resources>& granted) {
   grant_changes changes;
-  for (const auto& [resource, amount] : allocated) {
+  for (const auto& [resource, amount] : limit) {
     std::vector<group_line> lines;
     for (const auto& [group, need] : groups) {
       auto& line = lines.emplace_back();
@@ -123,19 +113,6 @@ grant_changes share_out(const resources& allocated, const by_name<quota_need>& g
     share_out_one(resource, amount, lines, changes);
   }
   return changes;
-}
-
-std::string beyond_grant(std::string_view queue, const resources& granted, const resources& used,
-                         const resources& more) {
-  for (const auto& [resource, most] : granted) {
-    const auto asked = amount_of(more, resource);
-    const auto taken = amount_of(used, resource);
-    if (asked > 0 && taken + asked > most)
-      return fmt::format("queue {} may use {} {} here, {} are taken and {} more are asked for",
-                         queue, format_quantity(most, resource), resource,
-                         format_quantity(taken, resource), format_quantity(asked, resource));
-  }
-  return {};
 }
 
 } // namespace reprieve

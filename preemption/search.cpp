@@ -37,6 +37,11 @@ public:
     else if (!foreseen_ || !try_foreseen_nodes())
       try_nodes();
     const bool budget_reached = is_budget_reached();
+    if (!best_ && !given_.settings.tells_failure) {
+      plan none;
+      none.policy = policy_.name();
+      return none;
+    }
     auto made = best_ ? plan_of(given_, explain_, *best_) : no_plan();
     made.policy = policy_.name();
     made.why.budget_reached = budget_reached;
@@ -137,7 +142,7 @@ private:
       if (can_win(bound, given_.view.node_name(block->nodes.front())))
         try_nodes_of(*block);
     }
-    if (tells_all())
+    if (tells_all() && (best_ || given_.settings.tells_failure))
       tell_of_other_nodes();
   }
 

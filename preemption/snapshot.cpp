@@ -199,9 +199,16 @@ by_name<std::int32_t> snapshot::preempted_lately(time_point now) const {
 resources snapshot::capacity_of(std::string_view group) const {
   resources total;
   for (const auto& [name, n] : nodes_)
-    if (n.resource_group == group)
+    if (n.resource_group == group && n.schedulable && n.ready)
       for (const auto& [resource, amount] : n.capacity)
         total[resource] += amount;
+  for (const auto& p : pods_) {
+    const auto* on = takes_room(p.phase) ? find(nodes_, p.node) : nullptr;
+    if (on == nullptr || on->resource_group != group || (on->schedulable && on->ready))
+      continue;
+    for (const auto& [resource, amount] : on->capacity)
+      total[resource] += amount_of(p.requests, resource) + (resource == resource::pods ? 1 : 0);
+  }
   return total;
 }
 
@@ -288,19 +295,26 @@ std::string snapshot::workload_named(std::string_view workload_or_pod) const {
 }
 
 std::vector<preemptor> snapshot::units_of(const workload_record& record) const {
+  std::vector<const pod*> its_pods;
+  if (const auto* positions = find(pods_of_, record.spec->name))
+    for (const auto i : *positions)
+      its_pods.push_back(&pods_[i]);
+  return lacking_with(record, its_pods);
+}
+
+std::vector<preemptor> snapshot::lacking_with(const workload_record& record,
+                                              std::span<const pod* const> its_pods) const {
   // By place: the newest pod there, with those that stood there before it.
   std::map<std::tuple<std::string_view, std::int32_t, std::int32_t>, const pod*> newest;
   restless_replicas restless;
-  if (const auto* positions = find(pods_of_, record.spec->name))
-    for (const auto i : *positions) {
-      const auto& p = pods_[i];
-      if (p.phase == pod_phase::pending)
-        continue;
-      restless.add(&record, p);
-      auto& at = newest[{p.group, p.replica, p.index}];
-      if (at == nullptr || at->incarnation < p.incarnation)
-        at = &p;
-    }
+  for (const auto* p : its_pods) {
+    if (p->phase == pod_phase::pending)
+      continue;
+    restless.add(&record, *p);
+    auto& at = newest[{p->group, p->replica, p->index}];
+    if (at == nullptr || at->incarnation < p->incarnation)
+      at = p;
+  }
   const auto standing = [&](const pod& p) -> const pod* {
     const auto found = newest.find({p.group, p.replica, p.index});
     return found == newest.end() || found->second->incarnation < p.incarnation ? nullptr

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <functional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -69,6 +70,7 @@ public:
   resource_group settings_of(std::string_view group) const;
   /// By workload, how many decisions preempted it in the last hour, where there were any.
   by_name<std::int32_t> preempted_lately(time_point now) const;
+  /// What its nodes have; of those that take no pods, what the pods there take.
   resources capacity_of(std::string_view group) const;
   cluster_view view_of(std::string_view group) const;
   /// All groups together.
@@ -80,6 +82,9 @@ public:
   /// Likewise of one workload, or of the workload of a pod, whatever its group; that group.
   absl::StatusOr<std::string> group_of(std::string_view workload_or_pod) const;
   std::vector<preemptor> pending_of(std::string_view workload_or_pod) const;
+  /// Likewise of one that has these pods.
+  std::vector<preemptor> lacking_with(const workload_record& record,
+                                      std::span<const pod* const> its_pods) const;
 
 private:
   absl::Status add(pod p, const given_pod_fields& given);

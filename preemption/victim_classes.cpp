@@ -100,7 +100,7 @@ std::vector<possible_victim> possible_victims(const cluster_view& view,
                                               const wanted_room& wanted) {
   std::vector<possible_victim> victims;
   for (const auto portion :
-       rules.candidates_on({&wanted.node, 1}, std::int64_t{rules.preemptor_priority()} - 1))
+       rules.candidates_on({&wanted.node, 1}, rules.highest_level()))
     victims.push_back(describe(view, portion, wanted));
   std::ranges::sort(victims, goes_before);
   return victims;

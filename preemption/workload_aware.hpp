@@ -21,7 +21,7 @@ public:
   explicit workload_aware(const problem& given);
 
   std::string_view name() const override {
-    return "workload-aware";
+    return given_.scope ? std::string_view(given_.scope->policy) : "workload-aware";
   }
 
   domain_set domains() const override;
@@ -40,7 +40,7 @@ public:
 
 private:
   std::int64_t highest_level() const {
-    return std::int64_t{given_.who.priority} - 1;
+    return given_.highest_level();
   }
   std::optional<attempt> try_plainly(const domain& where, effort& spent);
   void try_thriftily(const domain& where, std::optional<attempt>& best, effort& spent);

@@ -127,6 +127,7 @@ v1::ResourceGroup to_proto(const resource_group& from) {
   to.set_heartbeat_timeout(from.heartbeat_timeout.count());
   if (from.preemption_priority_gap)
     to.set_preemption_priority_gap(*from.preemption_priority_gap);
+  to.mutable_divisible()->Assign(from.divisible.begin(), from.divisible.end());
   *to.mutable_guards() = to_proto(from.limits);
   return to;
 }
@@ -148,6 +149,7 @@ absl::StatusOr<resource_group> from_proto(const v1::ResourceGroup& from) {
   if (from.has_preemption_priority_gap())
     read.count("preemption_priority_gap", from.preemption_priority_gap(),
                to.preemption_priority_gap.emplace());
+  to.divisible.assign(from.divisible().begin(), from.divisible().end());
   read.one("guards", from.guards(), to.limits, from_proto);
   return read.result(std::move(to));
 }

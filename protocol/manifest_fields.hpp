@@ -102,6 +102,7 @@ inline constexpr auto fields_of<resource_group> = object_fields(
         optional_field("forceDeleteAfter", &resource_group::force_delete_after),
         optional_field("heartbeatTimeout", &resource_group::heartbeat_timeout),
         optional_field("preemptionPriorityGap", &resource_group::preemption_priority_gap),
+        optional_field("divisible", &resource_group::divisible),
         optional_field("guards", &resource_group::limits)),
     ignored_field{"status"});
 

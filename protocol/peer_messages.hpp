@@ -22,7 +22,7 @@
 ///                         shards get of release_hold, withdraw, count_holds;
 ///   from workload shards: workload_delta;
 ///   the queue shard's:    put_catalog, remove_catalog, catalog_update, quota_report, quota_grants,
-///                         lower_grants, read_queue_pods, queue_pods, reclaim, read_queues,
+///                         lower_grants, read_queues,
 ///                         by_name<queue_status>;
 ///   the coordinator's:    why_pending, answered by std::string; read_group, read_group_result;
 ///   the event log's:      event, event_list, read_events;

@@ -90,6 +90,7 @@ static v1::QuotaReport to_proto(const quota_report& from) {
   write_map(from.capacity, *to.mutable_capacity());
   to.set_nodes(from.nodes);
   to.set_epoch(from.epoch);
+  write_each(from.standing, *to.mutable_standing());
   return to;
 }
 
@@ -101,6 +102,7 @@ static absl::StatusOr<quota_report> from_proto(const v1::QuotaReport& from) {
   read_map(from.capacity(), to.capacity);
   to.nodes = from.nodes();
   to.epoch = from.epoch();
+  read.each("standing", from.standing(), to.standing, from_proto);
   return read.result(std::move(to));
 }
 
@@ -137,89 +139,6 @@ static absl::StatusOr<lower_grants> from_proto(const v1::LowerGrants& from) {
   return grants_from<lower_grants>(from);
 }
 
-// -- pods -----------------------------------------------------------------------------------------
-
-static v1::ReadQueuePods to_proto(const read_queue_pods& from) {
-  v1::ReadQueuePods to;
-  to.mutable_queues()->Assign(from.queues.begin(), from.queues.end());
-  return to;
-}
-
-static absl::StatusOr<read_queue_pods> from_proto(const v1::ReadQueuePods& from) {
-  return read_queue_pods{{from.queues().begin(), from.queues().end()}};
-}
-
-static v1::QueuePod to_proto(const queue_pod& from) {
-  v1::QueuePod to;
-  to.set_queue(from.queue);
-  to.set_resource_group(from.resource_group);
-  to.set_uid(from.uid);
-  to.set_node(from.node);
-  *to.mutable_portion() = to_proto(from.portion);
-  write_map(from.requests, *to.mutable_requests());
-  to.set_priority(from.priority);
-  to.set_phase(to_proto(from.phase));
-  to.set_started(to_nanoseconds(from.started));
-  to.set_minimum_runtime(from.minimum_runtime.count());
-  to.set_chosen(from.chosen);
-  to.set_daemon(from.daemon);
-  to.set_opted_out(from.opted_out);
-  to.set_protected_member(from.protected_member);
-  return to;
-}
-
-static absl::StatusOr<queue_pod> from_proto(const v1::QueuePod& from) {
-  queue_pod to;
-  field_reader read;
-  to.queue = from.queue();
-  to.resource_group = from.resource_group();
-  to.uid = from.uid();
-  to.node = from.node();
-  read.one("portion", from.portion(), to.portion, from_proto);
-  read_map(from.requests(), to.requests);
-  to.priority = from.priority();
-  read.one("phase", from.phase(), to.phase, from_proto);
-  to.started = time_point{duration{from.started()}};
-  to.minimum_runtime = duration{from.minimum_runtime()};
-  to.chosen = from.chosen();
-  to.daemon = from.daemon();
-  to.opted_out = from.opted_out();
-  to.protected_member = from.protected_member();
-  return read.result(std::move(to));
-}
-
-static v1::QueuePods to_proto(const queue_pods& from) {
-  v1::QueuePods to;
-  write_all(from.pods, *to.mutable_pods());
-  write_map(from.preempted_lately, *to.mutable_preempted_lately());
-  return to;
-}
-
-static absl::StatusOr<queue_pods> from_proto(const v1::QueuePods& from) {
-  queue_pods to;
-  field_reader read;
-  read.all("pods", from.pods(), to.pods, from_proto);
-  read_map(from.preempted_lately(), to.preempted_lately);
-  return read.result(std::move(to));
-}
-
-static v1::Reclaim to_proto(const reclaim& from) {
-  v1::Reclaim to;
-  to.set_queue(from.queue);
-  write_all(from.victims, *to.mutable_victims());
-  *to.mutable_why() = to_proto(from.why);
-  return to;
-}
-
-static absl::StatusOr<reclaim> from_proto(const v1::Reclaim& from) {
-  reclaim to;
-  field_reader read;
-  to.queue = from.queue();
-  read.all("victims", from.victims(), to.victims, from_proto);
-  read.one("why", from.why(), to.why, from_proto);
-  return read.result(std::move(to));
-}
-
 // -- how the queues stand -------------------------------------------------------------------------
 
 static v1::ReadQueues to_proto(const read_queues&) {
@@ -249,9 +168,6 @@ REPRIEVE_PEER_MESSAGE(catalog_update, v1::CatalogUpdate)
 REPRIEVE_PEER_MESSAGE(quota_report, v1::QuotaReport)
 REPRIEVE_PEER_MESSAGE(quota_grants, v1::QuotaGrants)
 REPRIEVE_PEER_MESSAGE(lower_grants, v1::LowerGrants)
-REPRIEVE_PEER_MESSAGE(read_queue_pods, v1::ReadQueuePods)
-REPRIEVE_PEER_MESSAGE(queue_pods, v1::QueuePods)
-REPRIEVE_PEER_MESSAGE(reclaim, v1::Reclaim)
 REPRIEVE_PEER_MESSAGE(read_queues, v1::ReadQueues)
 REPRIEVE_PEER_MESSAGE(by_name<queue_status>, v1::QueueStatuses)
 

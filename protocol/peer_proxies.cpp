@@ -106,12 +106,8 @@ void pass_to_holder(caf::actor_system& system, const quota_holder_actor& holder,
                     const peer_envelope& letter, const peer_answer& answer) {
   if (letter.kind == peer_kind<quota_grants>())
     tell_holder<quota_grants>(holder, letter);
-  else if (letter.kind == peer_kind<reclaim>())
-    tell_holder<reclaim>(holder, letter);
   else if (letter.kind == peer_kind<lower_grants>())
     ask_holder<quota_grants, lower_grants>(system, holder, letter, answer);
-  else if (letter.kind == peer_kind<read_queue_pods>())
-    ask_holder<queue_pods, read_queue_pods>(system, holder, letter, answer);
 }
 
 } // namespace
@@ -225,8 +221,6 @@ coordinator_actor::behavior_type coordinator_proxy(proxy_pointer<coordinator_act
     [](const decision_ended&) {},
     [](const quota_grants&) {},
     [](const lower_grants&) { return quota_grants{}; },
-    [](const read_queue_pods&) { return queue_pods{}; },
-    [](const reclaim&) {},
     [](const meet_queues&) {},
     [](run_cycle) {},
     [](look_at_votes) {},

@@ -147,10 +147,6 @@ quota_holder_actor::behavior_type quota_holder_proxy(quota_holder_actor::pointer
     [self, session, token](const lower_grants& m) {
       return ask_other_side<quota_grants>(self, session, token, m);
     },
-    [self, session, token](const read_queue_pods& m) {
-      return ask_other_side<queue_pods>(self, session, token, m);
-    },
-    [tell_it](const reclaim& m) { tell_it(m); },
   };
 }
 

@@ -55,6 +55,8 @@ struct resource_group {
   /// Longest that a node with an agent may be silent; 0 where nobody is watched.
   duration heartbeat_timeout{std::chrono::seconds{40}};
   std::optional<std::int32_t> preemption_priority_gap; ///< most it may exceed the priority by
+  /// Resources that queues share in fractions where others are shared in whole units: `gpu`.
+  std::vector<std::string> divisible;
   guards limits;
 
   bool operator==(const resource_group&) const = default;

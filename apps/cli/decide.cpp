@@ -1,11 +1,10 @@
 #include "apps/cli/decide.hpp"
 
 #include "apps/cli/plan_text.hpp"
-#include "preemption/cycle.hpp"
 #include "preemption/lifecycle_snapshot.hpp"
+#include "preemption/snapshot_cycle.hpp"
 #include "protocol/manifest_reader.hpp"
 #include "state/quantity.hpp"
-#include "state/queue_limits.hpp"
 
 #include <fmt/format.h>
 
@@ -72,33 +71,6 @@ plan_settings settings_for(const decide_request& wanted, const snapshot& taken,
   return settings;
 }
 
-/// What pods use and ask for, queue by queue.
-queue_stage_result run_queues(const snapshot& taken, time_point now) {
-  queue_stage_input in;
-  in.queues = taken.known().queues;
-  in.previous = taken.queues();
-  by_name<std::string> queue_of;
-  for (const auto& [name, record] : taken.workloads())
-    queue_of[name] = record.spec->queue;
-  in.now = now;
-  in.preempted_lately = taken.preempted_lately(now);
-  for (const auto& group : taken.groups()) {
-    in.limits[group] = taken.settings_of(group).limits;
-    add_to(in.capacity, taken.capacity_of(group));
-    std::vector<pod> here;
-    for (const auto& p : taken.pods())
-      if (takes_room(p.phase) && taken.group_of(p.workload).value_or("") == group)
-        here.push_back(p);
-    add_pods(in, here, group, queue_of);
-    for (const auto& who : taken.pending(group))
-      for (const auto& wants : who.groups)
-        for (const auto& p : wants.pods)
-          if (const auto queue = queue_of.find(who.workload); queue != queue_of.end())
-            add_pending(in, queue->second, p.requests);
-  }
-  return run_queue_stage(in);
-}
-
 /// What the phase finds for those that seek replicas, on what the cycle before it leaves.
 lifecycle_plan run_lifecycle(const snapshot& taken, const snapshot_cycle& before,
                              const std::function<bool(std::string_view)>& seeks, time_point now) {
@@ -148,19 +120,27 @@ decided decide_for_all(const decide_request& wanted, const snapshot& taken, time
   snapshot_cycle cycle{taken};
   bool some_by_lifecycle = wanted.policy == "lifecycle";
   for (const auto& group : taken.groups()) {
-    auto waiting = taken.pending(group);
-    const auto others =
-      std::erase_if(waiting, [&](const preemptor& who) { return by_lifecycle(who.workload); });
-    some_by_lifecycle = some_by_lifecycle || others > 0;
+    some_by_lifecycle =
+      some_by_lifecycle || std::ranges::any_of(taken.pending(group), [&](const preemptor& who) {
+        return by_lifecycle(who.workload);
+      });
     if (wanted.policy != "lifecycle")
-      cycle.serve(std::move(waiting), settings_for(wanted, taken, group, now));
+      cycle.run(settings_for(wanted, taken, group, now), by_lifecycle);
   }
   if (some_by_lifecycle)
     made.lifecycle = run_lifecycle(taken, cycle, by_lifecycle, now);
   made.turns = cycle.turns();
-  if (wanted.policy != "lifecycle")
-    made.queues = run_queues(taken, now);
+  made.queues = cycle.queues();
   return made;
+}
+
+/// How the queues stand and what they give back, without anybody's turn.
+by_name<queue_stage_result> queues_alone(const decide_request& wanted, const snapshot& taken,
+                                         time_point now) {
+  snapshot_cycle cycle{taken};
+  for (const auto& group : taken.groups())
+    cycle.run(settings_for(wanted, taken, group, now));
+  return cycle.queues();
 }
 
 bool has_a_place_for_all(const decided& made) {
@@ -195,7 +175,7 @@ int decide(const decide_request& wanted, output as) {
   if (!made.ok())
     return refuse(made.status());
   if (queues)
-    made->queues = run_queues(*taken, *now);
+    made->queues = queues_alone(wanted, *taken, *now);
   fmt::print("{}", as == output::json ? decided_json(*made) : decided_story(*made));
   return has_a_place_for_all(*made) ? done : infeasible;
 }

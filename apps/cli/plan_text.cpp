@@ -256,8 +256,11 @@ std::string decided_story(const decided& made) {
     text += plan_story(one) + "\n";
   if (made.lifecycle)
     text += lifecycle_story(*made.lifecycle);
-  if (made.queues)
-    text += queue_story(*made.queues);
+  for (const auto& [group, result] : made.queues) {
+    if (made.queues.size() > 1)
+      text += fmt::format("Queues in resource group {}\n", group);
+    text += queue_story(result);
+  }
   return text;
 }
 
@@ -267,11 +270,14 @@ std::string decided_json(const decided& made) {
     all["plans"].push_back(json_of(one));
   if (made.lifecycle)
     all["lifecycle"] = json_of(*made.lifecycle);
-  if (made.queues) {
+  if (!made.queues.empty())
     all["queues"] = json::array();
-    for (const auto& q : made.queues->queues)
+  for (const auto& [group, result] : made.queues) {
+    for (const auto& q : result.queues) {
       all["queues"].push_back(json_of(q));
-    all["unassigned"] = json_of(made.queues->unassigned);
+      all["queues"].back()["resourceGroup"] = group;
+    }
+    all["unassigned"][group] = json_of(result.unassigned);
   }
   return all.dump(2) + "\n";
 }

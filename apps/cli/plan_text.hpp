@@ -1,8 +1,8 @@
 #pragma once
 
-#include "preemption/cycle.hpp"
 #include "preemption/lifecycle.hpp"
 #include "preemption/queue_stage.hpp"
+#include "preemption/snapshot_cycle.hpp"
 
 #include <optional>
 #include <string>
@@ -14,7 +14,7 @@ namespace reprieve::cli {
 struct decided {
   std::vector<turn_taken> turns;
   std::optional<lifecycle_plan> lifecycle;
-  std::optional<queue_stage_result> queues;
+  by_name<queue_stage_result> queues; ///< by resource group
 };
 
 /// For people.

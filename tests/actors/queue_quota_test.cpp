@@ -39,7 +39,7 @@ TEST_F(queue_quota, moves_to_a_queue_that_deserves_it_when_pods_of_another_have_
   EXPECT_EQ(amount_of(queues.front().queue->preempting, "gpu"), 0);
 }
 
-TEST_F(queue_quota, is_given_back_by_a_decision_without_a_preemptor_that_says_why) {
+TEST_F(queue_quota, is_given_back_pod_by_pod_to_who_deserves_it_and_says_why) {
   replica_world replica(store_, journal());
   ASSERT_TRUE(replica.start().ok());
   ASSERT_TRUE(replica
@@ -53,10 +53,37 @@ TEST_F(queue_quota, is_given_back_by_a_decision_without_a_preemptor_that_says_wh
   const auto why = replica.explain_workload("first-work");
 
   ASSERT_TRUE(why.ok());
+  std::size_t victims = 0;
+  for (const auto& one : why->decisions)
+    if (!one.victims.empty()) {
+      EXPECT_EQ(one.policy, "queues");
+      EXPECT_EQ(one.workloads, std::vector<std::string>{"second-work"});
+      EXPECT_EQ(one.assignments.size(), 1U);
+      EXPECT_NE(one.victims.front().reason.find("its queue first uses"), std::string::npos)
+        << one.victims.front().reason;
+      victims += one.victims.size();
+    }
+  EXPECT_EQ(victims, 6U);
+}
+
+TEST_F(queue_quota, that_a_queue_may_not_keep_is_given_back_by_a_decision_without_a_preemptor) {
+  replica_world replica(store_, journal());
+  ASSERT_TRUE(replica.start().ok());
+  ASSERT_TRUE(
+    replica
+      .apply({machine("n1", 8), weighing("first", 1), weighing("second", 1), work_in("first", 8)})
+      .ok());
+  ASSERT_TRUE(comes_to(replica, "first-work", pod_phase::running, 4, seconds{10}));
+  ASSERT_TRUE(replica.apply({weighing("second", 3)}).ok());
+  ASSERT_TRUE(comes_to(replica, "first-work", pod_phase::running, 2, seconds{10}));
+
+  const auto why = replica.explain_workload("first-work");
+
+  ASSERT_TRUE(why.ok());
   const auto reclaimed = std::ranges::find(why->decisions, std::string("first"), &decision::queue);
   ASSERT_NE(reclaimed, why->decisions.end());
   EXPECT_EQ(reclaimed->policy, "queues");
-  EXPECT_EQ(reclaimed->victims.size(), 6U);
+  EXPECT_EQ(reclaimed->victims.size(), 2U);
   EXPECT_TRUE(reclaimed->assignments.empty());
   EXPECT_NE(reclaimed->why.summary.find("queue first gives back"), std::string::npos);
 }

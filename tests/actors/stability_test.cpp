@@ -52,7 +52,7 @@ TEST_F(stability, more_important_work_takes_the_room_that_is_held_for_less_impor
   EXPECT_EQ(read_account(journal()).stopped.size(), 1U) << "nobody else had to go";
 }
 
-TEST_F(stability, a_nomination_moves_to_room_that_came_free_elsewhere) {
+TEST_F(stability, a_nomination_stays_with_a_victim_that_was_told_whatever_room_comes_free) {
   replica_world replica(store_, journal());
   ASSERT_TRUE(replica.start().ok());
   auto slow = played(work("slow"), "stop-takes", "50s");
@@ -65,8 +65,14 @@ TEST_F(stability, a_nomination_moves_to_room_that_came_free_elsewhere) {
   ASSERT_TRUE(replica.apply({work("urgent", 9)}).ok());
   ASSERT_TRUE(comes_to(replica, "urgent", pod_phase::nominated, 1, seconds{3}));
 
-  ASSERT_TRUE(comes_to(replica, "urgent", pod_phase::running, 1, seconds{15}))
-    << "brief has ended, and its node is free long before slow has gone";
+  ASSERT_TRUE(replica.apply({work("next")}).ok());
+  ASSERT_TRUE(comes_to(replica, "next", pod_phase::running, 1, seconds{15}))
+    << "brief has ended, and its node goes to the next in line";
+  EXPECT_EQ(replica.pods("urgent", pod_phase::nominated), 1U);
+  ASSERT_TRUE(comes_to(replica, "urgent", pod_phase::running, 1, seconds{60}));
+  const auto why = replica.explain_workload("urgent");
+  ASSERT_TRUE(why.ok());
+  EXPECT_EQ(why->decisions.size(), 1U) << "nobody was stopped in vain";
 }
 
 TEST_F(stability, a_reserved_node_is_kept_from_less_important_work) {

@@ -1,4 +1,4 @@
-#include "preemption/cycle.hpp"
+#include "preemption/snapshot_cycle.hpp"
 #include "tests/engine/plan_reading.hpp"
 
 #include <gmock/gmock.h>
@@ -76,7 +76,7 @@ private:
 
 struct cycle_run {
   cycle_run(const world& in, const plan_settings& settings) : taken(in.taken()), cycle(taken) {
-    cycle.serve(taken.pending("default"), settings);
+    cycle.run(settings);
   }
 
   snapshot taken;
@@ -301,8 +301,7 @@ TEST(cycle, a_queue_at_its_limit_gets_no_more_and_what_is_placed_counts) {
 
   EXPECT_THAT(told(run.cycle), ElementsAre("first placed", "second infeasible", "third placed"));
   EXPECT_EQ(run.cycle.turns()[1].made.why.summary,
-            "second (priority 8) is not tried now: queue q has a limit of 4 gpu, 3 are taken and 2 "
-            "more are asked for");
+            "queue q has a limit of 4 gpu here, 3 are taken and 2 more are asked for");
 }
 
 TEST(cycle, victims_of_the_same_queue_count_as_gone) {

@@ -14,16 +14,15 @@ quota_need need(std::int64_t used, std::int64_t blocked = 0) {
   return {{gpu(used), {}}, gpu(blocked), gpu(blocked)};
 }
 
-queue capped(std::string name, std::int64_t weight, resources limit = {}) {
+queue limited(std::string name, std::string parent, resources limit) {
   queue q;
   q.name = std::move(name);
-  q.weight = weight;
+  q.parent = std::move(parent);
   q.limit = std::move(limit);
-  q.cap_by_demand = true;
   return q;
 }
 
-TEST(quota, a_group_alone_is_granted_all_that_its_queue_is_allocated) {
+TEST(quota, a_group_alone_is_granted_all_of_a_limit) {
   const auto shared = share_out(gpu(16), {{"a", need(3)}}, {});
 
   EXPECT_EQ(shared.granted.at("a"), gpu(16));
@@ -61,57 +60,36 @@ TEST(quota, nobody_is_asked_for_less_while_nobody_lacks_any) {
   EXPECT_TRUE(shared.lower.empty());
 }
 
-TEST(quota, a_queue_that_lost_some_of_its_allocation_asks_for_it_back) {
+TEST(quota, groups_that_use_more_than_a_lower_limit_come_down_in_proportion) {
   const auto shared =
-    share_out(gpu(4), {{"a", need(6)}, {"b", need(0)}}, {{"a", gpu(6)}, {"b", gpu(2)}});
+    share_out(gpu(3), {{"a", need(4)}, {"b", need(2)}}, {{"a", gpu(4)}, {"b", gpu(2)}});
 
-  EXPECT_EQ(shared.lower.at("b"), gpu(0));
-  EXPECT_FALSE(shared.lower.contains("a")) << "it uses what it has: pods have to go first";
+  EXPECT_EQ(shared.lower.at("a"), gpu(2));
+  EXPECT_EQ(shared.lower.at("b"), gpu(1));
+  EXPECT_EQ(shared.granted.at("a"), gpu(4)) << "until its pods have gone";
 }
 
-TEST(quota, what_is_lent_goes_to_queues_that_are_capped_by_demand_and_not_limited) {
-  const by_name<queue> queues{{"capped", capped("capped", 3)},
-                              {"limited", capped("limited", 1, gpu(9))},
-                              {"other", capped("other", 1)},
-                              {"plain", {}}};
-  queue_stage_input in;
-  in.queues = queues;
-  in.queues.erase("plain"); // it would take all that the others do not ask for
-  in.capacity = gpu(8);
-  auto result = run_queue_stage(in);
-  ASSERT_EQ(result.unassigned, gpu(8));
+TEST(quota, of_a_limit_a_group_sees_what_others_leave_of_it) {
+  const by_name<queue> queues{{"all", limited("all", "", gpu(9))},
+                              {"team", limited("team", "all", gpu(6))}};
 
-  lend_unassigned(queues, result);
+  const auto part = part_of_group(queues, {{"team", gpu(2)}});
 
-  const auto amounts = spendable(result);
-  EXPECT_EQ(amounts.at("capped"), gpu(6));
-  EXPECT_EQ(amounts.at("limited"), gpu(0));
-  EXPECT_EQ(amounts.at("other"), gpu(2));
-  EXPECT_EQ(result.unassigned, gpu(0));
+  EXPECT_EQ(part.at("team").limit, gpu(4));
+  EXPECT_EQ(part.at("all").limit, gpu(7));
 }
 
-TEST(quota, what_is_lent_and_not_used_is_taken_back_by_the_next_run) {
-  queue_stage_input in;
-  in.queues = {{"a", capped("a", 1)}, {"b", capped("b", 1)}};
-  in.capacity = gpu(8);
-  auto first = run_queue_stage(in);
-  lend_unassigned(in.queues, first);
-  in.previous = statuses_of(first);
-  in.pending = {{"a", gpu(7)}};
+TEST(quota, of_a_limit_a_group_sees_what_it_was_granted) {
+  const by_name<queue> queues{{"all", limited("all", "", gpu(9))},
+                              {"team", limited("team", "all", gpu(6))}};
+  const by_name<queue_totals> used{{"team", {gpu(2), {}}}};
+  const by_name<resources> granted{{"all", gpu(5)}};
 
-  auto second = run_queue_stage(in);
+  const auto part = part_by_grants(queues, &granted, used);
 
-  EXPECT_EQ(spendable(second).at("a"), gpu(7));
-  for (const auto& one : second.queues)
-    EXPECT_TRUE(one.victims.empty());
-}
-
-TEST(quota, says_what_is_granted_taken_and_asked_for) {
-  EXPECT_EQ(beyond_grant("team", gpu(8000), gpu(6000), gpu(2000)), "");
-  EXPECT_EQ(beyond_grant("team", gpu(8000), gpu(6000), gpu(4000)),
-            "queue team may use 8 gpu here, 6 are taken and 4 more are asked for");
-  EXPECT_EQ(beyond_grant("team", gpu(8), gpu(9), {{"cpu", 4}}), "")
-    << "what it asks for is not shared";
+  EXPECT_EQ(part.at("all").limit, gpu(5));
+  EXPECT_EQ(part.at("team").limit, gpu(2)) << "nothing is known of it: what runs stays";
+  EXPECT_EQ(part_by_grants(queues, nullptr, used).at("all").limit, gpu(2));
 }
 
 } // namespace

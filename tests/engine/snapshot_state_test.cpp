@@ -54,6 +54,15 @@ resource_group a_group(const std::string& name = "default") {
   return group;
 }
 
+standing_decision a_decision(const std::string& id, decision_phase phase,
+                             std::vector<victim_pod> victims = {}) {
+  standing_decision d;
+  d.id = id;
+  d.phase = phase;
+  d.victims = std::move(victims);
+  return d;
+}
+
 absl::StatusOr<snapshot> with(std::vector<snapshot::entry> entries) {
   entries.push_back({a_node("n1"), {}});
   return snapshot::of(std::move(entries));
@@ -131,7 +140,7 @@ TEST(snapshot_state, the_next_pod_of_a_place_is_wanted_while_the_one_before_leav
 TEST(snapshot_state, nobody_comes_for_a_victim_that_has_gone_before_its_workload_knows) {
   const auto w = a_workload("old");
   group_status status;
-  status.decisions = {{.id = "d1", .victims = {{"old-w-0-0.u1.0", "n1"}}}};
+  status.decisions = {a_decision("d1", decision_phase::committed, {{"old-w-0-0.u1.0", "n1"}})};
   const auto taken = with({{w, admitted()}, {a_group(), status}});
   ASSERT_TRUE(taken.ok()) << taken.status();
   EXPECT_THAT(uids_waiting(*taken), IsEmpty());
@@ -147,8 +156,8 @@ TEST(snapshot_state, a_decision_that_starts_can_not_be_given_up) {
   auto second = a_pod(w, 1, pod_phase::nominated);
   second.placed_by = "d2";
   group_status status;
-  status.decisions = {{.id = "d1", .phase = decision_phase::starting},
-                      {.id = "d2", .phase = decision_phase::committed}};
+  status.decisions = {a_decision("d1", decision_phase::starting),
+                      a_decision("d2", decision_phase::committed)};
   const auto taken = with({{w, admitted()}, {first, {}}, {second, {}}, {a_group(), status}});
   ASSERT_TRUE(taken.ok()) << taken.status();
 

@@ -1,8 +1,7 @@
 #pragma once
 
 #include "actors/simulated_cluster.hpp"
-#include "preemption/plan.hpp"
-#include "state/cluster_view.hpp"
+#include "preemption/snapshot.hpp"
 #include "state/memory_store.hpp"
 #include "tests/simulation/client.hpp"
 #include "tests/simulation/dice.hpp"
@@ -70,17 +69,12 @@ private:
   void cut_a_wire(const member& from, const member& to);
 
   // What holds at rest.
-  struct group_at_rest {
-    cluster_view view;
-    std::map<std::string, const node*, std::less<>> standing; ///< nodes of pods, by uid
-  };
   void check_rest();
   void check_serving();
   void check_schema();
   void check_holds();
   void check_progress(const std::string& group);
-  std::optional<group_at_rest> look_at(const std::string& group) const;
-  bool is_granted(const workload& who, const plan& made) const;
+  std::optional<snapshot> look_at(const std::string& group);
   std::string reason_given(const std::string& workload);
 
   void log(const std::string& line) const;

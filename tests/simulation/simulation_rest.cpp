@@ -1,6 +1,5 @@
-#include "preemption/engine.hpp"
-#include "preemption/pending.hpp"
-#include "preemption/quota.hpp"
+#include "preemption/preemptor.hpp"
+#include "preemption/snapshot_cycle.hpp"
 #include "tests/simulation/simulation.hpp"
 
 #include <caf/scheduled_actor.hpp>
@@ -62,80 +61,64 @@ std::string simulation::reason_given(const std::string& workload) {
   return *told;
 }
 
-/// Whether the queue may use what the plan asks for, once its victims have gone.
-bool simulation::is_granted(const workload& who, const plan& made) const {
-  const auto& queue = who.queue;
-  resources more;
-  for (const auto& one : made.assignments)
-    add_taken(more, one.placed);
-  auto used = facts_.used_in(queue, who.resource_group);
-  for (const auto& one : made.victims) {
-    const auto owner = facts_.workloads().find(one.portion.workload);
-    if (owner == facts_.workloads().end() || owner->second.spec->queue != queue)
-      continue;
-    for (const auto& [uid, node] : one.pods) {
-      for (const auto& [resource, amount] : find_pod(facts_.nodes().at(node), uid)->requests)
-        used[resource] -= amount;
-      --used[std::string(resource::pods)];
-    }
+/// The records as a snapshot; nothing while somebody in the group is told to go: who waits may wait
+/// for this one, or not count on it any more.
+std::optional<snapshot> simulation::look_at(const std::string& group) {
+  std::vector<snapshot::entry> entries;
+  for (const auto& [name, one] : facts_.queues())
+    entries.push_back({one, {}, {}});
+  for (const auto& name : facts_.resource_groups()) {
+    resource_group made;
+    made.name = name;
+    entries.push_back({std::move(made), {}, {}});
   }
-  const auto record = facts_.quota().find(queue);
-  const auto* granted =
-    record == facts_.quota().end() ? nullptr : find(record->second.grants, who.resource_group);
-  return granted != nullptr && beyond_grant(queue, *granted, used, more).empty();
-}
-
-/// What the group has, with the nodes of its pods; nothing while one of them is told to go: who
-/// waits may wait for this one, or not count on it any more.
-std::optional<simulation::group_at_rest> simulation::look_at(const std::string& group) const {
-  group_at_rest found;
   for (const auto& [name, record] : facts_.nodes()) {
-    if (record.spec->resource_group != group)
-      continue;
-    found.view.put_node(record.spec);
+    entries.push_back({*record.spec, {}, {}});
     for (const auto& p : record.pods) {
-      if (p.stop_told != no_time)
+      if (p.stop_told != no_time && record.spec->resource_group == group)
         return std::nullopt;
-      found.standing.emplace(p.uid, &*record.spec);
-      if (!takes_room(p.phase))
-        continue;
+      const given_pod_fields all{true, true, true, true, true, true};
       auto now = p;
       if (const auto owner = facts_.workloads().find(p.workload); owner != facts_.workloads().end())
         follow(now, owner->second.spec, owner->second.status);
-      found.view.put_pod(now);
+      entries.push_back({std::move(now), {}, all});
     }
   }
+  for (const auto& [name, record] : facts_.workloads())
+    entries.push_back({*record.spec, workload_course{record}, {}});
   for (const auto& [name, budget] : facts_.budgets())
-    if (budget.resource_group == group)
-      found.view.put_budget(budget);
-  found.view.settle();
-  return found;
+    entries.push_back({budget, {}, {}});
+  auto taken = snapshot::of(std::move(entries));
+  if (!taken.ok())
+    facts_.complain(
+      fmt::format("the records are no snapshot: {}", std::string(taken.status().message())));
+  return taken.ok() ? std::optional{*std::move(taken)} : std::nullopt;
 }
 
-/// Whoever still waits could not have been placed.
+/// A cycle over the records has nothing to do: whoever waits can't be placed, and no queue has to
+/// give anything back.
 void simulation::check_progress(const std::string& group) {
-  const auto now = look_at(group);
-  if (!now)
+  for (const auto& [name, record] : facts_.workloads())
+    if (record.deleting && record.spec->resource_group == group)
+      facts_.complain(fmt::format("workload {} was deleted and is still there", name));
+  const auto taken = look_at(group);
+  if (!taken)
     return;
   plan_settings settings;
+  settings.group.name = group;
   settings.now = outside_.clock().now(caf::actor_cast<caf::scheduled_actor*>(machines_));
-  for (const auto& [name, record] : facts_.workloads()) {
-    if (record.spec->resource_group != group)
-      continue;
-    if (record.deleting) {
-      facts_.complain(fmt::format("workload {} was deleted and is still there", name));
-      continue;
+  snapshot_cycle cycle{*taken};
+  cycle.run(settings);
+  for (const auto& turn : cycle.turns())
+    if (!turn.made.assignments.empty()) {
+      facts_.complain(fmt::format("{} waits, although {}; the scheduler says '{}'{}",
+                                  turn.who.workload, turn.made.why.summary,
+                                  reason_given(turn.who.workload), facts_.text_of_nodes()));
+      return;
     }
-    if (record.status.resume_after > settings.now)
-      continue;
-    for (const auto& who : lacking_units(
-           record, [&](const pod& p) { return now->standing.contains(p.uid); },
-           [&](const pod& p) { return now->standing.at(p.uid); }))
-      if (const auto made = decide(now->view, who, settings);
-          made.result != plan::outcome::infeasible && is_granted(record.spec, made))
-        facts_.complain(fmt::format("{} waits, although {}; the scheduler says '{}'{}", name,
-                                    made.why.summary, reason_given(name), facts_.text_of_nodes()));
-  }
+  for (const auto& one : cycle.taken_back())
+    facts_.complain(fmt::format("queue {} uses more than it may keep{}", one.from.queue,
+                                facts_.text_of_nodes()));
 }
 
 void simulation::check_rest() {

@@ -134,6 +134,8 @@ void truth::put_key(const std::string& key, const std::string& value) {
     schema_ = decode<schema_record>(value)->version;
   else if (key.find("/quota/") != std::string::npos)
     quota_[name] = *decode<quota_record>(value);
+  else if (key.find("/queue/") != std::string::npos)
+    queues_[name] = *decode<queue>(value);
   else if (key.find("/group/") != std::string::npos)
     groups_.insert(name);
   else if (key.starts_with(keys::decision_bodies))

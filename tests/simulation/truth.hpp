@@ -70,12 +70,9 @@ public:
   const std::map<std::string, disruption_budget, std::less<>>& budgets() const {
     return budgets_;
   }
-  const std::map<std::string, quota_record, std::less<>>& quota() const {
-    return quota_;
+  const by_name<queue>& queues() const {
+    return queues_;
   }
-  /// What pods of the queue take that are there to stay, by the records; of one resource group, or
-  /// of all.
-  resources used_in(const std::string& queue, const std::string& group = {}) const;
   /// The version of the records; 0 while there are none.
   std::int32_t schema() const {
     return schema_;
@@ -152,7 +149,8 @@ private:
   std::map<std::string, node_record, std::less<>> nodes_;
   std::map<std::string, workload_record, std::less<>> workloads_;
   std::map<std::string, disruption_budget, std::less<>> budgets_;
-  std::map<std::string, quota_record, std::less<>> quota_;
+  by_name<queue> queues_;
+  by_name<quota_record> quota_;
   std::map<std::string, std::string, std::less<>> names_; ///< for which shard each is taken
   std::map<std::string, std::set<std::string>> shards_;   ///< which have it, by the name's key
   std::set<std::string> groups_{"default"};               ///< of resources

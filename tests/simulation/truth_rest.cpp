@@ -1,4 +1,5 @@
 #include "preemption/queue_stage.hpp"
+#include "state/queue_limits.hpp"
 #include "tests/simulation/truth.hpp"
 
 #include <fmt/format.h>
@@ -48,34 +49,26 @@ void truth::check_rest() {
     }
 }
 
-resources truth::used_in(const std::string& queue, const std::string& group) const {
-  resources used;
-  for (const auto& [name, record] : nodes_)
-    for (const auto& p : record.pods) {
-      const auto owner = workloads_.find(p.workload);
-      if (!takes_room(p.phase) || is_leaving(p.phase) || !p.evicted_by.empty()
-          || owner == workloads_.end() || owner->second.spec->queue != queue
-          || (!group.empty() && owner->second.spec->resource_group != group))
-        continue;
-      add_taken(used, p);
-    }
-  return used;
-}
-
-/// Nobody uses more than the queue is allocated, and grants hand out no more than that.
+/// Nobody uses more than a limit, and grants hand out no more than it.
 void truth::check_quota() {
-  for (const auto& [queue, record] : quota_) {
-    const auto used = used_in(queue);
-    for (const auto& [resource, allocated] : record.allocated) {
+  usage_by_queue used;
+  for (const auto& [name, record] : nodes_)
+    for (const auto& p : record.pods)
+      if (const auto owner = workloads_.find(p.workload);
+          takes_room(p.phase) && !is_leaving(p.phase) && p.evicted_by.empty()
+          && owner != workloads_.end())
+        add_taken(used[owner->second.spec->queue], p);
+  for (const auto& [name, one] : queues_)
+    for (const auto& [resource, limit] : one.limit) {
       std::int64_t granted = 0;
-      for (const auto& [group, amounts] : record.grants)
-        granted += amount_of(amounts, resource);
-      if (granted > allocated || amount_of(used, resource) > allocated)
-        complain(fmt::format("queue {} is allocated {} {}, of which {} are granted, and uses {}{}",
-                             queue, allocated, resource, granted, amount_of(used, resource),
-                             text_of_nodes()));
+      if (const auto* record = find(quota_, name))
+        for (const auto& [group, amounts] : record->grants)
+          granted += amount_of(amounts, resource);
+      const auto taken = amount_of(used_below(queues_, used, name), resource);
+      if (granted > limit || taken > limit)
+        complain(fmt::format("queue {} has a limit of {} {}, of which {} are granted, and uses {}{}",
+                             name, limit, resource, granted, taken, text_of_nodes()));
     }
-  }
 }
 
 } // namespace reprieve::simulation

@@ -73,9 +73,9 @@ void draw(required_node_settings& to) {
 }
 
 void draw(resource_group& to) {
-  auto& [name, policy, preemptible, order, minimised, required_node, force, silence, gap, limits] =
-    to;
-  draw_all(name, policy, order, minimised, required_node, force, silence, gap, limits);
+  auto& [name, policy, preemptible, order, minimised, required_node, force, silence, gap, divisible,
+         limits] = to;
+  draw_all(name, policy, order, minimised, required_node, force, silence, gap, divisible, limits);
   draw_signed(preemptible);
 }
 

@@ -94,8 +94,9 @@ static void draw(preemptor& to) {
 }
 
 static void draw(plan_settings& to) {
-  auto& [group, now, preempted_lately, placing, explained] = to;
+  auto& [group, now, preempted_lately, placing, explained, tells_failure] = to;
   draw_all(group, preempted_lately);
+  tells_failure = true; // shards make no plans that could fail
   draw_signed(now);
   draw_up_to(placing_rule::plain, placing);
   draw_up_to(depth::all, explained);
@@ -311,8 +312,8 @@ static void draw(quota_need& to) {
 }
 
 void draw(quota_report& to) {
-  auto& [group, queues, capacity, nodes, epoch] = to;
-  draw_all(group, queues, epoch);
+  auto& [group, queues, capacity, nodes, epoch, standing] = to;
+  draw_all(group, queues, epoch, standing);
   draw_signed(capacity);
   draw_signed(nodes);
 }
@@ -331,31 +332,6 @@ void draw(quota_grants& to) {
 void draw(lower_grants& to) {
   auto& [queues] = to;
   draw_grants(queues);
-}
-
-void draw(read_queue_pods& to) {
-  auto& [queues] = to;
-  draw(queues);
-}
-
-static void draw(queue_pod& to) {
-  auto& [queue, group, uid, node, portion, requests, priority, phase, started, minimum_runtime,
-         chosen, daemon, opted_out, protected_member] = to;
-  draw_all(queue, group, uid, node, portion, phase, chosen, daemon, opted_out, protected_member);
-  draw_signed(requests);
-  draw_signed(priority);
-  draw_signed(started);
-  draw_signed(minimum_runtime);
-}
-
-void draw(queue_pods& to) {
-  auto& [pods, preempted_lately] = to;
-  draw_all(pods, preempted_lately);
-}
-
-void draw(reclaim& to) {
-  auto& [queue, victims, why] = to;
-  draw_all(queue, victims, why);
 }
 
 void draw(read_queues&) {}

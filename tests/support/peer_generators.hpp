@@ -43,9 +43,6 @@ void draw(catalog_update& to);
 void draw(quota_report& to);
 void draw(quota_grants& to);
 void draw(lower_grants& to);
-void draw(read_queue_pods& to);
-void draw(queue_pods& to);
-void draw(reclaim& to);
 void draw(read_queues& to);
 
 void draw(why_pending& to);

@@ -120,6 +120,7 @@ spec:
   forceDeleteAfter: 2m
   heartbeatTimeout: 15s
   preemptionPriorityGap: 50
+  divisible: [gpu]
   guards:
     minimumRuntime: 5m
     optOutIsVeto: true
@@ -140,6 +141,7 @@ spec:
     .force_delete_after = 2min,
     .heartbeat_timeout = 15s,
     .preemption_priority_gap = 50,
+    .divisible = {"gpu"},
     .limits = {.minimum_runtime = 5min,
                .opt_out_is_veto = true,
                .victims_per_decision = 4,

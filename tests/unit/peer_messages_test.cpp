@@ -113,7 +113,7 @@ using messages = ::testing::Types<
   count_holds, confirm_ownership, drop_votes, node_delta, room_free, shard_evaluation,
   heartbeat_result, put_workloads, remove_workloads, forget_workloads, slots_ended,
   prepare<workload_parts>, apply_parts<workload_parts>, workload_delta, put_catalog, remove_catalog,
-  catalog_update, quota_report, quota_grants, lower_grants, read_queue_pods, queue_pods, reclaim,
+  catalog_update, quota_report, quota_grants, lower_grants,
   read_queues, by_name<queue_status>, why_pending, read_group, read_group_result, std::string,
   event, event_list, read_events, absl::Status, std::size_t>;
 TYPED_TEST_SUITE(peer_message, messages);

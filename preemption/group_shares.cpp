@@ -1,0 +1,209 @@
+#include "preemption/group_shares.hpp"
+
+#include "preemption/queue_shares.hpp"
+#include "state/quantity.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace reprieve {
+
+group_shares::group_shares(const queue_stage_input& in) {
+  const queue_table table{in};
+  tree_ = table.tree();
+  columns_.assign(table.columns().begin(), table.columns().end());
+  capacity_ = columns_of(in.capacity);
+  const auto vertices = tree_.vertices.size();
+  const amounts_by_column none(columns_.size());
+  deserved_.assign(vertices, none);
+  staying_.assign(vertices, none);
+  reserved_.assign(vertices, none);
+  for (const auto v : tree_.leaves)
+    leaf_of_[tree_.vertices[v].spec.name] = v;
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    const auto accounts = table.accounts(c);
+    const auto shares = deserved_shares(tree_, columns_[c], capacity_[c],
+                                        table.demand(c, accounts), unit_of(in, columns_[c]));
+    for (std::size_t v = 0; v < vertices; ++v)
+      deserved_[v][c] = shares.deserved[v];
+    for (std::size_t row = 0; row < accounts.size(); ++row)
+      for (auto v = tree_.leaves[row]; v != no_vertex; v = tree_.vertices[v].parent)
+        staying_[v][c] += accounts[row].staying;
+    std::vector<std::int64_t> below(vertices);
+    for (auto v = vertices; v-- > 0;) {
+      reserved_[v][c] =
+        reserve_of(v, c, tree_.vertices[v].leaf() ? staying_[v][c] : below[v]);
+      if (const auto parent = tree_.vertices[v].parent; parent != no_vertex)
+        below[parent] += reserved_[v][c];
+    }
+  }
+}
+
+group_shares::amounts_by_column group_shares::columns_of(const resources& amounts) const {
+  amounts_by_column found;
+  found.reserve(columns_.size());
+  for (const auto& name : columns_)
+    found.push_back(amount_of(amounts, name));
+  return found;
+}
+
+std::size_t group_shares::leaf_of(std::string_view queue) const {
+  const auto* found = find(leaf_of_, queue);
+  return found == nullptr ? no_vertex : *found;
+}
+
+/// A queue that is not capped by its demand keeps all that it deserves; others what they are
+/// guaranteed.
+std::int64_t group_shares::reserve_of(std::size_t vertex, std::size_t column,
+                                      std::int64_t below) const {
+  const auto& spec = tree_.vertices[vertex].spec;
+  const auto deserved = deserved_[vertex][column];
+  const auto own = spec.cap_by_demand
+                     ? std::min(amount_of(spec.guaranteed, columns_[column]), deserved)
+                     : deserved;
+  return std::max(own, below);
+}
+
+bool group_shares::is_alone(std::size_t leaf) const {
+  for (auto v = leaf; v != no_vertex; v = tree_.vertices[v].parent) {
+    if (!tree_.vertices[v].spec.cap_by_demand)
+      return false;
+    const auto parent = tree_.vertices[v].parent;
+    const auto& siblings = parent == no_vertex ? tree_.top : tree_.vertices[parent].children;
+    for (const auto other : siblings)
+      if (other != v
+          && std::ranges::any_of(reserved_[other], [](std::int64_t kept) { return kept > 0; }))
+        return false;
+  }
+  return true;
+}
+
+bool group_shares::is_entitled(std::size_t leaf, const amounts_by_column& more) const {
+  if (is_alone(leaf))
+    return limits_in_the_way(leaf, more).empty();
+  for (std::size_t c = 0; c < columns_.size(); ++c)
+    if (more[c] > 0 && staying_[leaf][c] + more[c] > deserved_[leaf][c])
+      return false;
+  return limits_in_the_way(leaf, more).empty();
+}
+
+bool group_shares::leaves_room_for_others(std::size_t leaf, std::size_t column,
+                                          std::int64_t more) const {
+  // What the way up to the top reserves with so much more; everything beside it stays.
+  auto grows = more;
+  for (auto v = leaf; v != no_vertex; v = tree_.vertices[v].parent) {
+    const auto& spec = tree_.vertices[v].spec;
+    if (!spec.cap_by_demand && staying_[v][column] + more > deserved_[v][column])
+      return false;
+    auto below = staying_[v][column] + more;
+    if (!tree_.vertices[v].leaf()) {
+      below = grows;
+      for (const auto child : tree_.vertices[v].children)
+        below += reserved_[child][column];
+    }
+    grows = reserve_of(v, column, below) - reserved_[v][column];
+    // A queue that keeps what it deserves keeps it for all below it.
+    if (!tree_.vertices[v].leaf() && !spec.cap_by_demand && below > deserved_[v][column])
+      return false;
+  }
+  wide_int all = grows;
+  for (const auto v : tree_.top)
+    all += reserved_[v][column];
+  return all <= capacity_[column];
+}
+
+bool group_shares::may_borrow(std::size_t leaf, const amounts_by_column& more) const {
+  for (std::size_t c = 0; c < columns_.size(); ++c)
+    if (more[c] > 0 && !leaves_room_for_others(leaf, c, more[c]))
+      return false;
+  return limits_in_the_way(leaf, more).empty();
+}
+
+std::vector<group_shares::obstacle>
+group_shares::limits_in_the_way(std::size_t leaf, const amounts_by_column& more) const {
+  std::vector<obstacle> found;
+  for (auto v = leaf; v != no_vertex; v = tree_.vertices[v].parent) {
+    const auto& limit = tree_.vertices[v].spec.limit;
+    for (std::size_t c = 0; c < columns_.size() && !limit.empty(); ++c) {
+      const auto most = limit.find(columns_[c]);
+      if (most != limit.end() && more[c] > 0 && staying_[v][c] + more[c] > most->second)
+        found.push_back({v, true, more[c] > most->second, c, most->second});
+    }
+  }
+  return found;
+}
+
+std::optional<group_shares::obstacle>
+group_shares::share_in_the_way(std::size_t leaf, const amounts_by_column& more) const {
+  for (std::size_t c = 0; c < columns_.size(); ++c)
+    if (more[c] > 0 && staying_[leaf][c] + more[c] > deserved_[leaf][c])
+      return obstacle{leaf, false, false, c, std::max(deserved_[leaf][c], staying_[leaf][c])};
+  return std::nullopt;
+}
+
+std::string group_shares::sentence_of(const obstacle& one, const amounts_by_column& more) const {
+  const auto& name = tree_.vertices[one.vertex].spec.name;
+  const auto& resource = columns_[one.column];
+  const auto amount = [&](std::int64_t of) { return format_quantity(of, resource); };
+  if (one.for_ever)
+    return fmt::format("queue {} has a limit of {} {} here, and {} are asked for at once", name,
+                       amount(one.allowed), resource, amount(more[one.column]));
+  return fmt::format("queue {} {} {} {} here, {} are taken and {} more are asked for", name,
+                     one.limit ? "has a limit of" : "deserves",
+                     amount(one.limit ? one.allowed : deserved_[one.vertex][one.column]), resource,
+                     amount(staying_[one.vertex][one.column]), amount(more[one.column]));
+}
+
+bool group_shares::uses_too_much(std::size_t leaf, const amounts_by_column& of) const {
+  for (std::size_t c = 0; c < columns_.size(); ++c)
+    if (of[c] > 0 && staying_[leaf][c] > deserved_[leaf][c])
+      return true;
+  return false;
+}
+
+bool group_shares::anybody_uses_too_much(const amounts_by_column& of) const {
+  return std::ranges::any_of(tree_.leaves,
+                             [&](std::size_t leaf) { return uses_too_much(leaf, of); });
+}
+
+bool group_shares::anybody_uses_too_much() const {
+  return anybody_uses_too_much(amounts_by_column(columns_.size(), 1));
+}
+
+bool group_shares::others_have_pods(std::size_t leaf) const {
+  return std::ranges::any_of(tree_.leaves, [&](std::size_t other) {
+    return other != leaf
+           && std::ranges::any_of(staying_[other], [](std::int64_t used) { return used > 0; });
+  });
+}
+
+bool group_shares::is_below(std::size_t vertex, std::size_t ancestor) const {
+  for (auto v = vertex; v != no_vertex; v = tree_.vertices[v].parent)
+    if (v == ancestor)
+      return true;
+  return false;
+}
+
+std::int64_t group_shares::guaranteed(std::size_t leaf, std::size_t column) const {
+  return amount_of(tree_.vertices[leaf].spec.guaranteed, columns_[column]);
+}
+
+void group_shares::add(std::size_t leaf, const amounts_by_column& amounts, std::int64_t sign) {
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    if (amounts[c] == 0)
+      continue;
+    for (auto v = leaf; v != no_vertex; v = tree_.vertices[v].parent) {
+      staying_[v][c] += sign * amounts[c];
+      auto below = staying_[v][c];
+      if (!tree_.vertices[v].leaf()) {
+        below = 0;
+        for (const auto child : tree_.vertices[v].children)
+          below += reserved_[child][c];
+      }
+      reserved_[v][c] = reserve_of(v, c, below);
+    }
+  }
+}
+
+} // namespace reprieve

@@ -1,0 +1,99 @@
+#pragma once
+
+#include "preemption/queue_table.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace reprieve {
+
+/// What the queues of one resource group may use while a cycle runs (DESIGN 3.4). What they deserve
+/// is fixed when the cycle begins; what they use changes with every unit that is placed and every
+/// portion that goes.
+///
+/// Amounts are by column: the resources that the group's nodes have, in order of name.
+class group_shares {
+public:
+  using amounts_by_column = std::vector<std::int64_t>;
+
+  /// The queues' limits and guarantees are the group's part of them.
+  explicit group_shares(const queue_stage_input& in);
+
+  std::span<const std::string> columns() const {
+    return columns_;
+  }
+  amounts_by_column columns_of(const resources& amounts) const;
+  /// The vertex of the queue's pods, or `no_vertex` where there is no such queue.
+  std::size_t leaf_of(std::string_view queue) const;
+  /// The vertices of queues that may have pods, in order of name.
+  std::span<const std::size_t> leaves() const {
+    return tree_.leaves;
+  }
+  const queue_vertex& at(std::size_t vertex) const {
+    return tree_.vertices[vertex];
+  }
+
+  /// Whether no other queue has pods or keeps anything, so that nobody has to share.
+  bool is_alone(std::size_t leaf) const;
+  /// Whether so much more is within what the queue deserves and within all limits: it may be taken
+  /// from queues that use more than they deserve.
+  bool is_entitled(std::size_t leaf, const amounts_by_column& more) const;
+  /// Whether so much more takes nothing that is kept for others: what nobody deserves and no limit
+  /// forbids may be used until somebody who deserves it asks for it.
+  bool may_borrow(std::size_t leaf, const amounts_by_column& more) const;
+
+  /// A quota in the way of so much more: the share of the leaf itself, or the limit of a queue above
+  /// it.
+  struct obstacle {
+    std::size_t vertex = no_vertex;
+    bool limit = false;
+    bool for_ever = false;  ///< it is more than the limit as a whole
+    std::size_t column = 0; ///< of which there is too little
+    std::int64_t allowed = 0;
+  };
+  /// The limits in the way, from the leaf up.
+  std::vector<obstacle> limits_in_the_way(std::size_t leaf, const amounts_by_column& more) const;
+  /// What keeps the unit from more, where it may not borrow either.
+  std::optional<obstacle> share_in_the_way(std::size_t leaf, const amounts_by_column& more) const;
+  std::string sentence_of(const obstacle& one, const amounts_by_column& more) const;
+
+  /// What pods that stay use below the vertex.
+  const amounts_by_column& staying(std::size_t vertex) const {
+    return staying_[vertex];
+  }
+  const amounts_by_column& deserved(std::size_t vertex) const {
+    return deserved_[vertex];
+  }
+  /// Whether the leaf's pods use more than it deserves of something that is asked for.
+  bool uses_too_much(std::size_t leaf, const amounts_by_column& of) const;
+  bool anybody_uses_too_much(const amounts_by_column& of) const;
+  /// Likewise of anything.
+  bool anybody_uses_too_much() const;
+  /// Whether pods of other queues than this one stay.
+  bool others_have_pods(std::size_t leaf) const;
+  bool is_below(std::size_t vertex, std::size_t ancestor) const;
+  /// What the leaf keeps when others below the same limit need room.
+  std::int64_t guaranteed(std::size_t leaf, std::size_t column) const;
+
+  /// Pods come to stay, or leave.
+  void add(std::size_t leaf, const amounts_by_column& amounts, std::int64_t sign);
+
+private:
+  std::int64_t reserve_of(std::size_t vertex, std::size_t column, std::int64_t below) const;
+  bool leaves_room_for_others(std::size_t leaf, std::size_t column, std::int64_t more) const;
+
+  queue_tree tree_;
+  std::vector<std::string> columns_;
+  by_name<std::size_t> leaf_of_;
+  amounts_by_column capacity_;
+  std::vector<amounts_by_column> deserved_; ///< by vertex
+  std::vector<amounts_by_column> staying_;  ///< likewise
+  std::vector<amounts_by_column> reserved_; ///< likewise: used, or kept for who does not use it
+};
+
+} // namespace reprieve

@@ -1,0 +1,391 @@
+#include "preemption/judgement.hpp"
+
+#include "preemption/engine.hpp"
+#include "preemption/queue_stage.hpp"
+#include "preemption/quota_victims.hpp"
+#include "preemption/required_node.hpp"
+#include "preemption/scoring.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+
+namespace reprieve {
+
+namespace {
+
+std::vector<const queue_pod*> pointers_to(const std::vector<queue_pod>& pods) {
+  std::vector<const queue_pod*> found;
+  for (const auto& p : pods)
+    found.push_back(&p);
+  return found;
+}
+
+/// The first pods of each group, as many as are needed.
+void keep_what_is_needed(const preemptor& who, plan& made) {
+  std::map<std::string_view, std::int32_t> left;
+  for (const auto& group : who.groups)
+    left[group.name] += group.needed;
+  std::erase_if(made.assignments,
+                [&](const assignment& one) { return --left[one.placed.group] < 0; });
+}
+
+void drop(plan& made, std::string policy) {
+  made = plan{};
+  made.policy = std::move(policy);
+}
+
+} // namespace
+
+group_shares::amounts_by_column asked_by(const group_shares& shares, const preemptor& who) {
+  const auto columns = shares.columns();
+  group_shares::amounts_by_column sum(columns.size());
+  for (const auto& group : who.groups)
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      const auto each = amount_of(group.pods.front().requests, columns[c])
+                        + (columns[c] == resource::pods ? 1 : 0);
+      sum[c] += each * group.needed;
+    }
+  return sum;
+}
+
+judgement unit_judge::judge(const waiting_unit& unit, bool at_front) {
+  judgement made;
+  auto who = unit.who;
+  const auto since = is_bound_to_a_node(*who) ? port_.reserved_since(*who) : no_time;
+  if (since != who->reserved_since || at_front != who->at_front) {
+    auto changed = *who;
+    changed.at_front = at_front;
+    changed.reserved_since = since;
+    who = std::make_shared<const preemptor>(std::move(changed));
+  }
+  settings_.explained = depth_for(port_.nodes(), *who, port_.most_domains_told());
+  if (!unit.record) {
+    by_priority(*who, made);
+    return made;
+  }
+  const case_at_hand of{unit, *who, shares_.leaf_of(unit.queue()), asked_by(shares_, *who)};
+  if (of.leaf == no_vertex) {
+    made.quota = fmt::format("queue {} does not exist any more", unit.queue());
+    made.no_queue = true;
+    return made;
+  }
+  by_room_and_quota(of, made);
+  if (!made.asks && !made.made.assignments.empty() && made.gives_up.empty())
+    keep_within_quota(of, made);
+  return made;
+}
+
+void unit_judge::by_room_and_quota(const case_at_hand& of, judgement& made) {
+  const auto limits = shares_.limits_in_the_way(of.leaf, of.asked);
+  made.within_limits = limits.empty();
+  made.entitled = limits.empty() && shares_.is_entitled(of.leaf, of.asked);
+  made.may_borrow = made.entitled || (limits.empty() && shares_.may_borrow(of.leaf, of.asked));
+  for (const auto& one : limits)
+    if (one.for_ever) {
+      made.quota = shares_.sentence_of(one, of.asked);
+      return;
+    }
+  // These have rules of their own for whom they may take, which may leave the quota enough.
+  if (is_bound_to_a_node(of.who) || settings_.group.policy == group_policy::sessions) {
+    by_priority(of.who, made);
+    return;
+  }
+  if (!limits.empty()) {
+    within_quota(of, limits.front(), made);
+    return;
+  }
+  const bool crowded = shares_.anybody_uses_too_much(of.asked);
+  if (made.entitled && !crowded) {
+    by_priority(of.who, made);
+    return;
+  }
+  if (made.may_borrow) {
+    made.made = find_room(port_.nodes(), of.who, settings_);
+    if (!made.made.assignments.empty())
+      return;
+  }
+  if (made.entitled) {
+    if (!of.who.may_preempt || !by_reclaim(of, made))
+      by_priority(of.who, made);
+    return;
+  }
+  within_quota(of, *shares_.share_in_the_way(of.leaf, of.asked), made);
+}
+
+void unit_judge::by_priority(const preemptor& who, judgement& made) {
+  auto* seen = port_.answers_for(who);
+  if (seen == nullptr && port_.may_ask_shards(who, settings_)) {
+    made.made = find_room(port_.nodes(), who, settings_);
+    if (made.made.assignments.empty())
+      made.asks = port_.ask_shards(who, settings_);
+    return;
+  }
+  const bool answered = seen != nullptr && seen->has_answers();
+  foresight none{port_.nodes(), {}};
+  made.made =
+    decide(answered ? port_.nodes() : port_.view(), who, settings_, answered ? *seen : none);
+  if (!made.made.assignments.empty())
+    return;
+  const auto holds = port_.holds_below(who.priority);
+  if (holds.empty())
+    return;
+  auto found = decide_over_holds(port_.view(), who, settings_, holds);
+  made.made = std::move(found.made);
+  made.gives_up = std::move(found.gives_up);
+}
+
+bool unit_judge::by_reclaim(const case_at_hand& of, judgement& made) {
+  std::vector<std::string> names;
+  for (const auto leaf : shares_.leaves())
+    if (leaf != of.leaf && shares_.uses_too_much(leaf, of.asked))
+      names.push_back(shares_.at(leaf).spec.name);
+  if (names.empty())
+    return false;
+  const auto pods = port_.pods_in(names);
+  std::map<std::size_t, std::vector<const queue_pod*>> by_leaf;
+  for (const auto& p : pods)
+    by_leaf[shares_.leaf_of(p.queue)].push_back(&p);
+  std::vector<lavish_queue> queues;
+  for (const auto& [leaf, some] : by_leaf)
+    queues.push_back({leaf, portions_in_order(some, shares_.columns())});
+  for (const bool by_node : {true, false}) {
+    auto scope = scope_of_reclaim(shares_, queues, of.asked, port_.view(), by_node);
+    if (scope->portions.empty())
+      return false;
+    auto found = decide_among(port_.view(), of.who, settings_, std::move(scope));
+    if (found.assignments.empty())
+      return false;
+    if (takes_only_what_is_too_much(shares_, queues, of.asked, found.victims)) {
+      made.made = std::move(found);
+      return true;
+    }
+  }
+  return false;
+}
+
+void unit_judge::within_quota(const case_at_hand& of, const obstacle& first, judgement& made) {
+  made.quota = shares_.sentence_of(first, of.asked);
+  if (!of.who.may_preempt)
+    return;
+  if (!first.limit && !shares_.others_have_pods(of.leaf)) {
+    by_priority(of.who, made);
+    if (made.asks || !made.made.assignments.empty())
+      made.quota.clear();
+    return;
+  }
+  std::vector<std::string> names;
+  for (const auto leaf : shares_.leaves())
+    if (shares_.is_below(leaf, first.vertex))
+      names.push_back(shares_.at(leaf).spec.name);
+  const auto pods = port_.pods_in(names);
+  auto candidates = portions_in_order(pointers_to(pods), shares_.columns());
+  std::erase_if(candidates, [&](const queue_portion& one) {
+    return one.priority >= of.who.priority || one.id.workload == of.who.workload
+           || one.being_placed;
+  });
+  leave_guarantees(of.leaf, candidates);
+  auto scope = std::make_shared<victim_scope>();
+  scope->policy = "queues";
+  scope->highest = of.who.priority - 1;
+  scope->reasons.push_back(fmt::format("it is less important than {} (priority {}) and in the same "
+                                       "quota,",
+                                       of.who.workload, of.who.priority));
+  scope->why_others_stay = "it is not less important, or does not share the quota";
+  for (const auto& one : candidates)
+    if (const auto row = port_.view().find_portion(one.id); row != no_row)
+      scope->portions.emplace(row, 0);
+  made.made = decide_among(port_.view(), of.who, settings_, std::move(scope));
+  if (!made.made.assignments.empty()
+      && add_victims_for(of, first, std::move(candidates), made.made)) {
+    made.quota.clear();
+    return;
+  }
+  drop(made.made, "queues");
+  if (take_holds_within_quota(of, first, made))
+    made.quota.clear();
+}
+
+/// Nobody of another queue goes who would leave it with less than it is guaranteed.
+void unit_judge::leave_guarantees(std::size_t own, std::vector<queue_portion>& candidates) {
+  std::map<std::size_t, column_amounts> left; // what stays in other queues, by leaf
+  std::erase_if(candidates, [&](const queue_portion& one) {
+    const auto leaf = shares_.leaf_of(port_.queue_of(one.id.workload));
+    if (leaf == own || leaf == no_vertex)
+      return false;
+    auto& staying = left.try_emplace(leaf, shares_.staying(leaf)).first->second;
+    for (std::size_t c = 0; c < staying.size(); ++c)
+      if (one.holds[c] > 0 && staying[c] - one.holds[c] < shares_.guaranteed(leaf, c))
+        return true;
+    for (std::size_t c = 0; c < staying.size(); ++c)
+      staying[c] -= one.holds[c];
+    return false;
+  });
+}
+
+/// Less important ones that share the quota and are still being placed give their room up, if that
+/// alone is enough.
+bool unit_judge::take_holds_within_quota(const case_at_hand& of, const obstacle& first,
+                                         judgement& made) {
+  auto holds = port_.holds_below(of.who.priority);
+  const auto leaf_of = [&](const pod& p) { return shares_.leaf_of(port_.queue_of(p.workload)); };
+  std::erase_if(holds, [&](const held_decision& held) {
+    return std::ranges::any_of(held.nominated, [&](const pod& p) {
+      const auto leaf = leaf_of(p);
+      return leaf == no_vertex || !shares_.is_below(leaf, first.vertex);
+    });
+  });
+  if (holds.empty())
+    return false;
+  auto found = decide_over_holds(port_.view(), of.who, settings_, holds);
+  if (found.gives_up.empty() || !found.made.victims.empty())
+    return false;
+  auto after = shares_;
+  for (const auto& held : holds)
+    if (std::ranges::find(found.gives_up, held.id, &given_up::decision) != found.gives_up.end())
+      for (const auto& p : held.nominated) {
+        resources taken;
+        add_taken(taken, p);
+        after.add(leaf_of(p), shares_.columns_of(taken), -1);
+      }
+  const auto allowed = allowed_at(first);
+  for (std::size_t c = 0; c < allowed.size(); ++c)
+    if (of.asked[c] > 0 && after.staying(first.vertex)[c] + of.asked[c] > allowed[c])
+      return false;
+  made.made = std::move(found.made);
+  made.gives_up = std::move(found.gives_up);
+  return true;
+}
+
+bool unit_judge::add_victims_for(const case_at_hand& of, const obstacle& first,
+                                 std::vector<queue_portion> candidates, plan& made) {
+  auto after = shares_;
+  for (const auto& one : movements_of(of.unit, made))
+    if (one.sign < 0)
+      after.add(one.leaf, one.amounts, -1);
+  auto allowed = allowed_at(first);
+  for (std::size_t c = 0; c < allowed.size(); ++c)
+    if (of.asked[c] > 0 && allowed[c] < std::numeric_limits<std::int64_t>::max())
+      allowed[c] -= of.asked[c];
+    else
+      allowed[c] = std::numeric_limits<std::int64_t>::max();
+  std::set<portion_id> going;
+  for (const auto& one : made.victims)
+    going.insert(one.portion);
+  std::erase_if(candidates, [&](const queue_portion& one) { return going.contains(one.id); });
+  const by_name<guards> limits{{settings_.group.name, settings_.group.limits}};
+  by_name<std::int32_t> lately{settings_.preempted_lately.begin(),
+                               settings_.preempted_lately.end()};
+  const by_name<std::int32_t> nobody;
+  const auto choice = choose_victims({.queue = shares_.at(first.vertex).spec.name,
+                                      .resources = shares_.columns(),
+                                      .staying = after.staying(first.vertex),
+                                      .allowed = allowed,
+                                      .limits = limits,
+                                      .preempted_lately = lately,
+                                      .on_their_way = nobody,
+                                      .now = settings_.now},
+                                     candidates);
+  if (std::ranges::any_of(choice.lacked, [](std::int64_t amount) { return amount > 0; }))
+    return false;
+  if (choice.victims.empty())
+    return true;
+  auto& view = port_.view();
+  for (const auto& one : choice.victims)
+    made.followed.victims.push_back(view.find_portion(one.portion));
+  made.victims.insert(made.victims.end(), choice.victims.begin(), choice.victims.end());
+  const auto cost = cost_of(view, made.followed.victims, settings_.now);
+  made.scored = score_of(view, cost, made.scored.cascades, settings_.now);
+  made.result = plan::outcome::preempts;
+  made.policy = "queues";
+  made.why.summary += fmt::format("; {} of its quota {}", choice.victims.size(),
+                                  choice.victims.size() == 1 ? "goes" : "go");
+  return true;
+}
+
+unit_judge::column_amounts unit_judge::allowed_at(const obstacle& one) const {
+  column_amounts allowed(shares_.columns().size(), std::numeric_limits<std::int64_t>::max());
+  const auto& limit = shares_.at(one.vertex).spec.limit;
+  for (std::size_t c = 0; c < allowed.size(); ++c)
+    if (!one.limit)
+      allowed[c] = std::max(shares_.deserved(one.vertex)[c], shares_.staying(one.vertex)[c]);
+    else if (const auto most = limit.find(shares_.columns()[c]); most != limit.end())
+      allowed[c] = most->second;
+  return allowed;
+}
+
+unit_judge::column_amounts unit_judge::taken_by(const plan& made) const {
+  resources sum;
+  for (const auto& one : made.assignments)
+    add_taken(sum, one.placed);
+  return shares_.columns_of(sum);
+}
+
+std::vector<unit_judge::movement> unit_judge::movements_of(const waiting_unit& unit,
+                                                           const plan& made) {
+  std::vector<movement> found;
+  if (const auto leaf = shares_.leaf_of(unit.queue()); leaf != no_vertex)
+    found.push_back({leaf, taken_by(made), 1});
+  if (made.victims.empty())
+    return found;
+  const auto& view = port_.nodes();
+  std::vector<std::optional<resource_column>> columns;
+  for (const auto& name : shares_.columns())
+    columns.push_back(view.column_of(name));
+  for (const auto& one : made.victims) {
+    const auto leaf = shares_.leaf_of(port_.queue_of(one.portion.workload));
+    if (leaf == no_vertex)
+      continue;
+    movement gone{leaf, column_amounts(columns.size()), -1};
+    for (const auto& each : one.pods)
+      if (const auto p = view.find_pod(each.uid); p != no_row && !view.leaving(p))
+        for (std::size_t c = 0; c < columns.size(); ++c)
+          if (columns[c])
+            gone.amounts[c] += view.requests(p)[*columns[c]];
+    found.push_back(std::move(gone));
+  }
+  return found;
+}
+
+bool unit_judge::quota_allows(const case_at_hand& of, const plan& made) {
+  const auto taken = taken_by(made);
+  if (made.victims.empty())
+    return shares_.is_entitled(of.leaf, taken) || shares_.may_borrow(of.leaf, taken);
+  auto after = shares_;
+  for (const auto& one : movements_of(of.unit, made))
+    if (one.sign < 0)
+      after.add(one.leaf, one.amounts, -1);
+  if (after.is_entitled(of.leaf, taken) || after.may_borrow(of.leaf, taken))
+    return true;
+  if (!after.limits_in_the_way(of.leaf, taken).empty())
+    return false;
+  for (std::size_t c = 0; c < taken.size(); ++c)
+    if (taken[c] > 0
+        && after.staying(of.leaf)[c] + taken[c]
+             > std::max(shares_.deserved(of.leaf)[c], shares_.staying(of.leaf)[c]))
+      return false;
+  return true;
+}
+
+void unit_judge::keep_within_quota(const case_at_hand& of, judgement& made) {
+  if (quota_allows(of, made.made))
+    return;
+  keep_what_is_needed(of.who, made.made);
+  if (quota_allows(of, made.made))
+    return;
+  auto limits = shares_.limits_in_the_way(of.leaf, of.asked);
+  const auto share = shares_.share_in_the_way(of.leaf, of.asked);
+  if (!limits.empty())
+    made.quota = shares_.sentence_of(limits.front(), of.asked);
+  else if (share)
+    made.quota = shares_.sentence_of(*share, of.asked);
+  else
+    made.quota = fmt::format("queue {} may not use as much", of.unit.queue());
+  drop(made.made, made.made.policy);
+  made.gives_up.clear();
+}
+
+} // namespace reprieve

@@ -1,0 +1,116 @@
+#pragma once
+
+#include "preemption/group_shares.hpp"
+#include "preemption/holds.hpp"
+#include "preemption/outlook.hpp"
+#include "preemption/plan.hpp"
+#include "preemption/waiting_line.hpp"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace reprieve {
+
+/// What has to be known to judge one unit.
+class judgement_port {
+public:
+  judgement_port() = default;
+  virtual ~judgement_port() = default;
+  judgement_port(const judgement_port&) = delete;
+  judgement_port& operator=(const judgement_port&) = delete;
+
+  /// The nodes with everything that is decided, settled for looking at single nodes.
+  virtual cluster_view& nodes() = 0;
+  /// Likewise, settled as a whole.
+  virtual cluster_view& view() = 0;
+  /// The pods of these queues that take room.
+  virtual std::vector<queue_pod> pods_in(const std::vector<std::string>& queues) = 0;
+  /// The queue of a workload, empty where it is in none.
+  virtual std::string_view queue_of(std::string_view workload) = 0;
+  /// The decisions that hold room for pods of a lower priority and can be given up.
+  virtual std::vector<held_decision> holds_below(std::int32_t priority) = 0;
+  /// What shards said of units of this kind; null where they were not asked.
+  virtual foresight* answers_for(const preemptor& who) = 0;
+  /// Asks shards for units of this kind, where that is of use. The cycle goes on with the answers.
+  virtual bool ask_shards(const preemptor& who, const plan_settings& settings) = 0;
+  /// Whether it would.
+  virtual bool may_ask_shards(const preemptor& who, const plan_settings& settings) = 0;
+  /// Of more domains than this, only those that a unit gets are told of.
+  virtual std::size_t most_domains_told() const = 0;
+  /// Since when its required node is reserved for the unit; `no_time` where it is not.
+  virtual time_point reserved_since(const preemptor& who) = 0;
+};
+
+/// What comes of a unit when it is its turn.
+struct judgement {
+  plan made;
+  std::vector<given_up> gives_up;
+  std::string quota;        ///< which quota is in the way, as a sentence; empty where none is
+  bool asks = false;        ///< shards are asked first: nothing is known yet
+  bool no_queue = false;    ///< its queue does not exist
+  bool entitled = false;    ///< it is within what its queue deserves
+  bool may_borrow = false;  ///< it takes nothing that is kept for others
+  bool within_limits = true;
+};
+
+/// Judges units by the nodes' room and by their queue's quota together (DESIGN 3.1, 3.4).
+///
+/// - Whoever is within what its queue deserves may have free room, else that of queues that use more
+///   than they deserve, else that of less important ones anywhere.
+/// - Whoever is beyond that may have free room that nobody is promised, else that of less important
+///   ones of its own queue.
+/// - Whoever is beyond a limit may have the room of less important ones below that limit, even where
+///   nodes have free room, as long as their queues keep what they are guaranteed.
+class unit_judge {
+public:
+  unit_judge(judgement_port& port, plan_settings settings, const group_shares& shares)
+      : port_(port), settings_(std::move(settings)), shares_(shares) {}
+
+  judgement judge(const waiting_unit& unit, bool at_front);
+
+  /// What the plan takes and gives back in the queues.
+  struct movement {
+    std::size_t leaf = no_vertex;
+    group_shares::amounts_by_column amounts;
+    std::int64_t sign = 1;
+  };
+  std::vector<movement> movements_of(const waiting_unit& unit, const plan& made);
+
+private:
+  using column_amounts = group_shares::amounts_by_column;
+  using obstacle = group_shares::obstacle;
+
+  /// One unit while it is judged.
+  struct case_at_hand {
+    const waiting_unit& unit;
+    const preemptor& who;
+    std::size_t leaf = no_vertex;
+    column_amounts asked; ///< at least
+  };
+
+  void by_room_and_quota(const case_at_hand& of, judgement& made);
+  void by_priority(const preemptor& who, judgement& made);
+  bool by_reclaim(const case_at_hand& of, judgement& made);
+  void within_quota(const case_at_hand& of, const obstacle& first, judgement& made);
+  void leave_guarantees(std::size_t own, std::vector<queue_portion>& candidates);
+  bool take_holds_within_quota(const case_at_hand& of, const obstacle& first, judgement& made);
+  /// Adds victims by their amounts alone until the quota holds; false where nobody else may go.
+  bool add_victims_for(const case_at_hand& of, const obstacle& first,
+                       std::vector<queue_portion> candidates, plan& made);
+  /// Drops the pods of a plan beyond those needed, or the plan, where the quota does not allow them.
+  void keep_within_quota(const case_at_hand& of, judgement& made);
+  bool quota_allows(const case_at_hand& of, const plan& made);
+  column_amounts allowed_at(const obstacle& one) const;
+  column_amounts taken_by(const plan& made) const;
+
+  judgement_port& port_;
+  plan_settings settings_;
+  const group_shares& shares_;
+};
+
+/// What the pods that are needed of the preemptor take, by column.
+group_shares::amounts_by_column asked_by(const group_shares& shares, const preemptor& who);
+
+} // namespace reprieve

@@ -1,0 +1,372 @@
+#include "preemption/snapshot_cycle.hpp"
+
+#include "preemption/engine.hpp"
+#include "preemption/quota.hpp"
+#include "preemption/required_node.hpp"
+#include "preemption/turn.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace reprieve {
+
+namespace {
+
+bool gives_up(const turn_taken& turn, const held_decision& held) {
+  return std::ranges::find(turn.gives_up, held.id, &given_up::decision) != turn.gives_up.end();
+}
+
+plan not_tried(const preemptor& who, const held_back& why) {
+  plan none;
+  none.look_again = why.until;
+  none.why.summary =
+    fmt::format("{} (priority {}) is not tried now: {}", who.workload, who.priority, why.why);
+  return none;
+}
+
+const std::string& first_uid(const preemptor& who) {
+  return who.groups.front().pods.front().uid;
+}
+
+void mark_victims(const std::vector<victim>& victims, const std::string& by,
+                  std::vector<pod>& pods) {
+  std::set<std::string_view> going;
+  for (const auto& one : victims)
+    for (const auto& p : one.pods)
+      going.insert(p.uid);
+  for (auto& p : pods)
+    if (going.contains(p.uid))
+      p.evicted_by = by;
+}
+
+} // namespace
+
+/// The unsplit view of one group: nobody has to be asked for anything.
+class snapshot_port final : public cycle_port {
+public:
+  snapshot_port(snapshot_cycle& cycle, const plan_settings& settings)
+      : cycle_(cycle), settings_(settings), view_(cycle.taken_.view_of(settings.group.name)) {
+    // What was decided before shows.
+    std::map<std::string_view, const pod*> before;
+    for (const auto& p : cycle_.taken_.pods())
+      before.emplace(p.uid, &p);
+    for (const auto& p : cycle_.pods_) {
+      const auto was = before.find(p.uid);
+      if (was == before.end() || *was->second != p)
+        view_.put_pod(p);
+      if (was != before.end())
+        before.erase(was);
+    }
+    for (const auto& [uid, gone] : before)
+      view_.remove_pod(uid);
+    view_.settle();
+  }
+
+  void wait_for(const preemptor& who) {
+    auto& units = units_[who.workload];
+    units.push_back({cycle_.record_of(who.workload), std::make_shared<const preemptor>(who)});
+    line_.put(who.workload, units);
+  }
+
+  cluster_view& nodes() override {
+    return view();
+  }
+  cluster_view& view() override {
+    view_.settle();
+    return view_;
+  }
+  std::vector<queue_pod> pods_in(const std::vector<std::string>& queues) override {
+    std::vector<queue_pod> found;
+    for (const auto& p : cycle_.pods_)
+      if (const auto queue = queue_in_group(p);
+          takes_room(p.phase) && std::ranges::find(queues, queue) != queues.end())
+        found.push_back(queue_pod_of(p, std::string(queue), settings_.group.name));
+    std::ranges::sort(found, {}, &queue_pod::uid);
+    return found;
+  }
+  std::string_view queue_of(std::string_view workload) override {
+    const auto* record = find(cycle_.taken_.workloads(), workload);
+    return record == nullptr ? std::string_view{} : std::string_view(record->spec->queue);
+  }
+  std::vector<held_decision> holds_below(std::int32_t priority) override {
+    auto holds = holds_among(cycle_.pods_);
+    std::erase_if(holds, [&](const held_decision& held) {
+      return std::ranges::none_of(held.nominated,
+                                  [&](const pod& p) { return p.priority < priority; });
+    });
+    return holds;
+  }
+  foresight* answers_for(const preemptor&) override {
+    return nullptr;
+  }
+  bool ask_shards(const preemptor&, const plan_settings&) override {
+    return false;
+  }
+  bool may_ask_shards(const preemptor&, const plan_settings&) override {
+    return false;
+  }
+  std::size_t most_domains_told() const override {
+    return std::numeric_limits<std::size_t>::max();
+  }
+  /// Where the snapshot does not say, a node counts as reserved since the workload was submitted: the
+  /// coordinator reserves it as soon as it sees the pod.
+  time_point reserved_since(const preemptor& who) override {
+    if (const auto* known =
+          cycle_.taken_.reservation_for(settings_.group.name, first_uid(who)))
+      return known->since;
+    const auto* record = find(cycle_.taken_.workloads(), who.workload);
+    return record == nullptr ? no_time : record->status.submitted;
+  }
+
+  waiting_line& line() override {
+    return line_;
+  }
+  bool still_lacks(const preemptor& who) override {
+    const auto* record = find(cycle_.taken_.workloads(), who.workload);
+    std::vector<const pod*> its_pods;
+    for (const auto& p : cycle_.pods_)
+      if (p.workload == who.workload)
+        its_pods.push_back(&p);
+    if (record == nullptr)
+      return std::ranges::none_of(its_pods, [&](const pod* p) {
+        return p->uid == first_uid(who) && p->phase != pod_phase::pending;
+      });
+    return std::ranges::any_of(
+      cycle_.taken_.lacking_with(*record, its_pods),
+      [&](const preemptor& unit) { return first_uid(unit) == first_uid(who); });
+  }
+  queue_stage_input queue_input() override {
+    queue_stage_input in;
+    in.capacity = cycle_.taken_.capacity_of(settings_.group.name);
+    in.previous = cycle_.taken_.queues();
+    in.divisible.insert(settings_.group.divisible.begin(), settings_.group.divisible.end());
+    by_name<resources> elsewhere;
+    for (const auto& p : cycle_.pods_) {
+      if (!takes_room(p.phase))
+        continue;
+      const auto queue = queue_of(p.workload);
+      const bool leaves = is_leaving(p.phase) || !p.evicted_by.empty();
+      if (!is_here(p)) {
+        if (!queue.empty() && !leaves)
+          add_taken(elsewhere[std::string(queue)], p);
+        continue;
+      }
+      auto& totals = in.totals[std::string(queue)];
+      add_taken(leaves ? totals.leaving : totals.staying, p);
+    }
+    in.queues = part_of_group(cycle_.taken_.known().queues, elsewhere);
+    return in;
+  }
+  std::optional<std::vector<node_row>> changed_nodes() override {
+    return std::nullopt;
+  }
+  bool time_matters() override {
+    return true; // nothing is set aside: everybody is told why
+  }
+
+  void place(const waiting_unit& unit, plan made) override {
+    take(unit, std::move(made), {});
+  }
+  void preempt(const waiting_unit& unit, plan made) override {
+    take(unit, std::move(made), {});
+  }
+  void take_holds(const waiting_unit& unit, const std::vector<given_up>& holds,
+                  plan then) override {
+    take(unit, std::move(then), holds);
+  }
+  void take_back(const queue_outcome& from) override {
+    const auto id = cycle_.next_id();
+    mark_victims(from.victims, id, cycle_.pods_);
+    for (const auto& p : cycle_.pods_)
+      if (p.evicted_by == id)
+        view_.put_pod(p);
+    cycle_.taken_back_.push_back({id, settings_.group.name, from});
+  }
+  void reserve(const preemptor& who, const plan& made) override {
+    if (auto held = hold_of_reservation(who, made))
+      view_.put_pod(*held);
+  }
+  void waits(const waiting_unit& unit, plan made) override {
+    take(unit, std::move(made), {});
+  }
+  void look_again(time_point) override {}
+
+private:
+  bool is_here(const pod& p) const {
+    const auto* record = find(cycle_.taken_.workloads(), p.workload);
+    return (record == nullptr ? std::string_view(default_group)
+                              : std::string_view(record->spec->resource_group))
+           == settings_.group.name;
+  }
+  std::string_view queue_in_group(const pod& p) {
+    return is_here(p) ? queue_of(p.workload) : std::string_view{};
+  }
+
+  void take(const waiting_unit& unit, plan made, std::vector<given_up> gives_up) {
+    turn_taken turn{cycle_.next_id(), settings_.group.name, *unit.who, std::move(made),
+                    std::move(gives_up)};
+    carry_out(turn, cycle_.pods_, view_);
+    cycle_.turns_.push_back(std::move(turn));
+  }
+
+  snapshot_cycle& cycle_;
+  const plan_settings& settings_;
+  cluster_view view_;
+  waiting_line line_;
+  std::map<std::string, std::vector<waiting_unit>> units_; ///< by workload
+};
+
+snapshot_cycle::snapshot_cycle(const snapshot& taken) : taken_(taken), pods_(taken.pods()) {}
+
+std::shared_ptr<const workload_record>
+snapshot_cycle::record_of(std::string_view workload) const {
+  const auto* record = find(taken_.workloads(), workload);
+  // The snapshot outlives the cycle.
+  return record == nullptr
+           ? nullptr
+           : std::shared_ptr<const workload_record>(std::shared_ptr<void>{}, record);
+}
+
+std::string snapshot_cycle::next_id() const {
+  return fmt::format("plan-{}", turns_.size() + taken_back_.size() + 1);
+}
+
+void snapshot_cycle::run(const plan_settings& settings,
+                         const std::function<bool(std::string_view workload)>& left_out) {
+  const auto moved = drop_groundless(settings);
+  snapshot_port port{*this, settings};
+  for (const auto& who : taken_.pending(settings.group.name))
+    if (!moved.contains(who.workload) && (!left_out || !left_out(who.workload)))
+      port.wait_for(who);
+  for (const auto& name : moved) {
+    std::vector<const pod*> its_pods;
+    for (const auto& p : pods_)
+      if (p.workload == name)
+        its_pods.push_back(&p);
+    for (const auto& who : taken_.lacking_with(taken_.workloads().at(name), its_pods))
+      port.wait_for(who);
+  }
+  tell_sleepers(settings, left_out);
+  scheduling_cycle cycle{port, settings};
+  cycle.run();
+  queues_[settings.group.name] = cycle.queues();
+}
+
+/// Nominations can't be had any more whose node takes no pods: their decisions are given up, as far as
+/// nobody was bound by them, and their workloads wait again (DESIGN 3.2).
+std::set<std::string> snapshot_cycle::drop_groundless(const plan_settings& settings) {
+  const auto view = taken_.view_of(settings.group.name);
+  std::set<std::string> moved;
+  for (const auto& held : taken_.holds(settings.group.name)) {
+    const bool lost = std::ranges::any_of(held.nominated, [&](const pod& p) {
+      const auto n = view.find_node(p.node);
+      return n == no_row || !view.usable(n);
+    });
+    if (!lost || std::ranges::any_of(held.nominated, [&](const pod& p) {
+          return find(taken_.workloads(), p.workload) == nullptr;
+        }))
+      continue;
+    for (const auto& p : held.nominated)
+      moved.insert(p.workload);
+    std::erase_if(pods_, [&](const pod& p) {
+      return p.phase == pod_phase::nominated && p.placed_by == held.id;
+    });
+    for (auto& p : pods_)
+      if (p.evicted_by == held.id && p.stop_told == no_time && !is_leaving(p.phase))
+        p.evicted_by.clear();
+  }
+  return moved;
+}
+
+void snapshot_cycle::tell_sleepers(const plan_settings& settings,
+                                   const std::function<bool(std::string_view)>& left_out) {
+  for (const auto& who : taken_.pending(settings.group.name)) {
+    const auto record = record_of(who.workload);
+    if (!record || (left_out && left_out(who.workload)))
+      continue;
+    if (const auto back = why_backed_off(*record, settings.now))
+      turns_.push_back({next_id(), settings.group.name, who, not_tried(who, *back), {}});
+  }
+}
+
+void snapshot_cycle::serve(std::vector<preemptor> waiting, const plan_settings& settings,
+                           front_of_line line) {
+  snapshot_port port{*this, settings};
+  for (const auto& who : taken_.pending(settings.group.name))
+    port.wait_for(who);
+  std::vector<waiting_unit> units;
+  for (auto& who : waiting) {
+    auto record = record_of(who.workload);
+    if (const auto back = record ? why_backed_off(*record, settings.now) : std::nullopt) {
+      turns_.push_back({next_id(), settings.group.name, who, not_tried(who, *back), {}});
+      continue;
+    }
+    units.push_back({std::move(record), std::make_shared<const preemptor>(std::move(who))});
+  }
+  scheduling_cycle cycle{port, settings};
+  cycle.serve_only(units, std::move(line));
+}
+
+front_of_line snapshot_cycle::line_in(const plan_settings& settings) const {
+  front_of_line line;
+  auto view = taken_.view_of(settings.group.name);
+  for (const auto& who : taken_.pending(settings.group.name)) {
+    const auto record = record_of(who.workload);
+    if (is_bound_to_a_node(who) || (record && why_backed_off(*record, settings.now)))
+      continue;
+    const auto made = place(view, who, settings);
+    line.served(who, made);
+    if (line.session())
+      break;
+    carry_out(made, "ahead", pods_, view);
+  }
+  return line;
+}
+
+cluster_view snapshot_cycle::whole_view() const {
+  auto view = taken_.whole_view();
+  auto pods = taken_.pods();
+  for (const auto& one : taken_back_) {
+    mark_victims(one.from.victims, one.id, pods);
+    for (const auto& p : pods)
+      if (p.evicted_by == one.id)
+        view.put_pod(p);
+  }
+  for (const auto& turn : turns_)
+    carry_out(turn, pods, view);
+  view.settle();
+  return view;
+}
+
+void carry_out(const turn_taken& turn, std::vector<pod>& pods, cluster_view& view) {
+  if (!turn.gives_up.empty())
+    for (const auto& held : holds_among(pods))
+      if (gives_up(turn, held)) {
+        give_up(held, view);
+        std::erase_if(pods, [&](const pod& p) {
+          return p.phase == pod_phase::nominated && p.placed_by == held.id;
+        });
+        for (auto& p : pods)
+          if (p.evicted_by == held.id && p.stop_told == no_time && !is_leaving(p.phase))
+            p.evicted_by.clear();
+      }
+  if (auto held = hold_of_reservation(turn.who, turn.made)) {
+    held->placed_by = turn.id;
+    view.put_pod(*held);
+  }
+  carry_out(turn.made, turn.id, pods, view);
+  for (const auto& one : turn.made.assignments) {
+    auto placed = one.placed;
+    placed.placed_by = turn.id;
+    std::erase_if(pods, [&](const pod& p) { return p.uid == placed.uid; });
+    pods.push_back(std::move(placed));
+  }
+  mark_victims(turn.made.victims, turn.id, pods);
+}
+
+} // namespace reprieve

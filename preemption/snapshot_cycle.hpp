@@ -1,0 +1,80 @@
+#pragma once
+
+#include "preemption/cycle.hpp"
+#include "preemption/snapshot.hpp"
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace reprieve {
+
+/// What came of one that waits when it was its turn.
+struct turn_taken {
+  std::string id; ///< stands for a decision's
+  std::string resource_group;
+  preemptor who;
+  plan made;
+  std::vector<given_up> gives_up;
+};
+
+/// What a queue gives back because it uses more than it may keep.
+struct pods_taken_back {
+  std::string id; ///< stands for a decision's
+  std::string resource_group;
+  queue_outcome from;
+};
+
+/// The scheduling cycle over a snapshot: the one that the coordinator runs on a live cluster.
+class snapshot_cycle {
+public:
+  explicit snapshot_cycle(const snapshot& taken);
+
+  /// The cycle of the settings' resource group, for all that wait there but those left out.
+  void run(const plan_settings& settings,
+           const std::function<bool(std::string_view workload)>& left_out = {});
+  /// Serves those alone, in the order they are given in. Among sessions only the front of the line
+  /// may preempt (DESIGN 3.6).
+  void serve(std::vector<preemptor> waiting, const plan_settings& settings,
+             front_of_line line = front_of_line{});
+
+  /// Who is at the front of all that wait in the group, for one that is served alone.
+  front_of_line line_in(const plan_settings& settings) const;
+
+  const std::vector<turn_taken>& turns() const {
+    return turns_;
+  }
+  const std::vector<pods_taken_back>& taken_back() const {
+    return taken_back_;
+  }
+  /// How the queues stood in each group when its cycle began.
+  const by_name<queue_stage_result>& queues() const {
+    return queues_;
+  }
+  /// All groups, with all that was decided.
+  cluster_view whole_view() const;
+
+private:
+  friend class snapshot_port;
+
+  std::shared_ptr<const workload_record> record_of(std::string_view workload) const;
+  std::set<std::string> drop_groundless(const plan_settings& settings);
+  void tell_sleepers(const plan_settings& settings,
+                     const std::function<bool(std::string_view)>& left_out);
+  std::string next_id() const;
+
+  const snapshot& taken_;
+  std::vector<pod> pods_; ///< of all groups, as they are with what was decided
+  std::vector<turn_taken> turns_;
+  std::vector<pods_taken_back> taken_back_;
+  by_name<queue_stage_result> queues_;
+};
+
+/// Puts what came of the turn into the view: its placements and the room that it reserves are held,
+/// its victims leave, and what it gives up is undone, in `pods` too.
+void carry_out(const turn_taken& turn, std::vector<pod>& pods, cluster_view& view);
+
+} // namespace reprieve

@@ -1,0 +1,255 @@
+#include "preemption/waiting_line.hpp"
+
+#include "preemption/required_node.hpp"
+#include "preemption/turn.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <tuple>
+
+namespace reprieve {
+
+namespace {
+
+void append(std::string& key, std::string_view text) {
+  key += text;
+  key += '\x1f';
+}
+
+void append(std::string& key, std::int64_t number) {
+  fmt::format_to(std::back_inserter(key), "{}\x1f", number);
+}
+
+void append(std::string& key, const string_map& pairs) {
+  for (const auto& [name, value] : pairs) {
+    append(key, name);
+    append(key, value);
+  }
+  key += '\x1e';
+}
+
+void append(std::string& key, const wanted_group& group) {
+  append(key, group.needed);
+  append(key, std::ssize(group.pods));
+  for (const auto& [resource, amount] : group.pods.front().requests) {
+    append(key, resource);
+    append(key, amount);
+  }
+  key += '\x1e';
+  append(key, group.node_selector);
+  for (const auto& one : group.tolerations) {
+    append(key, one.key);
+    append(key, one.any_value ? std::int64_t{1} : std::int64_t{0});
+    append(key, one.value);
+    append(key, one.effect ? static_cast<std::int64_t>(*one.effect) : -1);
+  }
+  key += '\x1e';
+  for (const auto& one : group.topology_keys)
+    append(key, one);
+  key += '\x1d';
+}
+
+time_point due_of(const waiting_unit& unit) {
+  return unit.record ? unit.record->status.resume_after : no_time;
+}
+
+} // namespace
+
+bool service_place::operator<(const service_place& other) const {
+  if (priority != other.priority)
+    return priority > other.priority;
+  if (workload_priority != other.workload_priority)
+    return workload_priority > other.workload_priority;
+  return std::tie(submitted, workload, unit)
+         < std::tie(other.submitted, other.workload, other.unit);
+}
+
+service_place place_of(const waiting_unit& unit, std::size_t position) {
+  service_place place;
+  place.priority = unit.who->priority;
+  place.workload = unit.who->workload;
+  place.unit = position;
+  if (unit.record) {
+    place.workload_priority = unit.record->status.resolved.priority;
+    place.submitted = unit.record->status.submitted;
+  } else {
+    // Those without a record come after all others of their priority.
+    place.workload_priority = std::numeric_limits<std::int32_t>::min();
+  }
+  return place;
+}
+
+std::optional<std::string> kind_of(const waiting_unit& unit) {
+  const auto& who = *unit.who;
+  if (who.may_have_weaker_kin || is_bound_to_a_node(who) || !unit.record)
+    return std::nullopt;
+  std::string key;
+  append(key, unit.queue());
+  append(key, who.priority);
+  append(key, (who.may_preempt ? 1 : 0) + (who.gang ? 2 : 0));
+  for (const auto& group : who.groups)
+    append(key, group);
+  return key;
+}
+
+void waiting_line::count(const entry& one, std::int64_t sign) {
+  if (!one.unit.record)
+    return;
+  auto& sum = asked_[std::string(one.unit.queue())];
+  for (const auto& [resource, amount] : one.wanted)
+    if (auto& total = sum[resource]; (total += sign * amount) == 0)
+      sum.erase(resource);
+  if (sum.empty())
+    asked_.erase(asked_.find(one.unit.queue()));
+}
+
+void waiting_line::add(const entry& one) {
+  if (one.asleep)
+    return;
+  count(one, 1);
+  if (one.kind.empty())
+    fresh_[std::string(one.unit.queue())].emplace(one.place, one.unit);
+  else
+    kinds_[one.kind].units.emplace(one.place, one.unit);
+}
+
+void waiting_line::remove(const entry& one) {
+  if (one.asleep)
+    return;
+  count(one, -1);
+  if (!one.kind.empty()) {
+    const auto of = kinds_.find(one.kind);
+    of->second.units.erase(one.place);
+    if (of->second.units.empty())
+      kinds_.erase(of);
+    return;
+  }
+  const auto line = fresh_.find(one.unit.queue());
+  line->second.erase(one.place);
+  if (line->second.empty())
+    fresh_.erase(line);
+}
+
+void waiting_line::put(const std::string& workload, std::vector<waiting_unit> units) {
+  const auto known = by_workload_.find(workload);
+  if (known != by_workload_.end()) {
+    for (const auto& one : known->second) {
+      remove(one);
+      --size_;
+    }
+    if (!known->second.empty())
+      asleep_.erase({due_of(known->second.front().unit), workload});
+    if (units.empty())
+      by_workload_.erase(known);
+  }
+  if (units.empty())
+    return;
+  auto& entries = by_workload_[workload];
+  entries.clear();
+  const auto due = due_of(units.front());
+  const bool asleep = due > now_;
+  if (asleep)
+    asleep_.emplace(due, workload);
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    auto place = place_of(units[i], i);
+    auto wanted = wanted_by(*units[i].who);
+    auto& one = entries.emplace_back(
+      entry{std::move(place), std::move(units[i]), {}, std::move(wanted), asleep});
+    add(one);
+    ++size_;
+  }
+}
+
+void waiting_line::wake_sleepers(time_point now) {
+  now_ = std::max(now_, now);
+  while (!asleep_.empty() && asleep_.begin()->first <= now_) {
+    const auto workload = asleep_.begin()->second;
+    asleep_.erase(asleep_.begin());
+    for (auto& one : by_workload_.find(workload)->second) {
+      one.asleep = false;
+      add(one);
+    }
+  }
+}
+
+time_point waiting_line::next_due() const {
+  return asleep_.empty() ? no_time : asleep_.begin()->first;
+}
+
+waiting_line::entry* waiting_line::find(const waiting_unit& unit) {
+  const auto known = by_workload_.find(unit.who->workload);
+  if (known == by_workload_.end())
+    return nullptr;
+  const auto found = std::ranges::find_if(
+    known->second, [&](const entry& one) { return one.unit.who == unit.who; });
+  return found == known->second.end() ? nullptr : &*found;
+}
+
+void waiting_line::park(const waiting_unit& unit, parked_reason why) {
+  auto* one = find(unit);
+  if (one == nullptr || one->asleep)
+    return;
+  if (one->kind.empty()) {
+    auto key = kind_of(unit);
+    if (!key)
+      return;
+    remove(*one);
+    one->kind = *std::move(key);
+    add(*one);
+  }
+  auto& kind = kinds_.find(one->kind)->second;
+  if (kind.queue.empty() && kind.wanted.empty()) {
+    kind.queue = unit.queue();
+    kind.wanted = one->wanted;
+  }
+  kind.aside = std::move(why);
+}
+
+bool waiting_line::joins_parked(const waiting_unit& unit) {
+  if (kinds_.empty())
+    return false;
+  auto* one = find(unit);
+  if (one == nullptr || one->asleep)
+    return false;
+  if (!one->kind.empty())
+    return kinds_.find(one->kind)->second.aside.has_value();
+  const auto key = kind_of(unit);
+  const auto known = key ? kinds_.find(*key) : kinds_.end();
+  if (known == kinds_.end() || !known->second.aside)
+    return false;
+  remove(*one);
+  one->kind = *key;
+  add(*one);
+  return true;
+}
+
+const parked_reason* waiting_line::parked(const waiting_unit& unit) const {
+  const auto known = by_workload_.find(unit.who->workload);
+  if (known == by_workload_.end())
+    return nullptr;
+  for (const auto& one : known->second)
+    if (one.unit.who == unit.who && !one.kind.empty()) {
+      const auto& aside = kinds_.find(one.kind)->second.aside;
+      return aside ? &*aside : nullptr;
+    }
+  return nullptr;
+}
+
+const waiting_unit* waiting_line::last_of(std::string_view workload) const {
+  const auto known = by_workload_.find(workload);
+  return known == by_workload_.end() || known->second.empty() ? nullptr
+                                                              : &known->second.back().unit;
+}
+
+std::optional<std::pair<service_place, waiting_unit>>
+waiting_line::next_of(const kind& of, const service_place& behind) {
+  const auto next = of.units.upper_bound(behind);
+  if (next == of.units.end())
+    return std::nullopt;
+  return std::pair{next->first, next->second};
+}
+
+} // namespace reprieve

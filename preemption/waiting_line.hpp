@@ -1,0 +1,150 @@
+#pragma once
+
+#include "preemption/preemptor.hpp"
+#include "state/catalog.hpp"
+#include "state/text_map.hpp"
+#include "state/workload_record.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace reprieve {
+
+/// A unit of a workload that lacks pods. Where there is no record, it stands outside all queues.
+struct waiting_unit {
+  std::shared_ptr<const workload_record> record;
+  std::shared_ptr<const preemptor> who;
+
+  std::string_view queue() const {
+    return record ? std::string_view(record->spec->queue) : std::string_view{};
+  }
+};
+
+/// The place of a unit among those that wait: higher priority first, then as their workloads are
+/// served (`served_before`), then as the workload lists them.
+struct service_place {
+  std::int32_t priority = 0;
+  std::int32_t workload_priority = 0;
+  time_point submitted = no_time;
+  std::string workload;
+  std::size_t unit = 0;
+
+  bool operator==(const service_place&) const = default;
+  bool operator<(const service_place& other) const;
+};
+
+service_place place_of(const waiting_unit& unit, std::size_t position);
+
+/// How things stood for a kind when it was set aside.
+struct parked_reason {
+  bool entitled = false;   ///< it was within what its queue deserves
+  bool may_borrow = false; ///< it took nothing that is kept for others
+  bool within_limits = true;
+  bool crowded = false; ///< some queue used more than it deserves
+};
+
+/// All that wait in a resource group, by queue and in the order in which they are served. Units that
+/// ask for the same in the same queue with the same priority are of one kind: where there was nothing
+/// for one of them there is nothing for the others, so the kind is set aside as a whole until
+/// something changes that could help it. Neither adding a unit nor a cycle looks at kinds that are
+/// set aside, however many units they have.
+class waiting_line {
+public:
+  /// In place of all units that the workload had.
+  void put(const std::string& workload, std::vector<waiting_unit> units);
+
+  /// Units whose time has not come are left out until `now` reaches it.
+  void wake_sleepers(time_point now);
+  /// When the next of them is due; `no_time` where there is none.
+  time_point next_due() const;
+
+  /// Sets all units of this one's kind aside, where they are alike.
+  void park(const waiting_unit& unit, parked_reason why);
+  /// Whether the unit is of a kind that is set aside; if so, it is among them from now on.
+  bool joins_parked(const waiting_unit& unit);
+  /// Why the unit's kind is set aside; null where it is not.
+  const parked_reason* parked(const waiting_unit& unit) const;
+
+  struct kind {
+    std::map<service_place, waiting_unit> units;
+    std::optional<parked_reason> aside;
+    resources wanted; ///< by one unit
+    std::string queue;
+  };
+  using kinds = std::map<std::string, kind, std::less<>>;
+
+  const kinds& all_kinds() const {
+    return kinds_;
+  }
+  /// Takes those kinds back for which `helps` holds.
+  template <class Helps>
+  void wake(Helps helps) {
+    for (auto& [key, one] : kinds_)
+      if (one.aside && !one.units.empty() && helps(one))
+        one.aside.reset();
+  }
+
+  /// What all who wait ask for at least, by queue; nobody whose time has not come is counted.
+  const by_name<resources>& asked() const {
+    return asked_;
+  }
+
+  /// Everybody who waits and is not known to be of a kind with others, by queue.
+  using units_by_place = std::map<service_place, waiting_unit>;
+  const std::map<std::string, units_by_place, std::less<>>& fresh() const {
+    return fresh_;
+  }
+
+  /// The next unit of the kind behind that place, or nothing.
+  static std::optional<std::pair<service_place, waiting_unit>> next_of(const kind& of,
+                                                                     const service_place& behind);
+
+  /// The last unit that the workload lacks, or null.
+  const waiting_unit* last_of(std::string_view workload) const;
+
+  std::size_t size() const {
+    return size_;
+  }
+  /// Everybody, in no order.
+  template <class F>
+  void each(F use) const {
+    for (const auto& [workload, units] : by_workload_)
+      for (const auto& one : units)
+        use(one.unit);
+  }
+
+private:
+  struct entry {
+    service_place place;
+    waiting_unit unit;
+    std::string kind; ///< empty where it is not known to be of one
+    resources wanted;
+    bool asleep = false;
+  };
+
+  void add(const entry& one);
+  void remove(const entry& one);
+  void count(const entry& one, std::int64_t sign);
+  entry* find(const waiting_unit& unit);
+
+  text_map<std::vector<entry>> by_workload_;
+  std::map<std::string, units_by_place, std::less<>> fresh_; ///< by queue
+  kinds kinds_;
+  std::set<std::pair<time_point, std::string>> asleep_; ///< workloads by when they are due
+  by_name<resources> asked_; ///< by queue
+  time_point now_ = no_time;
+  std::size_t size_ = 0;
+};
+
+/// What all units have in common that ask for the same; nothing where what a unit finds depends on
+/// more than that: on its own pods or its node.
+std::optional<std::string> kind_of(const waiting_unit& unit);
+
+} // namespace reprieve

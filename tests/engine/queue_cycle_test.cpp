@@ -1,0 +1,356 @@
+#include "preemption/snapshot_cycle.hpp"
+#include "tests/engine/plan_reading.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <map>
+
+/// The cycle with queues that share a cluster (DESIGN 3.4): whom it stops, for whom, and how often.
+namespace reprieve::tests {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+namespace {
+
+/// A cluster that is played on: what a cycle decides happens at once, and the next cycle begins from
+/// there. Preempted workloads wait again.
+class played_cluster {
+public:
+  played_cluster& node(const std::string& name, resources capacity) {
+    reprieve::node n;
+    n.name = name;
+    n.capacity = std::move(capacity);
+    n.resource_group = "default";
+    nodes_[name] = std::move(n);
+    return *this;
+  }
+  played_cluster& queue(reprieve::queue q) {
+    queues_[q.name] = std::move(q);
+    return *this;
+  }
+  played_cluster& submit(workload w) {
+    workload_status status;
+    status.submitted = time_point{std::chrono::seconds{++clock_}};
+    statuses_[w.name] = status;
+    workloads_[w.name] = std::move(w);
+    return *this;
+  }
+  played_cluster& remove(const std::string& name) {
+    workloads_.erase(name);
+    std::erase_if(pods_, [&](const pod& p) { return p.workload == name; });
+    return *this;
+  }
+  reprieve::queue& queue_named(const std::string& name) {
+    return queues_.at(name);
+  }
+
+  /// Runs cycles until one decides nothing; how many pods were stopped meanwhile.
+  std::size_t settle(std::size_t most_cycles = 50) {
+    std::size_t stopped = 0;
+    for (std::size_t i = 0; i < most_cycles; ++i) {
+      const auto before = evictions_.size();
+      if (!step())
+        return stopped;
+      stopped += evictions_.size() - before;
+    }
+    ADD_FAILURE() << "it does not come to rest";
+    return stopped;
+  }
+
+  std::vector<std::string> running() const {
+    std::set<std::string> names;
+    for (const auto& p : pods_)
+      names.insert(p.workload);
+    return {names.begin(), names.end()};
+  }
+  std::size_t pods_of(const std::string& workload) const {
+    return static_cast<std::size_t>(std::ranges::count(pods_, workload, &pod::workload));
+  }
+  /// Names of workloads, once for every pod that was stopped.
+  const std::vector<std::string>& evictions() const {
+    return evictions_;
+  }
+  std::string why(const std::string& workload) const {
+    const auto found = why_.find(workload);
+    return found == why_.end() ? "" : found->second;
+  }
+  const queue_stage_result& queues() const {
+    return last_queues_;
+  }
+
+private:
+  snapshot taken() const {
+    std::vector<snapshot::entry> entries;
+    for (const auto& [name, one] : nodes_)
+      entries.push_back({one, {}, {}});
+    for (const auto& [name, one] : queues_)
+      entries.push_back({one, {}, {}});
+    for (const auto& [name, one] : workloads_)
+      entries.push_back({one, statuses_.at(name), {}});
+    for (const auto& p : pods_)
+      entries.push_back({p, {}, {}});
+    auto made = snapshot::of(std::move(entries));
+    EXPECT_TRUE(made.ok()) << made.status();
+    return *std::move(made);
+  }
+
+  bool step() {
+    const auto state = taken();
+    plan_settings settings;
+    settings.group.name = "default";
+    settings.now = time_point{std::chrono::seconds{clock_ += 10}};
+    snapshot_cycle cycle{state};
+    cycle.run(settings);
+    last_queues_ = cycle.queues().at("default");
+    why_.clear();
+    bool decided = false;
+    const auto stop = [&](const std::vector<victim>& victims) {
+      for (const auto& one : victims)
+        for (const auto& p : one.pods) {
+          evictions_.push_back(one.portion.workload);
+          std::erase_if(pods_, [&](const pod& other) { return other.uid == p.uid; });
+          decided = true;
+        }
+    };
+    for (const auto& one : cycle.taken_back())
+      stop(one.from.victims);
+    for (const auto& turn : cycle.turns()) {
+      why_[turn.who.workload] = turn.made.why.summary;
+      stop(turn.made.victims);
+    }
+    for (const auto& turn : cycle.turns())
+      for (const auto& one : turn.made.assignments) {
+        auto placed = one.placed;
+        placed.phase = pod_phase::running;
+        placed.started = settings.now;
+        placed.placed_by.clear();
+        pods_.push_back(std::move(placed));
+        decided = true;
+      }
+    return decided;
+  }
+
+  std::map<std::string, reprieve::node> nodes_;
+  std::map<std::string, reprieve::queue> queues_;
+  std::map<std::string, workload> workloads_;
+  std::map<std::string, workload_status> statuses_;
+  std::vector<pod> pods_;
+  std::vector<std::string> evictions_;
+  std::map<std::string, std::string> why_;
+  queue_stage_result last_queues_;
+  std::int64_t clock_ = 1'000;
+};
+
+resources gpus(std::int64_t n) {
+  return {{"gpu", n * 1000}};
+}
+
+resources cpus(std::int64_t n) {
+  return {{"cpu", n * 1000}};
+}
+
+queue sharing(const std::string& name, std::int64_t weight) {
+  queue q;
+  q.name = name;
+  q.weight = weight;
+  q.cap_by_demand = true;
+  return q;
+}
+
+queue keeping(const std::string& name, std::int64_t weight) {
+  auto q = sharing(name, weight);
+  q.cap_by_demand = false;
+  return q;
+}
+
+queue limited_to(queue q, resources most) {
+  q.limit = std::move(most);
+  return q;
+}
+
+workload work(const std::string& name, const std::string& queue, std::int32_t priority,
+              resources each, std::int32_t count = 1) {
+  workload w;
+  w.name = name;
+  w.queue = queue;
+  w.priority = priority;
+  auto& group = w.groups.emplace_back();
+  group.name = "w";
+  group.count = count;
+  group.pods.requests = std::move(each);
+  return w;
+}
+
+workload gang_of(const std::string& name, const std::string& queue, std::int32_t priority,
+              resources each, std::int32_t count) {
+  auto w = work(name, queue, priority, std::move(each), count);
+  w.groups.front().min_count = count;
+  w.groups.front().disruption = disruption_mode::pod_group;
+  return w;
+}
+
+/// Eight nodes of eight GPUs, full of gangs of two whole nodes of queue `big`: the four of priority
+/// 500 run, those of 100 and 0 wait.
+played_cluster full_of_gangs() {
+  played_cluster on;
+  for (int i = 0; i < 8; ++i)
+    on.node(fmt::format("n{}", i), gpus(8));
+  on.queue(sharing("big", 5)).queue(limited_to(sharing("small", 1), gpus(4)));
+  for (const auto priority : {500, 100, 0})
+    for (int i = 0; i < 4; ++i) {
+      on.submit(gang_of(fmt::format("big-{}-{}", priority, i), "big", priority, gpus(8), 2));
+      EXPECT_EQ(on.settle(), 0u);
+    }
+  return on;
+}
+
+} // namespace
+
+TEST(queues_in_the_cycle, lose_one_gang_to_a_pod_that_deserves_its_room) {
+  auto on = full_of_gangs();
+  on.submit(work("one", "small", 0, gpus(2)));
+
+  EXPECT_EQ(on.settle(), 2u) << "the two pods of one gang";
+  EXPECT_THAT(on.evictions(), ElementsAre("big-500-3", "big-500-3")) << "the youngest of equals";
+  EXPECT_EQ(on.pods_of("one"), 1u);
+}
+
+TEST(queues_in_the_cycle, lose_nothing_to_work_that_its_own_limit_never_admits) {
+  auto on = full_of_gangs();
+  on.submit(gang_of("five", "small", 0, gpus(1), 5));
+
+  EXPECT_EQ(on.settle(), 0u);
+  EXPECT_THAT(on.why("five"), HasSubstr("queue small has a limit of 4 gpu"));
+}
+
+TEST(queues_in_the_cycle, lose_one_pod_to_one_pod_however_many_wait) {
+  played_cluster on;
+  for (int i = 0; i < 8; ++i)
+    on.node(fmt::format("n{}", i), gpus(8));
+  on.queue(sharing("a", 1)).queue(sharing("b", 1)).submit(work("many", "b", 0, gpus(1), 200));
+  EXPECT_EQ(on.settle(), 0u);
+  on.submit(work("one", "a", 0, gpus(1)));
+
+  EXPECT_EQ(on.settle(), 1u);
+  EXPECT_EQ(on.pods_of("one"), 1u);
+  EXPECT_EQ(on.pods_of("many"), 63u);
+}
+
+TEST(queues_in_the_cycle, share_gpus_in_whole_units_and_come_to_rest) {
+  played_cluster on;
+  on.node("n1", gpus(8));
+  for (const auto* name : {"a", "b", "c"})
+    on.queue(sharing(name, 1));
+  on.submit(work("a-work", "a", 0, gpus(1), 8));
+  EXPECT_EQ(on.settle(), 0u);
+  EXPECT_EQ(on.pods_of("a-work"), 8u) << "what nobody else asks for is lent";
+  on.submit(work("b-work", "b", 0, gpus(1), 8)).submit(work("c-work", "c", 0, gpus(1), 8));
+
+  EXPECT_EQ(on.settle(), 5u);
+  EXPECT_EQ(on.pods_of("a-work"), 3u);
+  EXPECT_EQ(on.pods_of("b-work"), 3u);
+  EXPECT_EQ(on.pods_of("c-work"), 2u);
+}
+
+TEST(queues_in_the_cycle, deserve_whole_gpus_by_the_largest_remainder) {
+  played_cluster on;
+  on.node("n1", gpus(10));
+  for (const auto* name : {"a", "b", "c"})
+    on.queue(keeping(name, 1)).submit(work(fmt::format("{}-work", name), name, 0, gpus(1), 10));
+
+  EXPECT_EQ(on.settle(), 0u);
+  EXPECT_EQ(on.pods_of("a-work"), 4u);
+  EXPECT_EQ(on.pods_of("b-work"), 3u);
+  EXPECT_EQ(on.pods_of("c-work"), 3u);
+}
+
+TEST(queues_in_the_cycle, start_nothing_on_what_is_taken_from_them) {
+  played_cluster on;
+  on.node("n1", cpus(4)).queue(keeping("a", 3)).queue(keeping("b", 1));
+  on.submit(work("a1", "a", 0, cpus(2)));
+  on.settle();
+  on.submit(work("a2", "a", 0, cpus(1)));
+  on.settle();
+  on.submit(work("a3", "a", 0, cpus(1)));
+  EXPECT_EQ(on.settle(), 0u);
+  EXPECT_THAT(on.running(), ElementsAre("a1", "a2"));
+  on.queue_named("a").weight = 1;
+
+  EXPECT_EQ(on.settle(), 1u);
+  EXPECT_THAT(on.evictions(), ElementsAre("a2"));
+  EXPECT_THAT(on.running(), ElementsAre("a1"));
+}
+
+TEST(queues_in_the_cycle, lose_as_much_as_their_limit_falls) {
+  played_cluster on;
+  on.node("n1", cpus(8)).queue(limited_to(sharing("a", 1), cpus(6)));
+  for (int i = 0; i < 6; ++i) {
+    on.submit(work(fmt::format("a{}", i), "a", i == 0 ? -5 : 0, cpus(1)));
+    on.settle();
+  }
+  on.queue_named("a").limit = cpus(3);
+
+  EXPECT_EQ(on.settle(), 3u);
+  EXPECT_THAT(on.evictions(), ElementsAre("a0", "a5", "a4")) << "the lowest, then the youngest";
+}
+
+TEST(queues_in_the_cycle, let_important_work_take_the_room_of_others_within_a_limit) {
+  played_cluster on;
+  on.node("n1", gpus(8)).queue(limited_to(sharing("a", 1), gpus(2)));
+  on.submit(work("low1", "a", 0, gpus(1))).submit(work("low2", "a", 0, gpus(1)));
+  EXPECT_EQ(on.settle(), 0u);
+  on.submit(work("high", "a", 100, gpus(1)));
+
+  EXPECT_EQ(on.settle(), 1u);
+  EXPECT_EQ(on.pods_of("high"), 1u);
+}
+
+TEST(queues_in_the_cycle, do_not_touch_a_guarantee_below_the_same_limit) {
+  played_cluster on;
+  auto first = sharing("first", 1);
+  first.parent = "all";
+  auto second = first;
+  second.name = "second";
+  second.guaranteed = gpus(2);
+  on.node("n1", gpus(8)).queue(limited_to(sharing("all", 1), gpus(3))).queue(first).queue(second);
+  on.submit(work("kept", "second", 0, gpus(1), 2)).submit(work("taken", "first", 0, gpus(1)));
+  EXPECT_EQ(on.settle(), 0u);
+  on.submit(work("high", "first", 100, gpus(2)));
+  EXPECT_EQ(on.settle(), 0u) << "only one GPU could be taken below the limit";
+  on.submit(work("higher", "first", 100, gpus(1)));
+
+  EXPECT_EQ(on.settle(), 1u);
+  EXPECT_THAT(on.evictions(), ElementsAre("taken"));
+}
+
+TEST(queues_in_the_cycle, serve_the_more_important_first_within_a_queue) {
+  played_cluster on;
+  on.node("n1", gpus(4)).queue(sharing("a", 1)).queue(sharing("b", 1));
+  on.submit(work("low", "a", 0, gpus(1), 4)).submit(work("other", "b", 0, gpus(1), 4));
+  on.settle();
+  EXPECT_EQ(on.pods_of("low"), 2u);
+  on.submit(work("high", "a", 10, gpus(2)));
+
+  EXPECT_EQ(on.settle(), 2u);
+  EXPECT_EQ(on.pods_of("high"), 1u);
+  EXPECT_EQ(on.pods_of("low"), 0u);
+  EXPECT_EQ(on.pods_of("other"), 2u) << "another queue's share is not touched";
+}
+
+TEST(queues_in_the_cycle, lend_what_nobody_can_use_and_take_it_back_once) {
+  played_cluster on;
+  on.node("n1", gpus(8)).queue(sharing("x", 1)).queue(sharing("y", 1));
+  on.submit(gang_of("x5", "x", 0, gpus(1), 5)).submit(gang_of("y5", "y", 0, gpus(1), 5));
+
+  EXPECT_EQ(on.settle(), 0u);
+  EXPECT_EQ(on.running().size(), 1u) << "one runs; neither share would do for either";
+  on.submit(work("single", "y", 0, gpus(1), 3));
+  EXPECT_EQ(on.settle(), 0u) << "what is left free is enough";
+}
+
+} // namespace reprieve::tests
