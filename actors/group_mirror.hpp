@@ -98,9 +98,10 @@ public:
   /// All that lack pods and are not part of an open decision.
   waiting_line& line();
 
-  /// The nodes on which somebody left or something changed that could help one that waits, since
-  /// this was last asked.
-  std::vector<node_row> take_helped_nodes();
+  /// The nodes on which somebody left or leaves, or that changed, since this was last asked.
+  std::vector<node_row> take_freed_nodes();
+  /// Likewise, on which somebody is not being placed any more.
+  std::vector<node_row> take_nodes_with_arrivals();
   /// Whether a workload asks for a minimum runtime, so that time alone may let its pods go.
   bool has_minimum_runtimes() const {
     return with_minimum_runtime_ > 0;
@@ -124,7 +125,7 @@ public:
   /// What the pods of this group take by queue, nominated ones among those that stay.
   const by_name<queue_totals>& usage();
 
-  /// What all nodes have together; of one that takes no pods, what those take who are there.
+  /// What all nodes have together.
   const resources& capacity();
 
   /// The pods of workloads in these queues that take room.
@@ -201,7 +202,6 @@ private:
     std::shared_ptr<const node_record> in_view;    ///< whose spec the view has
     pod_list taken_in; ///< pods as they came from the record and the decisions
     pod_list shown;    ///< the same pods with what their workloads say, as the view has them
-    resources counted; ///< of it in the capacity of the group
     bool stale = false;
     bool costs_changed = false; ///< of a workload with pods here
   };
@@ -248,7 +248,7 @@ private:
   void note_for_shards(const pod& p);
   void compare_with_shard(named_node& one);
   void forget_standing(named_workload& one);
-  void count_capacity(node_entry& entry);
+  std::vector<node_row> rows_of(const std::set<named_node*>& nodes);
   held_decision hold_of(const open_decision& d) const;
   std::vector<standing_decision> standing_decisions() const;
   void expect_in_budgets(const standing& of, std::int64_t sign);
@@ -271,7 +271,8 @@ private:
   std::vector<named_workload*> stale_workloads_;
 
   waiting_line line_;
-  std::set<named_node*> helped_; ///< that could help one who waits
+  std::set<named_node*> freed_; ///< that could help one who waits
+  std::set<named_node*> with_arrivals_;
   /// The workloads that have a record, by queue.
   std::map<std::string, std::set<named_workload*>, std::less<>> by_queue_;
   std::size_t with_minimum_runtime_ = 0; ///< of them

@@ -77,7 +77,7 @@ void group_mirror::forget_reservations() {
   for (const auto& uid : std::exchange(reserved_, {})) {
     if (const auto p = view_.find_pod(uid); p != no_row)
       if (const auto on = nodes_.find(view_.node_name(view_.node_of(p))); on != nodes_.end())
-        helped_.insert(&*on);
+        freed_.insert(&*on);
     view_.remove_pod(uid);
   }
 }
@@ -87,14 +87,23 @@ waiting_line& group_mirror::line() {
   return line_;
 }
 
-std::vector<node_row> group_mirror::take_helped_nodes() {
-  view_of_nodes();
+std::vector<node_row> group_mirror::rows_of(const std::set<named_node*>& nodes) {
   std::vector<node_row> rows;
-  for (const auto* one : std::exchange(helped_, {}))
+  for (const auto* one : nodes)
     if (const auto n = view_.find_node(one->first); n != no_row)
       rows.push_back(n);
   std::ranges::sort(rows);
   return rows;
+}
+
+std::vector<node_row> group_mirror::take_freed_nodes() {
+  view_of_nodes();
+  return rows_of(std::exchange(freed_, {}));
+}
+
+std::vector<node_row> group_mirror::take_nodes_with_arrivals() {
+  view_of_nodes();
+  return rows_of(std::exchange(with_arrivals_, {}));
 }
 
 bool group_mirror::still_lacks(const preemptor& who) {

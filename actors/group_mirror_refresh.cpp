@@ -60,7 +60,7 @@ void group_mirror::take_out(named_node& from, const pod& p) {
   mark(owner);
   forget_told(p.uid);
   room_came_free_ = true;
-  helped_.insert(&from);
+  freed_.insert(&from);
   note_for_shards(p);
   // It may stand on another node already.
   if (const auto at = owner.second.pods.find(p.uid);
@@ -116,12 +116,16 @@ void group_mirror::refresh_node(named_node& one) {
     take_out(one, p->what());
   entry.taken_in = std::move(wanted);
   entry.shown = std::move(shown);
+  const bool same_size =
+    entry.in_view && entry.record && entry.in_view->spec->capacity == entry.record->spec->capacity;
+  if (entry.in_view && !same_size)
+    take_from(capacity_, entry.in_view->spec->capacity);
   if (!entry.record) {
     view_.remove_node(name);
     entry.in_view = nullptr;
     ahead_.erase(&one);
-    helped_.erase(&one);
-    count_capacity(entry);
+    freed_.erase(&one);
+    with_arrivals_.erase(&one);
     if (entry.promised.empty())
       nodes_.erase(nodes_.find(name));
     return;
@@ -129,36 +133,16 @@ void group_mirror::refresh_node(named_node& one) {
   if (!entry.in_view || !planned_on_alike(*entry.in_view, *entry.record)) {
     view_.put_node(planned_on(*entry.record));
     room_came_free_ = true;
-    helped_.insert(&one);
+    freed_.insert(&one);
   }
   if (look_at_costs)
-    helped_.insert(&one);
+    freed_.insert(&one);
   entry.in_view = entry.record;
-  count_capacity(entry);
+  if (!same_size)
+    add_to(capacity_, entry.record->spec->capacity);
   compare_with_shard(one);
   for (const auto& [before, now] : changed)
     show(one, before, now->what());
-}
-
-/// Counts in what the node has for its group.
-void group_mirror::count_capacity(node_entry& entry) {
-  const auto* record = entry.record.get();
-  if (record != nullptr && takes_pods(*record)) {
-    if (entry.counted == record->spec->capacity)
-      return;
-    take_from(capacity_, entry.counted);
-    entry.counted = record->spec->capacity;
-  } else {
-    take_from(capacity_, entry.counted);
-    entry.counted.clear();
-    if (record != nullptr)
-      for (const pod& p : entry.shown)
-        if (takes_room(p.phase))
-          for (const auto& [resource, amount] : record->spec->capacity)
-            entry.counted[resource] +=
-              amount_of(p.requests, resource) + (resource == resource::pods ? 1 : 0);
-  }
-  add_to(capacity_, entry.counted);
 }
 
 /// The pod stands on the node, or has changed there from what it was before.
@@ -166,7 +150,9 @@ void group_mirror::show(named_node& on, const pod_list::pointer& before, const p
   view_.put_pod(p, before ? &before->what() : nullptr);
   note_for_shards(p);
   if (!stays_or_comes(p))
-    helped_.insert(&on);
+    freed_.insert(&on);
+  if (before && before->what().phase == pod_phase::nominated && p.phase != pod_phase::nominated)
+    with_arrivals_.insert(&on);
   if (before && stands_alike(before->what(), p))
     return;
   if (p.stop_told != no_time) {

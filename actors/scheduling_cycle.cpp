@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 namespace reprieve {
 
@@ -24,6 +25,17 @@ constexpr std::size_t most_pods_in_a_batch = 512;
 
 const std::string& first_uid(const preemptor& who) {
   return who.groups.front().pods.front().uid;
+}
+
+/// How many decisions of this coordinator there were before that one.
+std::uint64_t decisions_before(const coordinator_state& state, std::string_view id) {
+  std::uint64_t epoch = 0;
+  std::uint64_t number = 0;
+  const auto first = id.find('.');
+  const auto second = id.find('.', first + 1);
+  std::from_chars(id.data(), id.data() + first, epoch, 16);
+  std::from_chars(id.data() + first + 1, id.data() + second, number, 16);
+  return epoch == static_cast<std::uint64_t>(state.epoch) && number > 0 ? number - 1 : 0;
 }
 
 /// What the victims of one queue have to free, in words.
@@ -120,7 +132,7 @@ public:
   queue_stage_input queue_input() override {
     queue_stage_input in;
     in.totals = state_.mirror.usage();
-    in.capacity = state_.mirror.capacity();
+    in.capacity = capacity_to_share(state_.mirror.view_of_nodes());
     in.queues = part_by_grants(state_.known->queues, state_.grants ? &*state_.grants : nullptr,
                                in.totals);
     in.previous = state_.queues;
@@ -128,8 +140,15 @@ public:
       in.divisible.insert(group->divisible.begin(), group->divisible.end());
     return in;
   }
-  std::optional<std::vector<node_row>> changed_nodes() override {
-    return state_.mirror.take_helped_nodes();
+  changes take_changes() override {
+    return {state_.mirror.take_freed_nodes(), state_.mirror.take_nodes_with_arrivals()};
+  }
+  std::uint64_t decisions_made() override {
+    return state_.last_decision;
+  }
+  std::uint64_t decisions_over() override {
+    return state_.decisions.empty() ? state_.last_decision
+                                    : decisions_before(state_, state_.decisions.begin()->first);
   }
   bool time_matters() override {
     const auto* group = find(state_.known->groups, state_.settings.resource_group);
@@ -159,7 +178,8 @@ public:
     begin(settings, made.policy.empty() ? "placement" : made.policy);
     settings.what.priority = unit.who->priority;
     const auto& view = state_.mirror.view_of_nodes();
-    if (!made.victims.empty() && made.why.reprieved.empty() && made.why.passed_over.empty()) {
+    if (!made.victims.empty()
+        && depth_for(view, *unit.who, most_domains_told()) == depth::summary) {
       auto as_planned = settings_of(state_, now_, false);
       as_planned.explained = depth::summary;
       explain(view, *unit.who, as_planned, made);

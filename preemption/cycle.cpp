@@ -51,11 +51,14 @@ bool scheduling_cycle::run() {
   if (!std::exchange(begun_, true))
     begin();
   while (auto* line = next_line()) {
-    const auto unit = line->heap.front().unit;
+    const auto [place, unit, kind] = line->heap.front();
     bool parked = false;
+    made_room_ = false;
     if (!serve(unit, parked))
       return false;
     advance(*line, parked);
+    if (made_room_)
+      wake_kinds(&place);
   }
   return true;
 }
@@ -79,7 +82,7 @@ void scheduling_cycle::begin() {
   run_queue_stage();
   share_out();
   judge_.emplace(port_, settings_, *shares_);
-  wake_kinds();
+  wake_kinds(nullptr);
   line_up();
 }
 
@@ -182,23 +185,38 @@ bool scheduling_cycle::admits_any(std::size_t leaf, std::string_view queue) cons
   return false;
 }
 
-void scheduling_cycle::wake_kinds() {
-  const auto changed = port_.changed_nodes();
-  port_.line().wake([&](const waiting_line::kind& of) {
+void scheduling_cycle::wake_kinds(const service_place* behind) {
+  const auto [freed, arrived] = port_.take_changes();
+  const auto over = port_.decisions_over();
+  const auto woken = port_.line().wake([&, &freed = freed, &arrived = arrived](
+                                         const waiting_line::kind& of) {
     const auto leaf = shares_->leaf_of(of.queue);
-    if (!changed || leaf == no_vertex)
+    if (leaf == no_vertex)
       return true;
     const auto asked = asked_by(*shares_, *of.units.begin()->second.who);
     const bool within_limits = shares_->limits_in_the_way(leaf, asked).empty();
     const bool entitled = shares_->is_entitled(leaf, asked);
     const bool borrows = entitled || shares_->may_borrow(leaf, asked);
+    const bool crowded = shares_->anybody_uses_too_much(asked);
     const auto& was = *of.aside;
     if ((within_limits && !was.within_limits) || (entitled && !was.entitled)
-        || (borrows && !was.may_borrow)
-        || (entitled && shares_->anybody_uses_too_much(asked) && !was.crowded))
+        || (borrows && !was.may_borrow) || (entitled && crowded && !was.crowded))
       return true;
-    return could_help(of, *changed);
+    return could_help(of, freed) || (was.decisions > port_.line().settled() && could_help(of, arrived));
   });
+  port_.line().settle(over);
+  if (behind == nullptr)
+    return;
+  for (const auto& key : woken) {
+    const auto& of = port_.line().all_kinds().find(key)->second;
+    if (auto next = waiting_line::next_of(of, *behind)) {
+      auto& line = lines_[of.queue];
+      line.leaf = shares_->leaf_of(of.queue);
+      line.heap.push_back({next->first, next->second, key});
+      std::push_heap(line.heap.begin(), line.heap.end());
+      look_at_front(line);
+    }
+  }
 }
 
 /// Whether one of the nodes could take a pod of the kind once all have gone whom it may take.
@@ -235,6 +253,7 @@ void scheduling_cycle::line_up() {
 }
 
 void scheduling_cycle::look_at_front(queue_line& line) {
+  line.asked.clear();
   if (lines_.size() > 1 && !line.heap.empty() && line.leaf != no_vertex)
     line.asked = asked_by(*shares_, *line.heap.front().unit.who);
 }
@@ -249,6 +268,8 @@ scheduling_cycle::queue_line* scheduling_cycle::next_line() {
       continue;
     if (lines_.size() == 1)
       return &line;
+    if (line.asked.empty()) // there was no other line yet
+      look_at_front(line);
     const bool entitled =
       line.leaf == no_vertex || shares_->is_entitled(line.leaf, line.asked);
     if (best == nullptr || (entitled && !best_entitled)
@@ -320,7 +341,8 @@ bool scheduling_cycle::serve(const waiting_unit& unit, bool& parked) {
       port_.line().park(unit, {.entitled = made.entitled,
                                .may_borrow = made.may_borrow,
                                .within_limits = made.within_limits,
-                               .crowded = shares_->anybody_uses_too_much(asked)});
+                               .crowded = shares_->anybody_uses_too_much(asked),
+                               .decisions = port_.decisions_made()});
       parked = port_.line().parked(unit) != nullptr;
     }
     if (!made.quota.empty())
@@ -334,7 +356,7 @@ bool scheduling_cycle::serve(const waiting_unit& unit, bool& parked) {
   if (made.made.victims.empty() && made.made.result == plan::outcome::placed) {
     port_.place(unit, std::move(made.made));
   } else {
-    others_may_have_gone_ = true;
+    others_may_have_gone_ = made_room_ = true;
     port_.preempt(unit, std::move(made.made));
   }
   return true;

@@ -31,9 +31,15 @@ public:
   /// The queues with the group's part of their limits, what their pods use, the capacity. Without
   /// what waits, and without pods.
   virtual queue_stage_input queue_input() = 0;
-  /// Nodes that changed since the last cycle in a way that could help somebody; nothing where that is
-  /// not known, and anything may have.
-  virtual std::optional<std::vector<node_row>> changed_nodes() = 0;
+  /// Nodes that changed since this was last asked in a way that could help somebody.
+  struct changes {
+    std::vector<node_row> freed;   ///< somebody left or leaves, or the node is another
+    std::vector<node_row> arrived; ///< somebody came to stay who could not be a victim before
+  };
+  virtual changes take_changes() = 0;
+  /// How many decisions were made so far, and up to which of them all are over.
+  virtual std::uint64_t decisions_made() = 0;
+  virtual std::uint64_t decisions_over() = 0;
   /// Whether time alone may let somebody go who may not go now.
   virtual bool time_matters() = 0;
 
@@ -105,7 +111,8 @@ private:
   void run_queue_stage();
   void share_out();
   by_name<resources> admissible() const;
-  void wake_kinds();
+  /// Takes kinds back that changes could help, and lines up their units behind that place.
+  void wake_kinds(const service_place* behind);
   bool could_help(const waiting_line::kind& of, std::span<const node_row> nodes) const;
   bool admits_any(std::size_t leaf, std::string_view queue) const;
   void line_up();
@@ -127,6 +134,7 @@ private:
   bool begun_ = false;
   bool others_may_have_gone_ = false;
   bool decided_ = false;
+  bool made_room_ = false; ///< the unit that was served last has victims
 };
 
 } // namespace reprieve

@@ -9,6 +9,32 @@
 
 namespace reprieve {
 
+resources capacity_to_share(const cluster_view& view) {
+  std::vector<std::int64_t> sum(view.width());
+  const auto count_pods = [&](std::span<const pod_row> pods) {
+    for (const auto p : pods)
+      for (std::size_t c = 0; c < sum.size(); ++c)
+        sum[c] += view.requests(p)[c];
+  };
+  for (node_row n = 0; n < view.node_rows(); ++n) {
+    if (!view.present(n))
+      continue;
+    if (!view.usable(n)) {
+      count_pods(view.pods_on(n));
+      count_pods(view.leaving_on(n));
+      continue;
+    }
+    const auto has = view.capacity(n);
+    const auto free = view.free(n);
+    for (std::size_t c = 0; c < sum.size(); ++c)
+      sum[c] += has[c] - std::min<std::int64_t>(free[c], 0);
+  }
+  resources total;
+  for (std::size_t c = 0; c < sum.size(); ++c)
+    total[std::string(view.resource_name(static_cast<resource_column>(c)))] = sum[c];
+  return total;
+}
+
 group_shares::group_shares(const queue_stage_input& in) {
   const queue_table table{in};
   tree_ = table.tree();

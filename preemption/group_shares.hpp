@@ -1,6 +1,7 @@
 #pragma once
 
 #include "preemption/queue_table.hpp"
+#include "state/cluster_view.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +12,10 @@
 #include <vector>
 
 namespace reprieve {
+
+/// What queues share of the view's nodes: what these have; of one that takes no pods, or has more than
+/// it can hold, what its pods take, so that nobody has to go because of that.
+resources capacity_to_share(const cluster_view& view);
 
 /// What the queues of one resource group may use while a cycle runs (DESIGN 3.4). What they deserve
 /// is fixed when the cycle begins; what they use changes with every unit that is placed and every

@@ -189,7 +189,7 @@ void unit_judge::within_quota(const case_at_hand& of, const obstacle& first, jud
   });
   leave_guarantees(of.leaf, candidates);
   auto scope = std::make_shared<victim_scope>();
-  scope->policy = "queues";
+  scope->policy = "quota";
   scope->highest = of.who.priority - 1;
   scope->reasons.push_back(fmt::format("it is less important than {} (priority {}) and in the same "
                                        "quota,",
@@ -204,7 +204,7 @@ void unit_judge::within_quota(const case_at_hand& of, const obstacle& first, jud
     made.quota.clear();
     return;
   }
-  drop(made.made, "queues");
+  drop(made.made, "quota");
   if (take_holds_within_quota(of, first, made))
     made.quota.clear();
 }
@@ -300,7 +300,7 @@ bool unit_judge::add_victims_for(const case_at_hand& of, const obstacle& first,
   const auto cost = cost_of(view, made.followed.victims, settings_.now);
   made.scored = score_of(view, cost, made.scored.cascades, settings_.now);
   made.result = plan::outcome::preempts;
-  made.policy = "queues";
+  made.policy = "quota";
   made.why.summary += fmt::format("; {} of its quota {}", choice.victims.size(),
                                   choice.victims.size() == 1 ? "goes" : "go");
   return true;

@@ -79,8 +79,8 @@ private:
                         std::move(before), {}});
   }
 
-  /// A queue that uses more than it may keep loses pods until it does not, before anything moves
-  /// between queues (seed 001, preprocess).
+  /// A queue that uses more than it may loses pods until it does not, before anything moves between
+  /// queues (seed 001, preprocess).
   void preprocess() {
     for (std::size_t row = 0; row < table_.rows(); ++row) {
       const auto choice = choose(row, allowed(row));
@@ -89,16 +89,16 @@ private:
     }
   }
 
-  /// What the queue's pods may use: what it may keep, and of one that is not capped by its demand
-  /// no more than it was allocated, either.
+  /// What the queue's pods may use: what it is allocated, or, capped by its demand, what it may keep
+  /// whoever else asks. Those that preprocess chose are chosen together with those that make room
+  /// for others, so that none goes who would not be needed for both.
   row_of_amounts allowed(std::size_t row) const {
     row_of_amounts amounts;
-    for (const auto& course : courses_) {
-      const auto kept = course.kept[table_.tree().leaves[row]];
-      amounts.push_back(table_.leaf(row).spec.cap_by_demand
-                          ? kept
-                          : std::min(kept, course.before[row].allocated));
-    }
+    for (const auto& course : courses_)
+      amounts.push_back(
+        table_.leaf(row).spec.cap_by_demand
+          ? course.kept[table_.tree().leaves[row]]
+          : std::min(course.before[row].allocated, course.balance.accounts()[row].allocated));
     return amounts;
   }
 
@@ -175,6 +175,7 @@ private:
       line.received = moved.received;
       line.allocated = after.allocated;
       line.preempting = after.preempting;
+      line.may_use = may_use[c];
       line.to_free = std::max<std::int64_t>(before.staying - may_use[c], 0);
       line.not_freed = choice.lacked.empty() ? 0 : choice.lacked[c];
     }
@@ -188,8 +189,8 @@ private:
          {&queue_line::used, &queue_line::leaving, &queue_line::allocated_before,
           &queue_line::preempting_before, &queue_line::overused, &queue_line::given_unused,
           &queue_line::given_used, &queue_line::given_waiting, &queue_line::received,
-          &queue_line::allocated, &queue_line::preempting, &queue_line::to_free,
-          &queue_line::not_freed})
+          &queue_line::allocated, &queue_line::preempting, &queue_line::may_use,
+          &queue_line::to_free, &queue_line::not_freed})
       sum.*field = narrowed(static_cast<wide_int>(sum.*field) + part.*field);
   }
 

@@ -67,6 +67,7 @@ struct queue_line {
   std::int64_t received = 0;      ///< at once, or to be waited for
   std::int64_t allocated = 0;
   std::int64_t preempting = 0;
+  std::int64_t may_use = 0;   ///< by pods that stay
   std::int64_t to_free = 0;   ///< what victims have to free
   std::int64_t not_freed = 0; ///< of that, what nobody may free in this run
   std::string reason;

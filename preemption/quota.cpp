@@ -25,15 +25,18 @@ struct group_line {
 };
 
 /// What each should have: what it uses, then what waits, then an even part of the rest.
-void set_targets(std::int64_t limit, std::vector<group_line>& lines) {
+void set_targets(std::int64_t limit, std::int64_t unit, std::vector<group_line>& lines) {
   std::vector<std::int64_t> used;
   wide_int all = 0;
   for (const auto& line : lines) {
     used.push_back(line.used);
     all += line.used;
   }
-  if (all > limit)
-    used = apportion(limit, used);
+  if (all > limit) {
+    used = apportion(limit / unit, used);
+    for (auto& one : used)
+      one *= unit;
+  }
   auto rest = limit;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     lines[i].target = used[i];
@@ -44,15 +47,16 @@ void set_targets(std::int64_t limit, std::vector<group_line>& lines) {
     line.target += more;
     rest -= more;
   }
+  // Whole units where there are such: a part of a GPU is of use to nobody.
   const auto evenly =
-    apportion(std::max<std::int64_t>(rest, 0), std::vector<std::int64_t>(lines.size(), 1));
+    apportion(std::max<std::int64_t>(rest, 0) / unit, std::vector<std::int64_t>(lines.size(), 1));
   for (std::size_t i = 0; i < lines.size(); ++i)
-    lines[i].target += evenly[i];
+    lines[i].target += evenly[i] * unit;
 }
 
 void share_out_one(const std::string& resource, std::int64_t limit,
                    std::vector<group_line>& lines, grant_changes& changes) {
-  set_targets(limit, lines);
+  set_targets(limit, resource == resource::gpu ? 1000 : 1, lines);
   auto pool = limit;
   for (const auto& line : lines)
     pool -= line.granted;

@@ -199,16 +199,9 @@ by_name<std::int32_t> snapshot::preempted_lately(time_point now) const {
 resources snapshot::capacity_of(std::string_view group) const {
   resources total;
   for (const auto& [name, n] : nodes_)
-    if (n.resource_group == group && n.schedulable && n.ready)
+    if (n.resource_group == group)
       for (const auto& [resource, amount] : n.capacity)
         total[resource] += amount;
-  for (const auto& p : pods_) {
-    const auto* on = takes_room(p.phase) ? find(nodes_, p.node) : nullptr;
-    if (on == nullptr || on->resource_group != group || (on->schedulable && on->ready))
-      continue;
-    for (const auto& [resource, amount] : on->capacity)
-      total[resource] += amount_of(p.requests, resource) + (resource == resource::pods ? 1 : 0);
-  }
   return total;
 }
 

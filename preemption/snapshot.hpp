@@ -70,7 +70,6 @@ public:
   resource_group settings_of(std::string_view group) const;
   /// By workload, how many decisions preempted it in the last hour, where there were any.
   by_name<std::int32_t> preempted_lately(time_point now) const;
-  /// What its nodes have; of those that take no pods, what the pods there take.
   resources capacity_of(std::string_view group) const;
   cluster_view view_of(std::string_view group) const;
   /// All groups together.

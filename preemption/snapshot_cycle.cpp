@@ -142,7 +142,7 @@ public:
   }
   queue_stage_input queue_input() override {
     queue_stage_input in;
-    in.capacity = cycle_.taken_.capacity_of(settings_.group.name);
+    in.capacity = capacity_to_share(view());
     in.previous = cycle_.taken_.queues();
     in.divisible.insert(settings_.group.divisible.begin(), settings_.group.divisible.end());
     by_name<resources> elsewhere;
@@ -159,14 +159,23 @@ public:
       auto& totals = in.totals[std::string(queue)];
       add_taken(leaves ? totals.leaving : totals.staying, p);
     }
-    in.queues = part_of_group(cycle_.taken_.known().queues, elsewhere);
+    const auto& queues = cycle_.taken_.known().queues;
+    const auto* granted = cycle_.taken_.grants(settings_.group.name);
+    in.queues = granted == nullptr ? part_of_group(queues, elsewhere)
+                                   : part_by_grants(queues, granted, in.totals);
     return in;
   }
-  std::optional<std::vector<node_row>> changed_nodes() override {
-    return std::nullopt;
+  changes take_changes() override {
+    return {}; // nothing is set aside
+  }
+  std::uint64_t decisions_made() override {
+    return 0;
+  }
+  std::uint64_t decisions_over() override {
+    return 0;
   }
   bool time_matters() override {
-    return true; // nothing is set aside: everybody is told why
+    return true; // so that everybody is told why
   }
 
   void place(const waiting_unit& unit, plan made) override {

@@ -49,6 +49,7 @@ void append(std::string& key, const wanted_group& group) {
   key += '\x1e';
   for (const auto& one : group.topology_keys)
     append(key, one);
+  append(key, group.required_node);
   key += '\x1d';
 }
 
@@ -242,6 +243,17 @@ const waiting_unit* waiting_line::last_of(std::string_view workload) const {
   const auto known = by_workload_.find(workload);
   return known == by_workload_.end() || known->second.empty() ? nullptr
                                                               : &known->second.back().unit;
+}
+
+std::vector<waiting_unit> waiting_line::in_order() const {
+  units_by_place ordered;
+  for (const auto& [workload, entries] : by_workload_)
+    for (const auto& one : entries)
+      ordered.emplace(one.place, one.unit);
+  std::vector<waiting_unit> found;
+  for (auto& [place, unit] : ordered)
+    found.push_back(std::move(unit));
+  return found;
 }
 
 std::optional<std::pair<service_place, waiting_unit>>

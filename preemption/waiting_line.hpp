@@ -48,6 +48,8 @@ struct parked_reason {
   bool may_borrow = false; ///< it took nothing that is kept for others
   bool within_limits = true;
   bool crowded = false; ///< some queue used more than it deserves
+  /// How many decisions had been made: pods of those that were not over could not be victims.
+  std::uint64_t decisions = 0;
 };
 
 /// All that wait in a resource group, by queue and in the order in which they are served. Units that
@@ -83,12 +85,16 @@ public:
   const kinds& all_kinds() const {
     return kinds_;
   }
-  /// Takes those kinds back for which `helps` holds.
+  /// Takes those kinds back for which `helps` holds, and tells which.
   template <class Helps>
-  void wake(Helps helps) {
+  std::vector<std::string> wake(Helps helps) {
+    std::vector<std::string> woken;
     for (auto& [key, one] : kinds_)
-      if (one.aside && !one.units.empty() && helps(one))
+      if (one.aside && !one.units.empty() && helps(one)) {
         one.aside.reset();
+        woken.push_back(key);
+      }
+    return woken;
   }
 
   /// What all who wait ask for at least, by queue; nobody whose time has not come is counted.
@@ -106,12 +112,22 @@ public:
   static std::optional<std::pair<service_place, waiting_unit>> next_of(const kind& of,
                                                                      const service_place& behind);
 
+  /// Up to which decision all were over when arrivals were looked at last.
+  std::uint64_t settled() const {
+    return settled_;
+  }
+  void settle(std::uint64_t decisions) {
+    settled_ = decisions;
+  }
+
   /// The last unit that the workload lacks, or null.
   const waiting_unit* last_of(std::string_view workload) const;
 
   std::size_t size() const {
     return size_;
   }
+  /// Everybody, in the order in which they are served where queues do not matter.
+  std::vector<waiting_unit> in_order() const;
   /// Everybody, in no order.
   template <class F>
   void each(F use) const {
@@ -139,6 +155,7 @@ private:
   kinds kinds_;
   std::set<std::pair<time_point, std::string>> asleep_; ///< workloads by when they are due
   by_name<resources> asked_; ///< by queue
+  std::uint64_t settled_ = 0;
   time_point now_ = no_time;
   std::size_t size_ = 0;
 };

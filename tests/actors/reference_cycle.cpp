@@ -31,7 +31,6 @@ pod reference_cycle::as_shown(const pod& p, const workload_record& owner, time_p
   const auto limit =
     p.stop_told + p.checkpoint_time + p.grace_period + 2 * of_.settings.force_delete_after;
   if (p.stop_told != no_time && limit <= now) {
-    shown = p;
     shown.phase = pod_phase::surplus;
     shown.evicted_by.clear();
     shown.daemon = true;
@@ -163,6 +162,13 @@ std::vector<expected_turn> reference_cycle::run(time_point now, std::size_t most
     carry_out(made, turns.size());
     turns.push_back({std::move(who), std::move(made)});
   }
+  // Why somebody waits is said when somebody asks, as things are then.
+  for (auto& [who, made] : turns)
+    if (made.assignments.empty()) {
+      settings.explained = depth_for(view_, who, most_domains_told);
+      const auto then = decide(view_, who, settings);
+      made.why.summary = then.assignments.empty() ? then.why.summary : std::string{};
+    }
   return turns;
 }
 

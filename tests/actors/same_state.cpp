@@ -95,15 +95,15 @@ void compare_budgets(findings& out, const cluster_view& read, const cluster_view
 /// What each of those who wait would get, alone, and from whom.
 void compare_decisions(findings& out, const snapshot& taken, cluster_view read, group_mirror& live,
                        const plan_settings& settings) {
-  const auto waiting = live.pending();
+  const auto waiting = live.line().in_order();
   const auto known = taken.pending(settings.group.name);
   out.compare("how many wait", known.size(), waiting.size());
   const auto holds = taken.holds(settings.group.name);
   for (std::size_t i = 0; i < std::min(known.size(), waiting.size()); ++i) {
     const auto& who = *waiting[i].who;
     out.compare(fmt::format("{}, the {}th who waits,", who.workload, i), known[i], who);
-    foresight nothing{live.view(), {}};
-    const auto theirs = live.decide_over_holds(who, settings, nothing);
+    const auto theirs = decide_over_holds(live.changeable_view(), who, settings,
+                                          live.holds_below(who.priority));
     const auto ours = decide_over_holds(read, known[i], settings, holds);
     const auto of = [&](std::string_view what) {
       return fmt::format("{} of {}", what, who.workload);

@@ -50,12 +50,12 @@ public:
 
   void decide_some() {
     for (auto left = luck_.between(1, 5); left > 0; --left) {
-      const auto waiting = mirror_.pending();
+      const auto waiting = mirror_.line().in_order();
       if (waiting.empty())
         return;
       const auto who = waiting[luck_.below(waiting.size())].who;
-      foresight nothing{mirror_.view(), {}};
-      auto [made, gives_up] = mirror_.decide_over_holds(*who, settings_, nothing);
+      auto [made, gives_up] = decide_over_holds(mirror_.changeable_view(), *who, settings_,
+                                                mirror_.holds_below(who->priority));
       for (const auto& one : gives_up) {
         mirror_.spare_victims(one.decision);
         if (luck_.one_in(2))
@@ -85,7 +85,7 @@ public:
     for (auto& one : group.status.decisions)
       if (starting_.contains(one.id))
         one.phase = decision_phase::starting;
-    for (const auto& unit : mirror_.pending())
+    for (const auto& unit : mirror_.line().in_order())
       group.status.reservations.push_back(
         {unit.who->groups.front().pods.front().uid, "n", around_now - seconds{5}});
     return whole;

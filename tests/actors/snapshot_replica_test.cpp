@@ -1,5 +1,5 @@
 #include "actors/coordinator_snapshot.hpp"
-#include "preemption/cycle.hpp"
+#include "preemption/snapshot_cycle.hpp"
 #include "tests/actors/replica_test.hpp"
 #include "tests/actors/same_state.hpp"
 
@@ -187,7 +187,7 @@ TEST_F(snapshot_of_replica, has_since_when_a_required_node_is_reserved) {
     settings.group = read->settings_of("default");
     settings.now = reserved->since + later;
     snapshot_cycle cycle{*read};
-    cycle.serve(read->pending("default"), settings);
+    cycle.run(settings);
     return cycle.turns();
   };
   EXPECT_TRUE(turns_at(seconds{59})[0].made.victims.empty());

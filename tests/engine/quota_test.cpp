@@ -7,7 +7,7 @@ namespace reprieve {
 namespace {
 
 resources gpu(std::int64_t amount) {
-  return {{"gpu", amount}};
+  return {{"gpu", amount * 1000}};
 }
 
 quota_need need(std::int64_t used, std::int64_t blocked = 0) {

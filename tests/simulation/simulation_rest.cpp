@@ -70,7 +70,12 @@ std::optional<snapshot> simulation::look_at(const std::string& group) {
   for (const auto& name : facts_.resource_groups()) {
     resource_group made;
     made.name = name;
-    entries.push_back({std::move(made), {}, {}});
+    group_status status;
+    status.grants.emplace();
+    for (const auto& [queue, record] : facts_.quota())
+      if (const auto* granted = find(record.grants, name))
+        (*status.grants)[queue] = *granted;
+    entries.push_back({std::move(made), std::move(status), {}});
   }
   for (const auto& [name, record] : facts_.nodes()) {
     entries.push_back({*record.spec, {}, {}});
@@ -116,9 +121,13 @@ void simulation::check_progress(const std::string& group) {
                                   reason_given(turn.who.workload), facts_.text_of_nodes()));
       return;
     }
-  for (const auto& one : cycle.taken_back())
-    facts_.complain(fmt::format("queue {} uses more than it may keep{}", one.from.queue,
+  for (const auto& one : cycle.taken_back()) {
+    std::string why;
+    for (const auto& line : one.from.lines)
+      why += fmt::format("; {}: {}", line.resource, line.reason);
+    facts_.complain(fmt::format("queue {} uses more than it may keep{}{}", one.from.queue, why,
                                 facts_.text_of_nodes()));
+  }
 }
 
 void simulation::check_rest() {

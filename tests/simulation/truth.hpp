@@ -73,6 +73,9 @@ public:
   const by_name<queue>& queues() const {
     return queues_;
   }
+  const by_name<quota_record>& quota() const {
+    return quota_;
+  }
   /// The version of the records; 0 while there are none.
   std::int32_t schema() const {
     return schema_;
