@@ -54,7 +54,9 @@ std::string node_name(node_number n) {
 
 changing_cluster::changing_cluster(std::uint64_t seed, const cluster_size& size)
     : dice_(seed), size_(size), replica_(std::make_shared<memory_store>(), journal_in(directory_)),
-      nodes_(size.nodes), queues_{{5, {}}, {3, {}}, {2, {}}, {1, 64}, {1, 16}} {}
+      nodes_(size.nodes), queues_{{5, {}}, {3, {}}, {2, {}}, {1, 64}, {1, 16}} {
+  queues_.resize(std::clamp<std::size_t>(size.queues, 1, queues_.size()));
+}
 
 unit changing_cluster::draw_unit() {
   const auto& [pods, gpus] = shapes[dice_.below(shapes.size())];
@@ -263,18 +265,21 @@ void changing_cluster::account(aftermath& told, const places& before, const plac
       ++stopped[place];
     }
   }
-  for (const auto& [place, times] : stopped)
+  std::set<std::string> losers;
+  for (const auto& [place, times] : stopped) {
     if (times > 1)
       told.twice.push_back(place);
+    if (losers.insert(workload_at(place)).second)
+      told.stopped.push_back(units_.at(workload_at(place)));
+  }
 
-  std::vector<unit> newcomers;
   std::set<std::string> seen;
   for (const auto& name : started)
     if (after.contains(name) && !before.contains(name) && seen.insert(name).second)
-      newcomers.push_back(units_.at(name));
+      told.started.push_back(units_.at(name));
   auto was = before;
   was.erase(ended_);
-  told.needed = least_evictions(cluster_with(was), newcomers);
+  told.needed = least_evictions(cluster_with(was), told.started);
 
   const auto now = cluster_with(after);
   std::vector<std::size_t> new_ones;
@@ -282,7 +287,8 @@ void changing_cluster::account(aftermath& told, const places& before, const plac
     if (seen.contains(now.running[i].what.name))
       new_ones.push_back(i);
   for (const auto& u : now.waiting)
-    if (was.contains(u.name) && was_displaced(now, u, new_ones))
+    if (const auto on = was.find(u.name);
+        on != was.end() && was_displaced(now, u, on->second, new_ones))
       told.displaced.push_back(u.name);
 }
 

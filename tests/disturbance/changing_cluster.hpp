@@ -27,6 +27,8 @@ struct aftermath {
   std::string change;
   std::int64_t evicted = 0; ///< pods that decisions stopped
   least needed;
+  std::vector<unit> stopped;          ///< workloads that lost pods
+  std::vector<unit> started;          ///< workloads that run and did not before, in their order
   std::vector<std::string> displaced; ///< stopped, and others like them run in their room
   std::vector<std::string> twice;     ///< pods that were stopped more than once
   bool rests = true;

@@ -402,13 +402,16 @@ std::optional<entitled_room> room_for(const still_cluster& cluster, const unit& 
 }
 
 bool was_displaced(const still_cluster& cluster, const unit& who,
+                   const std::map<node_number, std::int64_t>& was_on,
                    const std::vector<std::size_t>& started) {
   auto without = cluster;
   std::vector<std::size_t> instead;
-  for (const auto i : started)
-    if (const auto& one = cluster.running[i].what;
-        one.queue == who.queue && one.priority <= who.priority && one.name != who.name)
+  for (const auto i : started) {
+    const auto& [what, on] = cluster.running[i];
+    if (what.queue == who.queue && what.priority <= who.priority && what.name != who.name
+        && std::ranges::any_of(on, [&](const auto& one) { return was_on.contains(one.first); }))
       instead.push_back(i);
+  }
   if (instead.empty())
     return false;
   take_away(without, instead);

@@ -121,16 +121,27 @@ TEST(least_evictions, lets_those_who_come_later_use_what_is_left) {
   EXPECT_EQ(least_evictions(cluster, {first, second}).pods, 2);
 }
 
+const std::map<node_number, std::int64_t> both{{0, 1}, {1, 1}};
+
 TEST(was_displaced, by_newer_work_of_the_same_queue_that_is_no_more_important) {
   auto cluster = cluster_of(2, 8, {{1, {}}, {1, {}}});
   runs(cluster, {"newer", 0, 100, 2, 8}, {{0, 1}, {1, 1}});
   cluster.waiting = {{"stopped", 0, 100, 2, 8}};
-  EXPECT_TRUE(was_displaced(cluster, cluster.waiting[0], {0}));
-  EXPECT_FALSE(was_displaced(cluster, cluster.waiting[0], {})) << "it ran before";
+  EXPECT_TRUE(was_displaced(cluster, cluster.waiting[0], both, {0}));
+  EXPECT_FALSE(was_displaced(cluster, cluster.waiting[0], both, {})) << "it ran before";
   cluster.running[0].what.priority = 500;
-  EXPECT_FALSE(was_displaced(cluster, cluster.waiting[0], {0})) << "it is more important";
+  EXPECT_FALSE(was_displaced(cluster, cluster.waiting[0], both, {0})) << "it is more important";
   cluster.running[0].what = {"newer", 1, 100, 2, 8};
-  EXPECT_FALSE(was_displaced(cluster, cluster.waiting[0], {0})) << "it is of another queue";
+  EXPECT_FALSE(was_displaced(cluster, cluster.waiting[0], both, {0})) << "it is of another queue";
+}
+
+TEST(was_displaced, not_by_what_runs_elsewhere) {
+  auto cluster = cluster_of(2, 8, {{1, {}}});
+  runs(cluster, {"important", 0, 500, 1, 8}, {{0, 1}});
+  runs(cluster, {"newer", 0, 100, 1, 8}, {{1, 1}});
+  cluster.waiting = {{"stopped", 0, 100, 1, 8}};
+  EXPECT_FALSE(was_displaced(cluster, cluster.waiting[0], {{0, 1}}, {0, 1}));
+  EXPECT_TRUE(was_displaced(cluster, cluster.waiting[0], {{1, 1}}, {0, 1}));
 }
 
 TEST(was_displaced, not_by_what_uses_room_that_would_not_do_for_it) {
@@ -138,7 +149,7 @@ TEST(was_displaced, not_by_what_uses_room_that_would_not_do_for_it) {
   runs(cluster, {"receiver", 1, 0, 1, 2}, {{0, 1}});
   runs(cluster, {"beside-it", 0, 0, 1, 4}, {{0, 1}});
   cluster.waiting = {{"stopped", 0, 100, 2, 8}};
-  EXPECT_FALSE(was_displaced(cluster, cluster.waiting[0], {1}));
+  EXPECT_FALSE(was_displaced(cluster, cluster.waiting[0], both, {1}));
 }
 
 /// By trying all sets; -1 where none will do.

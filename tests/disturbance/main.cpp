@@ -29,9 +29,17 @@ struct tally {
   std::vector<aftermath> wasteful;
 };
 
+std::string text_of(const unit& u) {
+  return fmt::format("{}({}x{} p{} q{})", u.name, u.pods, u.gpus, u.priority, u.queue);
+}
+
 void print(const aftermath& one) {
   fmt::print("{}: {} pods stopped, {}{} needed", one.change, one.evicted,
              one.needed.exact ? "" : "at least ", one.needed.pods);
+  for (const auto& u : one.stopped)
+    fmt::print(" -{}", text_of(u));
+  for (const auto& u : one.started)
+    fmt::print(" +{}", text_of(u));
   if (!one.displaced.empty())
     fmt::print(", displaced {}", fmt::join(one.displaced, " "));
   if (!one.twice.empty())
