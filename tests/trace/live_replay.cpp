@@ -239,7 +239,9 @@ private:
     const auto backoff = one.preempted == 0
                            ? milliseconds{0}
                            : first_backoff * (std::int64_t{1} << std::min(one.preempted - 1, 12));
-    return one.left + backoff + margin < asked;
+    // It counts from when the pod was told to stop.
+    return one.left - (one.preempted == 0 ? milliseconds{0} : stop_takes) + backoff + margin
+           < asked;
   }
 
   const replay_plan& plan_;
