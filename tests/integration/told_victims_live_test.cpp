@@ -21,17 +21,17 @@ protected:
 
 TEST_F(told_victims_live, one_free_place_does_not_make_eight_preemptors_give_up_their_victims) {
   cluster_.apply(nodes(2, "gpu: 8"));
-  // Eight that take three seconds to leave and do not come back, and eight that nobody preempts, of
+  // Eight that take five seconds to leave and do not come back, and eight that nobody preempts, of
   // which one ends while those leave.
-  cluster_.run(work_of("ends", {.priority = 200, .annotations = "simulation/run-for: 3s"})
+  cluster_.run(work_of("ends", {.priority = 200, .annotations = "simulation/run-for: 5s"})
                  + work_of("stays", {.priority = 200, .pods = 7}),
                "stays", 7);
   std::string low;
   for (int i = 0; i < 8; ++i)
     low += work_of(fmt::format("low-{}", i),
-                   {.annotations = "simulation/stop-takes: 3s", .comes_back = false});
+                   {.annotations = "simulation/stop-takes: 5s", .comes_back = false});
   cluster_.apply(low);
-  ASSERT_TRUE(within(std::chrono::seconds{2}, [&] { return sum(cluster_.running()) == 16; }));
+  ASSERT_TRUE(within(std::chrono::seconds{3}, [&] { return sum(cluster_.running()) == 16; }));
 
   cluster_.mark();
   std::string preemptors;
@@ -40,7 +40,7 @@ TEST_F(told_victims_live, one_free_place_does_not_make_eight_preemptors_give_up_
   cluster_.apply(preemptors);
   ASSERT_TRUE(within(std::chrono::seconds{1}, [&] { return sum(cluster_.evicted()) == 8; }));
   ASSERT_EQ(cluster_.running()["ends"], 1) << "it was to end while they leave";
-  EXPECT_TRUE(cluster_.rests(std::chrono::seconds{4}));
+  EXPECT_TRUE(cluster_.rests(std::chrono::seconds{6}));
 
   for (int i = 0; i < 8; ++i) {
     const auto name = fmt::format("urgent-{}", i);
@@ -59,7 +59,7 @@ TEST_F(told_victims_live, the_room_of_a_victim_whose_preemptor_found_other_room_
   cluster_.apply(work_of("urgent", {.priority = 100}));
   ASSERT_TRUE(within(std::chrono::seconds{2}, [&] { return sum(cluster_.evicted()) == 1; }));
   cluster_.apply(work_of("next", {.priority = 50}));
-  EXPECT_TRUE(cluster_.rests(std::chrono::seconds{4}));
+  EXPECT_TRUE(cluster_.rests(std::chrono::seconds{5}));
 
   EXPECT_EQ(cluster_.evicted(), (pod_counts{{"low", 1}}));
   EXPECT_EQ(cluster_.running(), (pod_counts{{"next", 1}, {"urgent", 1}}));
