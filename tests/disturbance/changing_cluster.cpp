@@ -62,7 +62,9 @@ unit changing_cluster::draw_unit() {
   const auto& [pods, gpus] = shapes[dice_.below(shapes.size())];
   unit u;
   u.name = fmt::format("w{:04}", drawn_++);
-  u.queue = dice_.below(queues_.size());
+  // Most of it in the large queues, so that these ask for more than there is.
+  u.queue =
+    dice_.below(dice_.one_in(5) ? queues_.size() : std::min<std::size_t>(queues_.size(), 3));
   u.priority = priorities[dice_.below(priorities.size())];
   u.pods = pods;
   u.gpus = gpus;
