@@ -174,7 +174,8 @@ void explain_confirmed(self_pointer self, const explain_request& wanted, const s
                        const bool is_known = self->state.workloads.contains(wanted.workload);
                        explanation result;
                        result.age = sure.age;
-                       if (found.ok())
+                       const bool read = found.ok();
+                       if (read)
                          result.decisions = *std::move(found);
                        else if (!sure.how.ok() && is_known)
                          result.missing = decisions_missing(found.status());
@@ -182,7 +183,7 @@ void explain_confirmed(self_pointer self, const explain_request& wanted, const s
                          answer.deliver(explain_result(found.status()));
                          return;
                        }
-                       if (found.ok() && result.decisions.empty() && !is_known)
+                       if (read && result.decisions.empty() && !is_known)
                          answer.deliver(explain_result(
                            sure.how.ok()
                              ? absl::NotFoundError(fmt::format("nothing is known of {}", name))

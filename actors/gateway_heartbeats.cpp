@@ -28,7 +28,8 @@ caf::result<heartbeat_result> pass_on(gateway_actor::stateful_pointer<gateway_st
     const auto* group = group_named(state, owner);
     if (group == nullptr)
       return heartbeat_result(not_serving(owner));
-    orders[shard_for(group->shards.nodes, name)].nodes.push_back(std::move(name));
+    auto& order = orders[shard_for(group->shards.nodes, name)];
+    order.nodes.push_back(std::move(name));
   }
   auto answer = promise_from<heartbeat_result>(self);
   gathering all([answer, unknown](absl::Status how) mutable {

@@ -153,7 +153,8 @@ bool take_new_epoch(ledger& of) {
   if (planted == planted_bug::no_epoch)
     return false;
   auto& compared = of.in_flight.comparisons.back().to;
-  return std::exchange(compared, of.settings.owner->epoch()) != compared;
+  const auto before = std::exchange(compared, of.settings.owner->epoch());
+  return before != compared;
 }
 
 bool is_written_by(const ledger& of, const range_result& found) {

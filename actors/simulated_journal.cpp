@@ -52,7 +52,8 @@ std::map<std::string, simulated_journal::entry> simulated_journal::read(const st
     read.stop_takes = duration{text.value("stopTakes", std::int64_t{0})};
     read.stuck_for = duration{text.value("stuckFor", std::int64_t{0})};
     read.epoch = text.value("epoch", revision{0});
-    newest[read.uid] = std::move(read);
+    auto& known = newest[read.uid];
+    known = std::move(read);
   }
   return newest;
 }

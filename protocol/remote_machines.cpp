@@ -60,11 +60,13 @@ remote_machines_actor::behavior_type remote_machines(self_pointer self, std::str
   connect(self);
   return {
     [self](start_order& order) {
-      auto& kept = self->state.orders[order.what->what().uid] = std::move(order);
+      auto& kept = self->state.orders[order.what->what().uid];
+      kept = std::move(order);
       send(self->state, kept);
     },
     [self](stop_order& order) {
-      auto& kept = self->state.orders[order.uid] = std::move(order);
+      auto& kept = self->state.orders[order.uid];
+      kept = std::move(order);
       send(self->state, kept);
     },
     [self](wire_opened) {

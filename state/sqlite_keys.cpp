@@ -31,7 +31,8 @@ key_value value_of(const sqlite_row& row) {
 /// The erase of a key is a version of it, too, with number 0.
 change change_of(const sqlite_row& row) {
   auto value = value_of(row);
-  return {value.version == 0 ? change::type::erase : change::type::put, std::move(value)};
+  const auto kind = value.version == 0 ? change::type::erase : change::type::put;
+  return {kind, std::move(value)};
 }
 
 /// Adds to `result` unless the limit is reached; false when nothing can follow.

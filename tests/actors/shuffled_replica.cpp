@@ -194,7 +194,8 @@ std::map<std::string, decision> shuffled_replica::stored() {
     for (const auto& one : read(std::string(prefix))) {
       auto head = decode<decision_head>(one.value);
       EXPECT_TRUE(head.ok()) << head.status();
-      auto& whole = found[head->summary.id] = std::move(head->summary);
+      auto& whole = found[head->summary.id];
+      whole = std::move(head->summary);
       for (const auto& chunk : read(keys::bodies_of(whole.id)))
         EXPECT_TRUE(add_body(whole, chunk.value).ok());
     }
