@@ -71,11 +71,13 @@ cluster draw_cluster(const cluster_traits& with) {
   const auto nodes = between(1, with.most_nodes);
   for (std::int64_t i = 0; i < nodes; ++i) {
     names.push_back(fmt::format("n{}", i));
-    drawn.node(names.back(), gpu(between(2, 8)), cpu(between(4, 16)),
-               label{"zone", std::string{one_in(2) ? "a" : "b"}}, limit_pods, [&](node& n) {
-                 if (with.varied)
-                   vary(n);
-               });
+    const auto gpus = gpu(between(2, 8));
+    const auto cpus = cpu(between(4, 16));
+    const auto zone = label{"zone", std::string{one_in(2) ? "a" : "b"}};
+    drawn.node(names.back(), gpus, cpus, zone, limit_pods, [&](node& n) {
+      if (with.varied)
+        vary(n);
+    });
     room[names.back()] = room_of(drawn.all_nodes().back());
   }
   const auto workloads = between((with.crowded ? 8 : 2) * nodes, (with.crowded ? 12 : 8) * nodes);
@@ -120,19 +122,33 @@ cluster draw_cluster(const cluster_traits& with) {
 }
 
 preemptor draw_lone_pod() {
-  return lone("new", high_priority(), gpu(between(0, 8)), cpu(between(1, 8)));
+  const auto priority = high_priority();
+  const auto gpus = gpu(between(0, 8));
+  const auto cpus = cpu(between(1, 8));
+  return lone("new", priority, gpus, cpus);
 }
 
 preemptor draw_gang_of_one_template() {
   const auto count = static_cast<std::int32_t>(between(1, 6));
-  return gang("new", high_priority(), members(count, gpu(between(0, 4)), cpu(between(1, 6))));
+  const auto priority = high_priority();
+  const auto gpus = gpu(between(0, 4));
+  const auto cpus = cpu(between(1, 6));
+  return gang("new", priority, members(count, gpus, cpus));
 }
 
 preemptor draw_gang_of_several_templates() {
-  const auto size = [] { return static_cast<std::int32_t>(between(1, 3)); };
-  return gang("new", high_priority(), members(size(), gpu(between(0, 8)), cpu(between(0, 3))),
-              members(size(), gpu(between(0, 2)), cpu(between(1, 8))),
-              members(size(), gpu(between(0, 3)), cpu(between(1, 3)), at_least{1}));
+  const auto some = [](std::int64_t most_gpus, std::int64_t least_cpus, std::int64_t most_cpus,
+                       const auto&... more) {
+    const auto count = static_cast<std::int32_t>(between(1, 3));
+    const auto gpus = gpu(between(0, most_gpus));
+    const auto cpus = cpu(between(least_cpus, most_cpus));
+    return members(count, gpus, cpus, more...);
+  };
+  const auto priority = high_priority();
+  const auto first = some(8, 0, 3);
+  const auto second = some(2, 1, 8);
+  const auto third = some(3, 1, 3, at_least{1});
+  return gang("new", priority, first, second, third);
 }
 
 preemptor draw_gang_within_racks() {

@@ -204,17 +204,21 @@ lifecycle_world draw_lifecycle_world(const lifecycle_traits& with) {
   cluster drawn;
   const auto nodes = between(2, 5);
   const auto second = with.one_cluster ? nodes : between(1, nodes);
-  for (std::int64_t i = 0; i < nodes; ++i)
-    drawn.node(fmt::format("n{}", i), gpu(between(1, 6)), cpu(between(4, 12)),
-               in_cluster{i < second ? "east" : "west"});
+  for (std::int64_t i = 0; i < nodes; ++i) {
+    const auto gpus = gpu(between(1, 6));
+    const auto cpus = cpu(between(4, 12));
+    drawn.node(fmt::format("n{}", i), gpus, cpus, in_cluster{i < second ? "east" : "west"});
+  }
   lifecycle_world world{drawn};
 
   const auto deployments = between(3, 8);
   for (std::int64_t d = 0; d < deployments; ++d) {
     const auto name = fmt::format("d{}", d);
-    auto made = wanting(name, static_cast<std::int32_t>(between(0, 5)),
-                        static_cast<std::int32_t>(one_in(2) ? between(1, 3) : 0),
-                        gpu(between(1, with.most_gpus)), cpu(between(0, 2)));
+    const auto priority = static_cast<std::int32_t>(between(0, 5));
+    const auto lacking = static_cast<std::int32_t>(one_in(2) ? between(1, 3) : 0);
+    const auto gpus = gpu(between(1, with.most_gpus));
+    const auto cpus = cpu(between(0, 2));
+    auto made = wanting(name, priority, lacking, gpus, cpus);
     made.submitted = at(between(1, 3));
     made.scores = {{"east", between(0, 2)}, {"west", between(0, 2)}};
     if (!with.one_cluster && one_in(4))
