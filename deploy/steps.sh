@@ -39,6 +39,19 @@ parallel_jobs() {
   echo $((jobs > 1 ? jobs : 1))
 }
 
+# foreign_architecture NAME: that architecture, or where it is this machine's own, the other one of
+# amd64 and arm64.
+foreign_architecture() {
+  if [[ $(uname -m) != "${machine_names[$1]}" ]]; then
+    echo "$1"
+  elif [[ $1 == amd64 ]]; then
+    echo arm64
+  else
+    echo amd64
+  fi
+}
+declare -A machine_names=([amd64]=x86_64 [arm64]=aarch64)
+
 # build PRESET TARGET…: configures build/PRESET where that is due, then builds the targets, or all
 # where none is named. A build directory that came from elsewhere with the tree is started anew.
 build() {

@@ -74,9 +74,8 @@ void etcd_process::start() {
   for (auto& word : words)
     pointers.push_back(word.data());
   pointers.push_back(nullptr);
-#if defined(__aarch64__)
+  // For an arm64 machine; this program may be of another architecture, in an emulator.
   ::setenv("ETCD_UNSUPPORTED_ARCH", "arm64", 1);
-#endif
   const pid_t parent = ::getpid();
   process_ = ::fork();
   if (process_ == 0) { // only calls that are safe after a fork with threads
