@@ -32,9 +32,10 @@ absl::Status take_record(const key_value& from, typename record_table<Record>::m
 
 absl::Status take_from_tree(const key_value& one, shard_contents& contents) {
   const auto take = [&]<class T>(absl::StatusOr<T> record) {
-    if (record.ok())
-      put_in(contents.known, object{*std::move(record)});
-    return record.status();
+    if (!record.ok())
+      return record.status();
+    put_in(contents.known, object{*std::move(record)});
+    return absl::OkStatus();
   };
   absl::Status taken;
   if (one.key.find("/class/") != std::string::npos) {
