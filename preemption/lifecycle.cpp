@@ -18,32 +18,6 @@ namespace reprieve {
 
 namespace {
 
-/// Highest priority first, then the one that has waited longest.
-bool goes_first(const lifecycle_deployment& a, const lifecycle_deployment& b) {
-  const auto rank = [](const lifecycle_deployment& d) {
-    const auto submitted = d.submitted == no_time ? time_point::max() : d.submitted;
-    return std::tuple(-std::int64_t{d.priority}, submitted, std::string_view(d.name));
-  };
-  return rank(a) < rank(b);
-}
-
-/// One of its pods, as the part of the engine that knows nodes asks for it.
-preemptor one_pod_of(const lifecycle_deployment& who) {
-  pod wanted;
-  wanted.requests = who.pods.requests;
-  preemptor made;
-  made.workload = who.name;
-  made.priority = who.priority;
-  made.groups.push_back({.name = "",
-                         .pods = {std::move(wanted)},
-                         .needed = 1,
-                         .node_selector = who.pods.node_selector,
-                         .tolerations = who.pods.tolerations,
-                         .topology_keys = {},
-                         .required_node = ""});
-  return made;
-}
-
 class lifecycle_phase {
 public:
   lifecycle_phase(const cluster_view& view, const lifecycle_input& given)
@@ -283,6 +257,30 @@ std::string_view to_string(victim_stage stage) {
     break;
   }
   return "committed";
+}
+
+bool goes_first(const lifecycle_deployment& a, const lifecycle_deployment& b) {
+  const auto rank = [](const lifecycle_deployment& d) {
+    const auto submitted = d.submitted == no_time ? time_point::max() : d.submitted;
+    return std::tuple(-std::int64_t{d.priority}, submitted, std::string_view(d.name));
+  };
+  return rank(a) < rank(b);
+}
+
+preemptor one_pod_of(const lifecycle_deployment& who) {
+  pod wanted;
+  wanted.requests = who.pods.requests;
+  preemptor made;
+  made.workload = who.name;
+  made.priority = who.priority;
+  made.groups.push_back({.name = "",
+                         .pods = {std::move(wanted)},
+                         .needed = 1,
+                         .node_selector = who.pods.node_selector,
+                         .tolerations = who.pods.tolerations,
+                         .topology_keys = {},
+                         .required_node = ""});
+  return made;
 }
 
 lifecycle_pod lifecycle_pod_of(const pod& p) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "preemption/preemptor.hpp"
 #include "state/cluster_view.hpp"
 #include "state/placement.hpp"
 #include "state/resource_group.hpp"
@@ -48,6 +49,12 @@ struct lifecycle_pod {
 };
 
 lifecycle_pod lifecycle_pod_of(const pod& p);
+
+/// Highest priority first, then the one that has waited longest.
+bool goes_first(const lifecycle_deployment& a, const lifecycle_deployment& b);
+
+/// One of its pods, as the part of the engine that knows nodes asks for it.
+preemptor one_pod_of(const lifecycle_deployment& who);
 
 /// A node that was matched to a pod of a deployment, and the uids of who is to make room there.
 struct lifecycle_nomination {

@@ -17,14 +17,10 @@ void add(std::span<wide_int> room, amounts request) {
     room[c] += request[c];
 }
 
-namespace {
-
 void take(std::span<wide_int> room, amounts request) {
   for (std::size_t c = 0; c < room.size(); ++c)
     room[c] -= request[c];
 }
-
-} // namespace
 
 // -- what is there -------------------------------------------------------------------------------
 

@@ -53,6 +53,7 @@ private:
 /// Whether `room` has all that `request` asks for.
 bool covers(std::span<const wide_int> room, amounts request);
 void add(std::span<wide_int> room, amounts request);
+void take(std::span<wide_int> room, amounts request);
 
 /// The cheapest victims that make room on the node: taken in order of preference until the pod
 /// fits, less those that turned out not to be needed, the least preferred first. Nothing where even

@@ -44,8 +44,13 @@ lifecycle_input lifecycle_of(const snapshot& taken,
     if (seeks(name))
       one.lacking = pods_lacking(taken, name);
     for (const auto& share : taken.placements())
-      if (share.deployment == name)
+      if (share.deployment == name) {
         one.scores[share.cluster] = share.score;
+        for (const auto& room : share.nominations)
+          in.before.nominations.push_back({name, room.node, room.victims});
+        if (share.preempted)
+          in.before.preempted.push_back(name);
+      }
     in.deployments.push_back(std::move(one));
   }
   return in;

@@ -1,6 +1,7 @@
 #include "protocol/convert_decision.hpp"
 
 #include "protocol/convert_fields.hpp"
+#include "protocol/convert_placement.hpp"
 #include "protocol/convert_pod.hpp"
 #include "protocol/convert_reasoning.hpp"
 
@@ -59,6 +60,8 @@ template <class Message>
 void read_body(const Message& from, decision& to, field_reader& read) {
   read.all("assignments", from.assignments(), to.assignments, from_proto);
   read.all("victims", from.victims(), to.victims, from_proto);
+  read.all("counts", from.counts(), to.counts, from_proto);
+  read.all("force_deletes", from.force_deletes(), to.force_deletes, from_proto);
   if (from.has_why())
     read.one("why", from.why(), to.why, from_proto);
 }
@@ -104,6 +107,8 @@ v1::Victim to_proto(const victim& from) {
   to.set_violates_budget(from.violates_budget);
   to.set_work_lost(from.work_lost);
   write_all(from.pods, *to.mutable_pods());
+  to.set_counted(from.counted);
+  to.set_expected(from.expected);
   to.set_reason(from.reason);
   return to;
 }
@@ -116,7 +121,34 @@ absl::StatusOr<victim> from_proto(const v1::Victim& from) {
   to.violates_budget = from.violates_budget();
   to.work_lost = from.work_lost();
   read.all("pods", from.pods(), to.pods, from_proto);
+  to.counted = from.counted();
+  to.expected = from.expected();
   to.reason = from.reason();
+  return read.result(std::move(to));
+}
+
+v1::CountChange to_proto(const count_change& from) {
+  v1::CountChange to;
+  to.set_placement(from.placement);
+  to.set_deployment(from.deployment);
+  to.set_cluster(from.cluster);
+  to.set_from(from.from);
+  to.set_to(from.to);
+  to.set_preempted(from.preempted);
+  write_all(from.nominations, *to.mutable_nominations());
+  return to;
+}
+
+absl::StatusOr<count_change> from_proto(const v1::CountChange& from) {
+  count_change to;
+  field_reader read;
+  to.placement = from.placement();
+  to.deployment = from.deployment();
+  to.cluster = from.cluster();
+  read.count("from", from.from(), to.from);
+  read.count("to", from.to(), to.to);
+  to.preempted = from.preempted();
+  read.all("nominations", from.nominations(), to.nominations, from_proto);
   return read.result(std::move(to));
 }
 
@@ -136,6 +168,8 @@ v1::Decision to_proto(const decision& from) {
   write_head(from, to);
   write_all(from.assignments, *to.mutable_assignments());
   write_all(from.victims, *to.mutable_victims());
+  write_all(from.counts, *to.mutable_counts());
+  write_all(from.force_deletes, *to.mutable_force_deletes());
   *to.mutable_why() = to_proto(from.why);
   return to;
 }

@@ -20,6 +20,9 @@ absl::StatusOr<victim_pod> from_proto(const v1::VictimPod& from);
 v1::Victim to_proto(const victim& from);
 absl::StatusOr<victim> from_proto(const v1::Victim& from);
 
+v1::CountChange to_proto(const count_change& from);
+absl::StatusOr<count_change> from_proto(const v1::CountChange& from);
+
 v1::TraceContext to_proto(const trace_context& from);
 absl::StatusOr<trace_context> from_proto(const v1::TraceContext& from);
 

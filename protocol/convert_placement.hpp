@@ -7,6 +7,9 @@
 
 namespace reprieve {
 
+v1::NominatedRoom to_proto(const nominated_room& from);
+absl::StatusOr<nominated_room> from_proto(const v1::NominatedRoom& from);
+
 v1::Placement to_proto(const placement& from);
 absl::StatusOr<placement> from_proto(const v1::Placement& from);
 

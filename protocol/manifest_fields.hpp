@@ -166,6 +166,11 @@ inline constexpr auto fields_of<workload> = object_fields(
     ignored_field{"status"});
 
 template <>
+inline constexpr auto fields_of<nominated_room> = std::make_tuple(
+    required_field("node", &nominated_room::node),
+    optional_field("victims", &nominated_room::victims));
+
+template <>
 inline constexpr auto fields_of<placement> = object_fields(
     section("metadata",
         required_field("name", &placement::name, not_empty{})),
@@ -174,7 +179,9 @@ inline constexpr auto fields_of<placement> = object_fields(
         required_field("cluster", &placement::cluster),
         optional_field("committed", &placement::committed),
         optional_field("assigned", &placement::assigned),
-        optional_field("score", &placement::score)));
+        optional_field("score", &placement::score),
+        optional_field("preempted", &placement::preempted),
+        optional_field("nominations", &placement::nominations)));
 
 template <>
 inline constexpr auto fields_of<disruption_budget> = object_fields(

@@ -369,6 +369,10 @@ std::vector<std::string> encode_bodies(const decision& d, std::span<const pod_li
   }
   for (const auto& one : d.victims)
     add(form::kVictimsFieldNumber, to_proto(one).SerializeAsString());
+  for (const auto& one : d.counts)
+    add(form::kCountsFieldNumber, to_proto(one).SerializeAsString());
+  for (const auto& one : d.force_deletes)
+    add(form::kForceDeletesFieldNumber, to_proto(one).SerializeAsString());
   return chunks;
 }
 

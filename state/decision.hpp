@@ -1,5 +1,6 @@
 #pragma once
 
+#include "state/placement.hpp"
 #include "state/pod.hpp"
 #include "state/portion.hpp"
 #include "state/time.hpp"
@@ -36,8 +37,25 @@ struct victim {
   std::int64_t work_lost = 0; ///< GPU-seconds since the last checkpoint
   std::vector<victim_pod> pods;
   std::string reason;
+  /// A replica that its cluster counts, so that no place in its workload goes with it.
+  bool counted = false;
+  /// Nobody stops it: its deployment is scaled down, and the cluster chooses who goes.
+  bool expected = false;
 
   bool operator==(const victim&) const = default;
+};
+
+/// What a decision does to a placement.
+struct count_change {
+  std::string placement;
+  std::string deployment;
+  std::string cluster;
+  std::int32_t from = 0; ///< committed replicas; 0 where there is no such placement yet
+  std::int32_t to = 0;
+  bool preempted = false; ///< from now on, as in `placement`
+  std::vector<nominated_room> nominations;
+
+  bool operator==(const count_change&) const = default;
 };
 
 /// A candidate that stays after all, or was never one, and why.
@@ -108,6 +126,8 @@ struct decision {
   decision_phase phase = decision_phase::preparing;
   std::vector<assignment> assignments;
   std::vector<victim> victims;
+  std::vector<count_change> counts;      ///< of replicas (DESIGN 3.3)
+  std::vector<victim_pod> force_deletes; ///< pods that leave, and are not given more time
   reasoning why;
   score scored;
   time_point decided = no_time;

@@ -200,9 +200,14 @@ void draw(workload_course& to) {
   draw_all(to.slots, to.deleting);
 }
 
+void draw(nominated_room& to) {
+  auto& [node, victims] = to;
+  draw_all(node, victims);
+}
+
 void draw(placement& to) {
-  auto& [name, deployment, cluster, committed, assigned, score] = to;
-  draw_all(name, deployment, cluster, committed, assigned);
+  auto& [name, deployment, cluster, committed, assigned, score, preempted, nominations] = to;
+  draw_all(name, deployment, cluster, committed, assigned, preempted, nominations);
   draw_signed(score);
 }
 
@@ -235,9 +240,14 @@ void draw(victim_pod& to) {
 }
 
 void draw(victim& to) {
-  auto& [portion, priority, violates_budget, work_lost, pods, reason] = to;
-  draw_all(portion, violates_budget, work_lost, pods, reason);
+  auto& [portion, priority, violates_budget, work_lost, pods, reason, counted, expected] = to;
+  draw_all(portion, violates_budget, work_lost, pods, reason, counted, expected);
   draw_signed(priority);
+}
+
+void draw(count_change& to) {
+  auto& [placement, deployment, cluster, from, count, preempted, nominations] = to;
+  draw_all(placement, deployment, cluster, from, count, preempted, nominations);
 }
 
 void draw(spared& to) {
@@ -271,10 +281,11 @@ void draw(trace_context& to) {
 }
 
 void draw(decision& to) {
-  auto& [id, group, workloads, queue, priority, policy, phase, assignments, victims, why, scored,
-         decided, committed, ended, abort_reason, victims_told, at_once, trace] = to;
-  draw_all(id, group, workloads, queue, policy, phase, assignments, victims, why, scored, decided,
-           committed, ended, abort_reason, victims_told, at_once, trace);
+  auto& [id, group, workloads, queue, priority, policy, phase, assignments, victims, counts,
+         force_deletes, why, scored, decided, committed, ended, abort_reason, victims_told, at_once,
+         trace] = to;
+  draw_all(id, group, workloads, queue, policy, phase, assignments, victims, counts, force_deletes,
+           why, scored, decided, committed, ended, abort_reason, victims_told, at_once, trace);
   draw_signed(priority);
 }
 

@@ -60,6 +60,7 @@ void draw(slot_state& to);
 void draw(slot_record& to);
 void draw(workload_course& to);
 
+void draw(nominated_room& to);
 void draw(placement& to);
 void draw(disruption_budget& to);
 void draw(object& to);
@@ -68,6 +69,7 @@ void draw(decision_phase& to);
 void draw(assignment& to);
 void draw(victim_pod& to);
 void draw(victim& to);
+void draw(count_change& to);
 void draw(spared& to);
 void draw(score& to);
 void draw(domain_outcome& to);

@@ -254,7 +254,7 @@ TEST(manifest_reader, reads_a_placement_and_a_budget) {
               "kind: Placement\n"
               "metadata: {name: p}\n"
               "spec: {deployment: d, cluster: c, committed: 2, assigned: 3, score: -7}\n"),
-            (placement{"p", "d", "c", 2, 3, -7}));
+            (placement{"p", "d", "c", 2, 3, -7, false, {}}));
   const auto budget =
     read_one<disruption_budget>("kind: DisruptionBudget\n"
                                 "metadata: {name: b}\n"
