@@ -1,9 +1,11 @@
 #pragma once
 
 #include "actors/caf.hpp"
+#include "state/node.hpp"
 #include "state/pod_list.hpp"
 #include "state/store.hpp"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,15 +13,24 @@ namespace reprieve {
 
 /// How a pod fares, as the cluster that runs it says.
 struct pod_report {
-  enum class what { running, stopped, succeeded, failed };
+  enum class what {
+    running,
+    stopped,
+    succeeded,
+    failed,
+    placed,     ///< by the cluster's own scheduler
+    terminating ///< likewise
+  };
 
   std::string uid;
   std::string node;
   what happened = what::running;
   time_point at = no_time;
+  pod_list::pointer placed; ///< the pod that the cluster placed; null for all other reports
 };
 
-/// Of pods that the same observer asked for; what comes together is told together.
+/// Of pods that the same observer asked for, or on nodes that it watches; what comes together is
+/// told together.
 using pod_reports = std::vector<pod_report>;
 
 } // namespace reprieve
@@ -50,15 +61,58 @@ struct stop_order {
   pod_observer_actor report_to;
 };
 
+// What follows is for resource groups whose cluster has a scheduler of its own (DESIGN 3.3).
+
+/// The nodes of a shard, all there are: tell how the pods fare that the cluster places there, those
+/// that are there or have been first.
+struct watch_nodes {
+  std::string shard;
+  std::vector<node> nodes;
+  revision epoch = 0;
+  pod_observer_actor report_to;
+};
+
+/// Have so many replicas of a deployment in the cluster. Those that are too many terminate, with
+/// the grace period of their own; those that lack are placed as there is room.
+struct count_order {
+  std::string resource_group; ///< that stands for the cluster
+  pod_list::pointer what;     ///< a replica, without name, uid and node
+  std::string uid;            ///< of the workload
+  string_map node_selector;
+  std::vector<toleration> tolerations;
+  std::int32_t count = 0;
+  bool let_go = false; ///< its pods are not to be counted any more, and stay as they are
+  revision epoch = 0;
+};
+
+/// Take a pod that terminates away now, whatever it is about.
+struct delete_order {
+  std::string uid;
+  std::string node;
+  std::string decision;
+  revision epoch = 0;
+  pod_observer_actor report_to;
+};
+
 } // namespace reprieve
 
 REPRIEVE_MESSAGE(reprieve::start_order)
 REPRIEVE_MESSAGE(reprieve::stop_order)
+REPRIEVE_MESSAGE(reprieve::watch_nodes)
+REPRIEVE_MESSAGE(reprieve::count_order)
+REPRIEVE_MESSAGE(reprieve::delete_order)
 
 namespace reprieve {
 
 /// What runs the pods. Orders come at least once; a cluster remembers what it did, and refuses
 /// orders of an epoch older than the newest it has seen.
-using cluster_actor = typed_actor<handles<void(start_order)>, handles<void(stop_order)>>;
+using cluster_actor =
+  typed_actor<handles<void(start_order)>, handles<void(stop_order)>,
+              /// From a node shard of a group whose cluster places pods by itself.
+              handles<void(watch_nodes)>,
+              /// From the coordinator of such a group.
+              handles<void(count_order)>,
+              /// From a node shard of such a group.
+              handles<void(delete_order)>>;
 
 } // namespace reprieve

@@ -120,6 +120,7 @@ void ended(self_pointer self, const decision_ended& over) {
   give_up_followers(self, found->second, over.id);
   state.decisions.erase(found);
   state.running->erase(over.id);
+  state.lifecycle.open.erase(over.id);
   state.mirror.close(over.id);
   // A refused vote waits for a change. A shard or a store that did not answer is asked again, and
   // so is the queue shard, as other groups may have given room back there.
@@ -186,14 +187,16 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
         s.mirror.put(budget);
       for (const auto& name : delta.removed_budgets)
         s.mirror.remove_budget(name);
+      for (const auto& share : delta.placements)
+        s.mirror.put(share);
+      for (const auto& name : delta.removed_placements)
+        s.mirror.remove_placement(name);
       wake(self);
     },
     [self](catalog_update& update) {
       auto& s = self->state;
       s.known = std::move(update.known);
-      if (const auto* group = find(s.known->groups, s.settings.resource_group))
-        for (const auto& shard : s.settings.shards->nodes)
-          self->send(shard, use_group_limits{group->force_delete_after, group->heartbeat_timeout});
+      tell_group_limits(self);
       wake(self);
     },
     [self](const decision_moved& moved) {
@@ -223,11 +226,15 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
       self->state.cycle_due = false;
       if (!knows_enough(self->state))
         return;
+      run_lifecycle(self);
       cancel_groundless(self);
       serve_all(self);
     },
     [self](look_at_votes) { end_late_votes(self); },
-    [self](const why_pending& asked) { return why_waits(self, asked.workload); },
+    [self](const why_pending& asked) {
+      auto why = why_waits(self, asked.workload);
+      return why.empty() ? why_replicas_wait(self->state, asked.workload) : why;
+    },
     [self](read_group) { return read_state(self); },
   };
 }

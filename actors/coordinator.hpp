@@ -2,6 +2,7 @@
 
 #include "actors/decision_actor.hpp"
 #include "actors/group_mirror.hpp"
+#include "actors/lifecycle_coordination.hpp"
 #include "actors/shard_inquiries.hpp"
 #include "actors/snapshot_messages.hpp"
 #include "preemption/plan.hpp"
@@ -94,6 +95,7 @@ struct coordinator_settings {
   /// Of more domains than this, only those that the preemptor gets are told of: what came of each
   /// of very many is too much to write down with every decision.
   std::size_t most_domains_told = 64;
+  cluster_actor cluster; ///< that is told counts, where it has a scheduler of its own
 };
 
 class live_cycle;
@@ -141,6 +143,7 @@ struct coordinator_state {
   bool looks_at_votes = false;                     ///< whether a reminder is under way
   std::shared_ptr<live_cycle> running_cycle; ///< that waits for answers of shards
   shard_inquiries inquiries;
+  lifecycle_state lifecycle;
 };
 
 /// All shards and the catalog have told what they hold.

@@ -51,11 +51,16 @@ void split_into_parts(self_pointer self) {
   for (const auto& one : settings.what.victims) {
     auto& part = by_workload[one.portion.workload];
     part.workload = one.portion.workload;
-    part.evicted.push_back(one.portion);
+    if (one.counted)
+      part.loses_replicas = true;
+    else
+      part.evicted.push_back(one.portion);
   }
   const auto workload_shards = static_cast<std::uint32_t>(settings.shards->workloads.size());
   for (auto& [name, part] : by_workload)
     state.workloads[shard_number(name, workload_shards)].workloads.push_back(std::move(part));
+  for (const auto& change : settings.what.counts)
+    state.workloads[shard_number(change.placement, workload_shards)].counts.push_back(change);
   for (const auto& part : settings.budgets)
     state.workloads[shard_number(part.budget, workload_shards)].budgets.push_back(part);
 }
@@ -78,8 +83,21 @@ void tell_victims_apart(self_pointer self) {
   for (const auto& one : settings.what.victims)
     self->send(settings.events,
                event{0, settings.clock.now(self), "Workload", one.portion.workload, "Preempted",
-                     fmt::format("{} goes: {}", to_string(one.portion), one.reason),
+                     fmt::format("{} {}: {}", to_string(one.portion),
+                                 one.expected ? "is expected to go" : "goes", one.reason),
                      settings.what.id, trace_id_of(settings.what.trace)});
+}
+
+/// One event for every placement that is to have another number of replicas.
+void tell_counts(self_pointer self) {
+  auto& settings = self->state.settings;
+  for (const auto& one : settings.what.counts)
+    if (one.from != one.to)
+      self->send(settings.events, event{0, settings.clock.now(self), "Placement", one.placement,
+                                        one.to < one.from ? "ScaledDown" : "ScaledUp",
+                                        fmt::format("{} goes from {} to {} replicas in {}",
+                                                    one.deployment, one.from, one.to, one.cluster),
+                                        settings.what.id, trace_id_of(settings.what.trace)});
 }
 
 void apply_to_all(self_pointer self, gathering& all, const trace_context& trace) {
@@ -147,7 +165,8 @@ void prepare_all(self_pointer self) {
     const bool refused = !votes.ok() && planted != planted_bug::partial_vote;
     // Somebody who is to leave may still be where the plan saw nobody, as what another decision
     // waits for came sooner: then this one waits as well.
-    if (refused && absl::IsFailedPrecondition(votes) && std::exchange(what(self).at_once, false))
+    if (refused && absl::IsFailedPrecondition(votes) && what(self).counts.empty()
+        && std::exchange(what(self).at_once, false))
       prepare_all(self);
     else if (refused)
       give_up(self, votes);
@@ -183,6 +202,7 @@ void apply_all(self_pointer self) {
     if (self->state.told)
       self->send(self->state.settings.owner, victims_told{id(self)});
     tell_victims_apart(self);
+    tell_counts(self);
     wait_for_room(self);
   });
   apply_to_all(self, all, trace);
@@ -214,6 +234,10 @@ void start_all(self_pointer self) {
       try_again(self, [self] { start_all(self); });
       return;
     }
+    if (what(self).at_once && !what(self).counts.empty()) {
+      tell_victims_apart(self);
+      tell_counts(self);
+    }
     if (!what(self).at_once)
       tell_people(self, "Started",
                   fmt::format("{} pods are bound", self->state.settings.placed.size()));
@@ -236,7 +260,7 @@ void end(self_pointer self, const absl::Status& how) {
   state.whole.set("outcome", how.ok() ? "done" : "aborted");
   state.step.end();
   state.whole.end();
-  if (what(self).at_once)
+  if (what(self).at_once || !what(self).counts.empty())
     release_all(self); // nobody asks for it any more
   self->send(state.settings.owner, decision_ended{id(self), how});
   self->quit();

@@ -21,6 +21,7 @@ struct workload_part {
   std::int64_t generation = 0; ///< that the plan saw; 0 for one that only loses portions
   std::vector<std::pair<pod_slot, std::uint32_t>> placed; ///< with their incarnations
   std::vector<portion_id> evicted;
+  bool loses_replicas = false; ///< that its cluster counts
 
   bool operator==(const workload_part&) const = default;
 };
@@ -28,10 +29,12 @@ struct workload_part {
 /// What one decision does to the nodes of one shard.
 using node_parts = std::vector<node_part>;
 
-/// What it does to the workloads of one shard, and what it takes from the budgets there.
+/// What it does to the workloads and placements of one shard, and what it takes from the budgets
+/// there.
 struct workload_parts {
   std::vector<workload_part> workloads;
   std::vector<budget_part> budgets;
+  std::vector<count_change> counts; ///< of the shard's placements
 
   bool operator==(const workload_parts&) const = default;
 };

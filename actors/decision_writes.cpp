@@ -94,7 +94,8 @@ void write_commit(self_pointer self) {
           s.head_revision = answer->current;
           s.what.committed = at;
           enter(self, phase);
-          tell_people(self, s.what.at_once ? "Started" : "Committed", s.what.why.summary);
+          tell_people(self, s.what.at_once && s.what.counts.empty() ? "Started" : "Committed",
+                      s.what.why.summary);
           go_on(self);
         } else if (planted == planted_bug::unknown_is_aborted && !answer.ok()) {
           give_up(self, answer.status());

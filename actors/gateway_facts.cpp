@@ -67,8 +67,10 @@ std::optional<object_reference> gateway_facts::user_of(object_kind kind,
     for (const auto& [user, record] : state_.nodes)
       if (record->spec->resource_group == name)
         return object_reference{object_kind::node, user};
+  // A placement that was made for a deployment goes with it.
   for (const auto& [user, share] : state_.placements)
-    if ((kind == object_kind::workload && share.deployment == name)
+    if ((kind == object_kind::workload && share.deployment == name
+         && user != own_placement_name(share.deployment, share.cluster))
         || (kind == object_kind::resource_group && share.cluster == name))
       return object_reference{object_kind::placement, user};
   return std::nullopt;

@@ -111,7 +111,10 @@ void group_mirror::promise(const std::string& id, const pod_list::pointer& place
 }
 
 void group_mirror::open(open_decision d, std::span<const node_part> parts) {
+  std::erase_if(d.victims, &victim::expected); // nobody knows who goes
   for (const auto& part : parts) {
+    if (part.placed.empty() && part.victims.empty())
+      continue;
     auto& on = node_named(part.node);
     auto& promised = on.second.promised[d.id];
     // What was promised one by one is there.

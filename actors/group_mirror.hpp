@@ -2,6 +2,7 @@
 
 #include "actors/node_evaluation.hpp"
 #include "preemption/holds.hpp"
+#include "preemption/lifecycle.hpp"
 #include "preemption/outlook.hpp"
 #include "preemption/pending.hpp"
 #include "preemption/preemptor.hpp"
@@ -12,6 +13,7 @@
 #include "state/cluster_view.hpp"
 #include "state/decision.hpp"
 #include "state/node_record.hpp"
+#include "state/placement.hpp"
 #include "state/queue_limits.hpp"
 #include "state/text_map.hpp"
 #include "state/workload_record.hpp"
@@ -38,6 +40,23 @@ public:
   void remove_workload(const std::string& name);
   void put(const disruption_budget& budget);
   void remove_budget(const std::string& name);
+
+  // -- replicas that the cluster counts (DESIGN 3.3) ----------------------------------------------
+
+  /// Whether the cluster's own scheduler places the replicas of deployments: they are not placed
+  /// pod by pod then, and no pod of theirs is unwanted here.
+  void leave_replicas_to_cluster(bool so);
+  void put(const placement& share);
+  void remove_placement(const std::string& name);
+  const by_name<placement>& placements() const {
+    return placements_;
+  }
+  /// The deployments whose replicas the cluster counts, those that are being deleted too.
+  std::vector<std::shared_ptr<const workload_record>> counted_deployments() const;
+  /// What the phase has to know of each pod.
+  std::vector<lifecycle_pod> lifecycle_pods();
+  /// Whether the cluster counts the pod as a replica.
+  bool is_replica(const victim_pod& p) const;
 
   // -- what own decisions will do -----------------------------------------------------------------
 
@@ -251,6 +270,8 @@ private:
   std::vector<node_row> rows_of(const std::set<named_node*>& nodes);
   held_decision hold_of(const open_decision& d) const;
   std::vector<standing_decision> standing_decisions() const;
+  bool is_left_to_cluster(const workload_record* record) const;
+  bool is_unwanted(const pod& p, const workload_record* owner) const;
   void expect_in_budgets(const standing& of, std::int64_t sign);
   std::string why_groundless(const kept_decision& d) const;
 
@@ -292,6 +313,8 @@ private:
   std::set<std::string, std::less<>> stuck_;                   ///< uids of those that will not go
   by_name<queue_totals> usage_;
   resources capacity_;
+  bool cluster_counts_ = false; ///< replicas of deployments
+  by_name<placement> placements_;
 
   std::set<named_node*> ahead_; ///< of their shards
   std::set<portion_id> moved_;  ///< whole replicas that changed since shards were told

@@ -155,7 +155,9 @@ void group_mirror::show(named_node& on, const pod_list::pointer& before, const p
     with_arrivals_.insert(&on);
   if (before && stands_alike(before->what(), p))
     return;
-  if (p.stop_told != no_time) {
+  // How long a replica has, its cluster decides, until it is to be taken away by force.
+  if (p.stop_told != no_time
+      && (p.placed_by != placed_by_cluster || p.phase == pod_phase::force_deleting)) {
     forget_told(p.uid);
     const auto grace_over = p.stop_told + p.checkpoint_time + p.grace_period;
     told_[p.uid] = {&on, grace_over};
@@ -193,6 +195,8 @@ void group_mirror::expect_in_budgets(const standing& of, std::int64_t sign) {
 /// What the workload lacks and may ask for.
 void group_mirror::find_lacking(workload_entry& entry, const restless_replicas& restless) {
   const auto& record = *entry.record;
+  if (is_left_to_cluster(&record))
+    return;
   const auto stands = [&](const std::string& uid) {
     return entry.pods.contains(uid) || going_.contains(uid);
   };
@@ -230,7 +234,7 @@ void group_mirror::refresh_workload(named_workload& one) {
     if (record)
       add_taken(leaves ? now.used.leaving : now.used.staying, p);
     if (p.evicted_by.empty() && p.phase != pod_phase::nominated && p.stop_told == no_time
-        && (!record || !wants(*record, p)))
+        && is_unwanted(p, record.get()))
       now.unwanted.push_back({uid, p.node});
   }
   if (!now.unwanted.empty())

@@ -1,6 +1,7 @@
 #include "actors/node_reports.hpp"
 
 #include "actors/node_stops.hpp"
+#include "actors/node_watch.hpp"
 #include "actors/node_writes.hpp"
 
 namespace reprieve {
@@ -53,6 +54,8 @@ void record_ends(self_pointer self, const std::vector<pod_end>& ends) {
 
 /// Takes in how a pod of the record fares. Returns its end where its workload has to know it.
 std::optional<pod_end> take_in(node_record& record, const pod_report& report) {
+  if (take_in_own(record, report))
+    return std::nullopt;
   const pod* known = find_pod(record, report.uid);
   if (known == nullptr)
     return std::nullopt;
@@ -87,6 +90,8 @@ std::optional<pod_end> take_in(node_record& record, const pod_report& report) {
 bool is_news(const node_shard_state& state, const pod_report& report) {
   const auto record = state.records.newest(report.node);
   const pod* known = record ? find_pod(*record, report.uid) : nullptr;
+  if (record && report.happened == pod_report::what::placed)
+    return known == nullptr;
   return known != nullptr
          && (report.happened != pod_report::what::running || known->phase == pod_phase::bound);
 }
@@ -128,7 +133,8 @@ void repeat_starts(self_pointer self) {
       continue;
     pods += record->pods.size();
     for (const auto& shared : record->pods.shared())
-      if (const auto& p = shared->what(); p.phase == pod_phase::running && p.stop_told == no_time)
+      if (const auto& p = shared->what(); p.phase == pod_phase::running && p.stop_told == no_time
+                                          && p.placed_by != placed_by_cluster)
         order_start(self, shared);
   }
   if (!state.to_repeat.empty())
@@ -141,7 +147,11 @@ void repeat_orders(self_pointer self) {
     bool runs = false;
     for (const auto& shared : record->pods.shared()) {
       const auto& p = shared->what();
-      if (p.stop_told != no_time)
+      if (p.placed_by == placed_by_cluster && (p.stop_told == no_time || p.evicted_by.empty()))
+        continue; // its cluster goes on by itself, and tells when it is asked to
+      if (p.placed_by == placed_by_cluster && p.phase == pod_phase::force_deleting)
+        order_delete(self, shared);
+      else if (p.stop_told != no_time)
         order_stop(self, shared);
       else if (p.phase == pod_phase::bound || p.phase == pod_phase::gone)
         order_start(self, shared);

@@ -4,6 +4,7 @@
 #include "actors/node_holds.hpp"
 #include "actors/node_reports.hpp"
 #include "actors/node_stops.hpp"
+#include "actors/node_watch.hpp"
 #include "actors/node_writes.hpp"
 #include "actors/planted_bug.hpp"
 #include "observability/tracing.hpp"
@@ -55,6 +56,7 @@ caf::result<absl::Status> place_at_once(self_pointer self,
   auto& state = self->state;
   record_changes changes;
   pod_pointers bound;
+  pod_pointers forced;
   const bool done = state.ledger.carried_out.contains(committed.decision);
   // A decision that was committed before a restart holds nothing here, and others may have come.
   if (!done && !state.holds.held.contains(committed.decision))
@@ -67,11 +69,20 @@ caf::result<absl::Status> place_at_once(self_pointer self,
       if (auto next = edit(state, part.node)) {
         std::ranges::move(bind_at_once(*next, part, state.clock.now(self)),
                           std::back_inserter(bound));
+        std::ranges::move(
+          force_delete(*next, part.forced, committed.decision, state.clock.now(self)),
+          std::back_inserter(forced));
         changes[part.node] = std::move(next);
       }
   state.holds.erase(committed.decision);
-  return write_and_answer(self, std::move(changes), order_each(self, std::move(bound), order_start),
-                          committed.decision);
+  return write_and_answer(
+    self, std::move(changes),
+    [start = order_each(self, std::move(bound), order_start),
+     remove = order_each(self, std::move(forced), order_delete)] {
+      start();
+      remove();
+    },
+    committed.decision);
 }
 
 caf::result<absl::Status> remove(self_pointer self, const remove_nodes& wanted) {
@@ -89,7 +100,7 @@ caf::result<absl::Status> remove(self_pointer self, const remove_nodes& wanted) 
   }
   for (const auto& name : wanted.names)
     self->state.heard.forget(name);
-  return write_and_answer(self, std::move(changes));
+  return write_and_answer(self, std::move(changes), [self] { watch_own_nodes(self); });
 }
 
 caf::result<absl::Status> stop(self_pointer self, const stop_pods& wanted) {
@@ -157,7 +168,7 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
         next->spec = std::move(spec);
         changes[name] = std::move(next);
       }
-      return write_and_answer(self, std::move(changes));
+      return write_and_answer(self, std::move(changes), [self] { watch_own_nodes(self); });
     },
     [self](const remove_nodes& wanted) -> caf::result<absl::Status> {
       return remove(self, wanted);
@@ -279,6 +290,8 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
     [self](look_at_stops) { write_records(self, force_due(self)); },
     [self](use_group_limits wanted) {
       self->state.force_delete_after = wanted.force_delete_after;
+      if (std::exchange(self->state.own_scheduler, wanted.own_scheduler) != wanted.own_scheduler)
+        watch_own_nodes(self);
       if (wanted.heartbeat_timeout != self->state.heartbeat_timeout)
         use_heartbeat_timeout(self, wanted.heartbeat_timeout);
     },

@@ -48,6 +48,7 @@ struct look_at_silence {
 struct use_group_limits {
   duration force_delete_after{0}; ///< that pods have past their grace period
   duration heartbeat_timeout{0};
+  bool own_scheduler = false; ///< the cluster places pods of deployments by itself
 
   bool operator==(const use_group_limits&) const = default;
 };
@@ -169,6 +170,8 @@ struct node_shard_state {
   };
   std::map<std::string, stop, std::less<>> stopping; ///< by uid
   bool looks_at_stops = false;                       ///< whether a reminder is under way
+
+  bool own_scheduler = false; ///< of the cluster that the nodes are in
 
   duration heartbeat_timeout{0};
   silence_watch heard;            ///< the nodes whose agents send heartbeats, but those lost

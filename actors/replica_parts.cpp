@@ -87,12 +87,13 @@ void start_coordinator(self_pointer self, const std::string& shard, const group_
                        shard_contents& from) {
   auto& state = self->state;
   const auto& ours = state.settings;
-  state.coordinators[shard] = keep(
-    self, shard,
-    self->spawn(coordinator,
-                coordinator_settings{group_of(shard), std::make_shared<const group_shards>(shards),
-                                     queues_of(state), state.store, state.ground, state.events,
-                                     ours.clock, std::move(from.open), ours.most_domains_told}));
+  state.coordinators[shard] =
+    keep(self, shard,
+         self->spawn(coordinator,
+                     coordinator_settings{
+                       group_of(shard), std::make_shared<const group_shards>(shards),
+                       queues_of(state), state.store, state.ground, state.events, ours.clock,
+                       std::move(from.open), ours.most_domains_told, ours.cluster}));
   state.built_with[shard] = shards;
 }
 

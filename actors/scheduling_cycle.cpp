@@ -348,6 +348,7 @@ private:
       report.queues[queue].pending = asked;
       report.queues[queue].blocked = asked;
     }
+    add_needs_of_replicas(state_, report.queues);
     if (report == state_.told)
       return;
     state_.told = report;
@@ -436,7 +437,8 @@ void launch(self_pointer self, decision_settings settings) {
     begun.budgets.push_back(part.budget);
   if (settings.recovered)
     settings.placed = shared_pods(std::exchange(settings.what.assignments, {}));
-  settings.parts = parts_of(settings.placed, settings.what.victims);
+  count_replicas(state, settings);
+  settings.parts = parts_of(settings.placed, settings.what.victims, settings.what.force_deletes);
   begun.after = to_be_told_before(state, settings);
   settings.waits_for_others = !begun.after.empty();
   state.mirror.open({id, settings.what.workloads, settings.placed, settings.what.victims},

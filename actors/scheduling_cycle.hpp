@@ -32,6 +32,13 @@ void launch(coordinator_pointer self, decision_settings settings);
 /// Asks all node shards, and calls `then` when their answers are among the inquiries.
 void ask_shards(coordinator_pointer self, evaluation_request wanted, std::function<void()> then);
 
+/// Runs a lifecycle cycle, where the group has that policy and nothing of the last one is under
+/// way.
+void run_lifecycle(coordinator_pointer self);
+
+/// Tells the node shards what the group's settings say.
+void tell_group_limits(coordinator_pointer self);
+
 /// Runs the cycle: whoever waits takes what is free, else preempts, else waits.
 void serve_all(coordinator_pointer self);
 

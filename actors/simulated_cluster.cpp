@@ -39,11 +39,20 @@ void report(self_pointer self, const simulated_pod& p) {
   using what = pod_report::what;
   const auto& life = p.life;
   const auto send = [&](what happened) {
-    reports_to(self->state, p.observer).push_back({life.uid, life.node, happened, life.since});
+    reports_to(self->state, p.observer)
+      .push_back({life.uid, life.node, happened, life.since, nullptr});
   };
+  if (life.counted && life.at != stage::stopped && life.at != stage::succeeded)
+    if (auto placed = self->state.scheduler.pod_of(life))
+      reports_to(self->state, p.observer)
+        .push_back({life.uid, life.node, what::placed, life.since, std::move(placed)});
   switch (life.at) {
   case stage::starting:
+    break;
   case stage::stopping:
+    if (life.counted && life.told != no_time)
+      reports_to(self->state, p.observer)
+        .push_back({life.uid, life.node, what::terminating, life.told, nullptr});
     break;
   case stage::running:
     send(what::running);
@@ -103,8 +112,26 @@ void plan_step(self_pointer self, simulated_pod& p) {
   }
 }
 
+/// What the scheduler has to know of a pod that was, or is, at a stage.
+void tell_scheduler(simulated_scheduler& scheduler, const simulated_journal::entry& life) {
+  switch (life.at) {
+  case stage::starting:
+  case stage::running:
+    scheduler.came(life);
+    break;
+  case stage::stopping:
+    scheduler.leaves(life);
+    break;
+  case stage::stopped:
+  case stage::succeeded:
+    scheduler.gone(life);
+    break;
+  }
+}
+
 void enter(self_pointer self, simulated_pod& p, stage next) {
   p.life.at = next;
+  tell_scheduler(self->state.scheduler, p.life);
   p.life.since = self->state.settings.clock.now(self);
   self->state.journal->write(p.life);
   if (const auto& watched = self->state.settings.watched)
@@ -122,6 +149,13 @@ bool is_stale(simulated_cluster_state& state, const std::string& node, revision 
   return false;
 }
 
+void be_annotated(const simulated_cluster_state& state, const pod& what,
+                  simulated_journal::entry& life) {
+  life.run_for = annotated(what, "simulation/run-for", duration{0});
+  life.stop_takes = annotated(what, "simulation/stop-takes", state.settings.stop_takes);
+  life.stuck_for = annotated(what, "simulation/stuck-for", duration{0});
+}
+
 void take_order(self_pointer self, start_order& order) {
   auto& state = self->state;
   const auto& what = order.what->what();
@@ -137,9 +171,13 @@ void take_order(self_pointer self, start_order& order) {
   p.life.uid = what.uid;
   p.life.node = what.node;
   p.life.epoch = order.epoch;
-  p.life.run_for = annotated(what, "simulation/run-for", duration{0});
-  p.life.stop_takes = annotated(what, "simulation/stop-takes", state.settings.stop_takes);
-  p.life.stuck_for = annotated(what, "simulation/stuck-for", duration{0});
+  p.life.workload = what.workload;
+  p.life.requests = what.requests;
+  p.life.created = state.settings.clock.now(self);
+  p.life.ordinal = what.index;
+  p.life.counted = state.scheduler.is_counted(what.workload);
+  p.life.grace = what.checkpoint_time + what.grace_period;
+  be_annotated(state, what, p.life);
   enter(self, p, stage::starting);
 }
 
@@ -173,6 +211,89 @@ void step(self_pointer self, simulated_pod& p) {
     enter(self, p, stage::stopped);
 }
 
+// -- the scheduler of its own ---------------------------------------------------------------------
+
+void take_order(self_pointer self, watch_nodes& order) {
+  auto& state = self->state;
+  std::set<std::string_view> fresh;
+  for (const auto& one : order.nodes)
+    if (!is_stale(state, one.name, order.epoch)) {
+      state.watchers[one.name] = order.report_to;
+      fresh.insert(one.name);
+    }
+  if (fresh.empty() && !order.nodes.empty())
+    return;
+  state.scheduler.watch(order);
+  // Those that have ended too: their end may not have been heard.
+  for (auto& [uid, p] : state.pods)
+    if (p.life.counted && fresh.contains(p.life.node)) {
+      p.observer = order.report_to;
+      report(self, p);
+    }
+}
+
+void take_order(self_pointer self, count_order& order) {
+  auto& state = self->state;
+  if (!state.scheduler.count(order) || order.let_go)
+    return;
+  for (const auto& uid : state.scheduler.replicas_of(order.what->what().workload)) {
+    auto& p = state.pods.find(uid)->second;
+    p.life.counted = true; // though it may have been started by an order
+    report(self, p);
+  }
+}
+
+void take_order(self_pointer self, delete_order& order) {
+  auto& state = self->state;
+  if (is_stale(state, order.node, order.epoch))
+    return;
+  const auto found = state.pods.find(order.uid);
+  if (found == state.pods.end()) {
+    reports_to(state, order.report_to)
+      .push_back({order.uid, order.node, pod_report::what::stopped, state.settings.clock.now(self),
+                  nullptr});
+    return;
+  }
+  auto& p = found->second;
+  p.observer = std::move(order.report_to);
+  if (p.life.at == stage::stopped || p.life.at == stage::succeeded) {
+    report(self, p);
+    return;
+  }
+  if (p.life.forced)
+    return;
+  p.life.forced = true;
+  p.life.decision = order.decision;
+  if (p.life.stuck_for == duration{0}) {
+    enter(self, p, stage::stopped);
+  } else {
+    p.life.stop_takes = p.life.stuck_for;
+    enter(self, p, stage::stopping);
+  }
+}
+
+/// Has the scheduler do what it would by now.
+void schedule(self_pointer self) {
+  auto& state = self->state;
+  if (!state.scheduler.knows_any())
+    return;
+  const auto now = state.settings.clock.now(self);
+  auto made = state.scheduler.decide(now);
+  for (const auto& uid : made.stopped) {
+    auto& p = state.pods.find(uid)->second;
+    p.life.told = now;
+    enter(self, p, stage::stopping);
+  }
+  for (auto& life : made.placed) {
+    auto& p = state.pods[life.uid];
+    be_annotated(state, state.scheduler.pod_of(life)->what(), life);
+    p.life = std::move(life);
+    if (const auto watcher = state.watchers.find(p.life.node); watcher != state.watchers.end())
+      p.observer = watcher->second;
+    enter(self, p, stage::starting);
+  }
+}
+
 /// Does what is due. Those whose time comes within a millisecond share a reminder.
 void step_all(self_pointer self) {
   auto& state = self->state;
@@ -199,6 +320,10 @@ simulated_cluster_actor::behavior_type simulated_cluster(self_pointer self,
     newest = std::max(newest, life.epoch);
     auto& p = state.pods[uid];
     p.life = std::move(life);
+    if (p.life.at != stage::stopped && p.life.at != stage::succeeded) {
+      state.scheduler.came(p.life);
+      tell_scheduler(state.scheduler, p.life);
+    }
     plan_step(self, p);
   }
   state.journal = std::make_unique<simulated_journal>(state.settings.journal);
@@ -209,10 +334,27 @@ simulated_cluster_actor::behavior_type simulated_cluster(self_pointer self,
     },
     [self](stop_order& order) {
       take_order(self, order);
+      schedule(self);
+      send_reports(self);
+    },
+    [self](watch_nodes& order) {
+      take_order(self, order);
+      schedule(self);
+      send_reports(self);
+    },
+    [self](count_order& order) {
+      take_order(self, order);
+      schedule(self);
+      send_reports(self);
+    },
+    [self](delete_order& order) {
+      take_order(self, order);
+      schedule(self);
       send_reports(self);
     },
     [self](simulation_step) {
       step_all(self);
+      schedule(self);
       send_reports(self);
     },
   };

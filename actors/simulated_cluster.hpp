@@ -2,6 +2,7 @@
 
 #include "actors/cluster.hpp"
 #include "actors/simulated_journal.hpp"
+#include "actors/simulated_scheduler.hpp"
 #include "state/text_map.hpp"
 
 #include <cstdint>
@@ -37,6 +38,8 @@ namespace reprieve {
 /// period (annotation `simulation/stop-takes`; past the grace and force periods they are killed,
 /// unless `simulation/stuck-for` says that their machine does not even do that for so long).
 /// Like a real one it goes on without the scheduler: its journal tells a new process what it did.
+/// Resource groups with the lifecycle policy have a plain scheduler of their own here: replicas of
+/// deployments are made, placed and stopped by it as the counts say that it is told.
 using simulated_cluster_actor = cluster_actor::extend<handles<void(simulation_step)>>;
 
 struct simulated_cluster_state {
@@ -57,6 +60,8 @@ struct simulated_cluster_state {
   /// here in a simulation, and their ids be the same: they are told apart by what they are.
   std::vector<std::pair<pod_observer_actor, pod_reports>> reports;
   text_map<revision> newest_epoch; ///< by node: its agent has seen orders of that
+  simulated_scheduler scheduler;
+  text_map<pod_observer_actor> watchers; ///< by node: who hears of pods that the scheduler places
 };
 
 simulated_cluster_actor::behavior_type

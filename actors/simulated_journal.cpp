@@ -19,15 +19,24 @@ simulated_journal::simulated_journal(const std::string& path)
 void simulated_journal::write(const entry& line) {
   if (!file_)
     return;
-  const nlohmann::json text{{"uid", line.uid},
-                            {"node", line.node},
-                            {"decision", line.decision},
-                            {"stage", stages[static_cast<std::size_t>(line.at)]},
-                            {"since", line.since.time_since_epoch().count()},
-                            {"runFor", line.run_for.count()},
-                            {"stopTakes", line.stop_takes.count()},
-                            {"stuckFor", line.stuck_for.count()},
-                            {"epoch", line.epoch}};
+  nlohmann::json text{{"uid", line.uid},
+                      {"node", line.node},
+                      {"decision", line.decision},
+                      {"stage", stages[static_cast<std::size_t>(line.at)]},
+                      {"since", line.since.time_since_epoch().count()},
+                      {"runFor", line.run_for.count()},
+                      {"stopTakes", line.stop_takes.count()},
+                      {"stuckFor", line.stuck_for.count()},
+                      {"epoch", line.epoch},
+                      {"workload", line.workload},
+                      {"requests", line.requests}};
+  if (line.counted) {
+    text["ordinal"] = line.ordinal;
+    text["created"] = line.created.time_since_epoch().count();
+    text["told"] = line.told.time_since_epoch().count();
+    text["grace"] = line.grace.count();
+    text["forced"] = line.forced;
+  }
   std::fputs((text.dump() + "\n").c_str(), file_.get());
   std::fflush(file_.get());
 }
@@ -52,6 +61,17 @@ std::map<std::string, simulated_journal::entry> simulated_journal::read(const st
     read.stop_takes = duration{text.value("stopTakes", std::int64_t{0})};
     read.stuck_for = duration{text.value("stuckFor", std::int64_t{0})};
     read.epoch = text.value("epoch", revision{0});
+    read.workload = text.value("workload", "");
+    if (const auto requests = text.find("requests"); requests != text.end())
+      for (const auto& [name, amount] : requests->items())
+        if (amount.is_number_integer())
+          read.requests[name] = amount.get<std::int64_t>();
+    read.counted = text.contains("ordinal");
+    read.ordinal = text.value("ordinal", std::int32_t{0});
+    read.created = time_point{duration{text.value("created", std::int64_t{0})}};
+    read.told = time_point{duration{text.value("told", std::int64_t{0})}};
+    read.grace = duration{text.value("grace", std::int64_t{0})};
+    read.forced = text.value("forced", false);
     auto& known = newest[read.uid];
     known = std::move(read);
   }

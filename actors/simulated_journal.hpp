@@ -28,6 +28,15 @@ public:
     duration stop_takes{0}; ///< once it is told
     duration stuck_for{0};  ///< longest that it stays even when killed
     revision epoch = 0;
+    std::string workload;
+    resources requests;
+    // Of replicas that the cluster's own scheduler counts:
+    bool counted = false;
+    std::int32_t ordinal = 0;
+    time_point created = no_time;
+    time_point told = no_time; ///< when it began to terminate
+    duration grace{0};
+    bool forced = false; ///< was taken away by force
   };
 
   /// Opens the file for more lines, or keeps nothing where the path is empty.

@@ -23,6 +23,19 @@ absl::Status vote_on_workload(const workload_shard_state& state, const workload_
   return absl::OkStatus();
 }
 
+absl::Status vote_on_count(const workload_shard_state& state, const count_change& change) {
+  const auto known = state.placements.newest(change.placement);
+  const auto committed = known ? known->committed : 0;
+  if (known && (known->deployment != change.deployment || known->cluster != change.cluster))
+    return absl::FailedPreconditionError(
+      fmt::format("placement {} is another one by now", change.placement));
+  if (committed != change.from)
+    return absl::FailedPreconditionError(
+      fmt::format("placement {} has {} replicas committed, and the plan saw {}", change.placement,
+                  committed, change.from));
+  return absl::OkStatus();
+}
+
 /// How many pods other decisions take within a budget that its count does not show yet. What they
 /// take beyond it, knowingly, leaves the others what they were promised.
 std::int64_t taken_by_others(const workload_shard_state& state, const std::string& decision,
@@ -73,6 +86,9 @@ absl::Status vote(workload_shard_pointer self, const prepare<workload_parts>& as
       return voted;
   for (const auto& part : asked.parts.budgets)
     if (auto voted = vote_on_budget(state, asked.decision, part); !voted.ok())
+      return voted;
+  for (const auto& change : asked.parts.counts)
+    if (auto voted = vote_on_count(state, change); !voted.ok())
       return voted;
   if (!asked.parts.budgets.empty())
     state.evicting[asked.decision] = asked.parts.budgets;

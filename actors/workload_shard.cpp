@@ -1,5 +1,6 @@
 #include "actors/workload_shard.hpp"
 
+#include "actors/placement_changes.hpp"
 #include "actors/workload_holds.hpp"
 #include "observability/tracing.hpp"
 #include "state/keys.hpp"
@@ -79,36 +80,38 @@ void know_budgets(self_pointer self, const std::vector<disruption_budget>& chang
 }
 
 /// Makes the changes durable, then visible, then answers.
-void commit(self_pointer self, shard_changes changes, answer_promise answer) {
+void commit(self_pointer self, shard_changes changes, answer_promise answer,
+            std::string carries_out = {}) {
   auto& state = self->state;
   std::vector<ledger_entry> writes;
   auto workloads = stage(state.workloads, changes.workloads, state.shard, keys::workload, writes);
   auto budgets = stage(state.budgets, changes.budgets, state.shard, keys::budget, writes);
   auto placements =
     stage(state.placements, changes.placements, state.shard, keys::placement, writes);
-  write_then(self, std::move(writes),
-             [self, answer, workloads = std::move(workloads), budgets = std::move(budgets),
-              placements = std::move(placements)]() mutable {
-               auto& s = self->state;
-               workload_delta delta;
-               delta.removed = settle(s.workloads, workloads, [&](auto record) {
-                 delta.changed.push_back(std::move(record));
-               });
-               delta.removed_budgets = settle(
-                 s.budgets, budgets, [&](const auto& record) { delta.budgets.push_back(*record); });
-               delta.removed_placements = settle(s.placements, placements, [&](const auto& record) {
-                 delta.placements.push_back(*record);
-               });
-               know_budgets(self, delta.budgets, delta.removed_budgets);
-               if (!workloads.empty() || !budgets.empty() || !placements.empty())
-                 publish(self, std::move(delta));
-               answer.deliver(absl::OkStatus());
-             });
+  write_then(
+    self, std::move(writes),
+    [self, answer, workloads = std::move(workloads), budgets = std::move(budgets),
+     placements = std::move(placements)]() mutable {
+      auto& s = self->state;
+      workload_delta delta;
+      delta.removed = settle(s.workloads, workloads,
+                             [&](auto record) { delta.changed.push_back(std::move(record)); });
+      delta.removed_budgets =
+        settle(s.budgets, budgets, [&](const auto& record) { delta.budgets.push_back(*record); });
+      delta.removed_placements = settle(
+        s.placements, placements, [&](const auto& record) { delta.placements.push_back(*record); });
+      know_budgets(self, delta.budgets, delta.removed_budgets);
+      if (!workloads.empty() || !budgets.empty() || !placements.empty())
+        publish(self, std::move(delta));
+      answer.deliver(absl::OkStatus());
+    },
+    std::move(carries_out));
 }
 
-caf::result<absl::Status> commit(self_pointer self, shard_changes changes) {
+caf::result<absl::Status> commit(self_pointer self, shard_changes changes,
+                                 std::string carries_out = {}) {
   auto answer = promise_from<absl::Status>(self);
-  commit(self, std::move(changes), answer);
+  commit(self, std::move(changes), answer, std::move(carries_out));
   return answer;
 }
 
@@ -138,6 +141,29 @@ std::shared_ptr<workload_record> admitted_record(self_pointer self, const worklo
   return record;
 }
 
+void put_changed(const workload_shard_state& state, placement next, shard_changes& changes) {
+  const auto known = state.placements.newest(next.name);
+  if (known && *known == next)
+    return;
+  const auto name = next.name;
+  changes.placements[name] = std::make_shared<placement>(std::move(next));
+}
+
+/// What a decision makes of the shard's placements.
+void change_counts(const workload_shard_state& state, const std::vector<count_change>& counts,
+                   shard_changes& changes) {
+  for (const auto& one : counts)
+    put_changed(state, after(state.placements.newest(one.placement).get(), one), changes);
+}
+
+caf::result<absl::Status> note(self_pointer self, const note_placements& noted) {
+  shard_changes changes;
+  for (const auto& one : noted.placements)
+    if (const auto known = self->state.placements.newest(one.name))
+      put_changed(self->state, remembering(*known, one), changes);
+  return commit(self, std::move(changes));
+}
+
 void put_all(self_pointer self, const put_workloads& wanted, answer_promise answer) {
   shard_changes changes;
   for (const auto& one : wanted.objects) {
@@ -157,7 +183,8 @@ void put_all(self_pointer self, const put_workloads& wanted, answer_promise answ
     } else if (const auto* budget = std::get_if<disruption_budget>(&one->what)) {
       changes.budgets[name] = std::make_shared<disruption_budget>(*budget);
     } else if (const auto* share = std::get_if<placement>(&one->what)) {
-      changes.placements[name] = std::make_shared<placement>(*share);
+      changes.placements[name] = std::make_shared<placement>(
+        admitted_over(self->state.placements.newest(name).get(), *share));
     }
   }
   commit(self, std::move(changes), std::move(answer));
@@ -215,6 +242,21 @@ shard_changes change_evicted(const workload_shard_state& state,
         changes.workloads[name] = std::move(next);
     }
   return changes;
+}
+
+void lose_replicas(self_pointer self, const apply_parts<workload_parts>& committed,
+                   shard_changes& changes) {
+  for (const auto& part : committed.parts.workloads) {
+    if (!part.loses_replicas)
+      continue;
+    auto& next = changes.workloads.try_emplace(part.workload, nullptr).first->second;
+    if (!next)
+      next = edit(self->state, part.workload);
+    if (next)
+      lose_replicas(*next, committed.decision, self->state.clock.now(self));
+    if (!next || *next == *self->state.workloads.newest(part.workload))
+      changes.workloads.erase(part.workload);
+  }
 }
 
 } // namespace
@@ -315,10 +357,16 @@ workload_shard_actor::behavior_type workload_shard(self_pointer self,
         if (!part.evicted.empty())
           evicted[part.workload] = part.evicted;
       const auto now = self->state.clock.now(self);
-      auto answer = commit(self, change_evicted(self->state, evicted,
-                                                [&](workload_record& record, const auto& portions) {
-                                                  evict(record, portions, committed.decision, now);
-                                                }));
+      auto changes =
+        change_evicted(self->state, evicted, [&](workload_record& record, const auto& portions) {
+          evict(record, portions, committed.decision, now);
+        });
+      lose_replicas(self, committed, changes);
+      // Somebody may have set other counts since they were set for this decision.
+      const bool counts = !committed.parts.counts.empty();
+      if (counts && !self->state.ledger.carried_out.contains(committed.decision))
+        change_counts(self->state, committed.parts.counts, changes);
+      auto answer = commit(self, std::move(changes), counts ? committed.decision : std::string{});
       self->state.holds.erase(committed.decision);
       return answer;
     },
@@ -349,6 +397,7 @@ workload_shard_actor::behavior_type workload_shard(self_pointer self,
         });
       return answer;
     },
+    [self](const note_placements& noted) -> caf::result<absl::Status> { return note(self, noted); },
     [self](meet_nodes& there) {
       auto& s = self->state;
       if (s.nodes == there.shards)

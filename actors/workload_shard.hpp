@@ -78,6 +78,14 @@ struct slots_ended {
   bool operator==(const slots_ended&) const = default;
 };
 
+/// What placements are to remember, and how many pods their cluster has assigned; what they have
+/// committed is for decisions to say.
+struct note_placements {
+  std::vector<placement> placements;
+
+  bool operator==(const note_placements&) const = default;
+};
+
 /// The node shards of the same resource group, whose pods budgets count.
 struct meet_nodes {
   std::vector<node_feed_actor> shards;
@@ -102,6 +110,7 @@ REPRIEVE_MESSAGE(reprieve::put_workloads)
 REPRIEVE_MESSAGE(reprieve::remove_workloads)
 REPRIEVE_MESSAGE(reprieve::forget_workloads)
 REPRIEVE_MESSAGE(reprieve::slots_ended)
+REPRIEVE_MESSAGE(reprieve::note_placements)
 REPRIEVE_MESSAGE(reprieve::meet_nodes)
 REPRIEVE_MESSAGE(reprieve::follow_workloads)
 
@@ -130,6 +139,8 @@ using workload_shard_actor = typed_actor<
   handles<absl::Status(apply_parts<workload_parts>)>,
   /// Takes back what a decision did to victims that were not told; answers when durable.
   handles<absl::Status(withdraw)>,
+  /// From the coordinator of a group whose cluster places pods by itself; answers when durable.
+  handles<absl::Status(note_placements)>,
   /// Where to find the pods that budgets count.
   handles<void(meet_nodes)>,
   /// From a node shard, where there are budgets.

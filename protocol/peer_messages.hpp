@@ -18,15 +18,17 @@
 ///                         withdraw, drop_votes, use_group_limits, heartbeat_request, count_holds;
 ///   from node shards:     node_delta, room_free, shard_evaluation, heartbeat_result;
 ///   to workload shards:   put_workloads, remove_workloads, forget_workloads, slots_ended,
-///                         prepare<workload_parts>, apply_parts<workload_parts>, and what node
-///                         shards get of release_hold, withdraw, count_holds;
+///                         prepare<workload_parts>, apply_parts<workload_parts>,
+///                         note_placements, and what node shards get of release_hold, withdraw,
+///                         count_holds;
 ///   from workload shards: workload_delta;
 ///   the queue shard's:    put_catalog, remove_catalog, catalog_update, quota_report, quota_grants,
 ///                         lower_grants, read_queues,
 ///                         by_name<queue_status>;
 ///   the coordinator's:    why_pending, answered by std::string; read_group, read_group_result;
 ///   the event log's:      event, event_list, read_events;
-///   of what runs pods:    start_order and stop_order (without whom to report to), pod_reports;
+///   of what runs pods:    start_order, stop_order, watch_nodes and delete_order (without whom to
+///                         report to), count_order, pod_reports;
 ///   answers of several:   absl::Status, std::size_t.
 /// A message's `trace` travels in the envelope: it is not encoded, and empty in what was decoded.
 namespace reprieve {

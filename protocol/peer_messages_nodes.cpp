@@ -68,11 +68,13 @@ static v1::UseGroupLimits to_proto(const use_group_limits& from) {
   v1::UseGroupLimits to;
   to.set_force_delete_after(from.force_delete_after.count());
   to.set_heartbeat_timeout(from.heartbeat_timeout.count());
+  to.set_own_scheduler(from.own_scheduler);
   return to;
 }
 
 static absl::StatusOr<use_group_limits> from_proto(const v1::UseGroupLimits& from) {
-  return use_group_limits{duration{from.force_delete_after()}, duration{from.heartbeat_timeout()}};
+  return use_group_limits{duration{from.force_delete_after()}, duration{from.heartbeat_timeout()},
+                          from.own_scheduler()};
 }
 
 // -- the two-phase commit -------------------------------------------------------------------------
@@ -84,6 +86,7 @@ static v1::NodePart to_proto(const node_part& from) {
   for (const auto& p : from.placed.shared())
     to.add_placed(bytes_of(*p));
   to.mutable_victims()->Assign(from.victims.begin(), from.victims.end());
+  to.mutable_forced()->Assign(from.forced.begin(), from.forced.end());
   return to;
 }
 
@@ -95,6 +98,7 @@ static absl::StatusOr<node_part> from_proto(const v1::NodePart& from) {
   read.all("placed", from.placed(), placed, shared_pod_from);
   to.placed = pod_list::of(std::move(placed));
   to.victims.assign(from.victims().begin(), from.victims().end());
+  to.forced.assign(from.forced().begin(), from.forced().end());
   return read.result(std::move(to));
 }
 

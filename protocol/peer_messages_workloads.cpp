@@ -142,6 +142,7 @@ static v1::WorkloadPart to_proto(const workload_part& from) {
   to.set_generation(from.generation);
   write_all(from.placed, *to.mutable_placed());
   write_all(from.evicted, *to.mutable_evicted());
+  to.set_loses_replicas(from.loses_replicas);
   return to;
 }
 
@@ -152,6 +153,7 @@ static absl::StatusOr<workload_part> from_proto(const v1::WorkloadPart& from) {
   to.generation = from.generation();
   read.all("placed", from.placed(), to.placed, placed_from);
   read.all("evicted", from.evicted(), to.evicted, from_proto);
+  to.loses_replicas = from.loses_replicas();
   return read.result(std::move(to));
 }
 
@@ -176,6 +178,7 @@ static v1::WorkloadParts to_proto(const workload_parts& from) {
   v1::WorkloadParts to;
   write_all(from.workloads, *to.mutable_workloads());
   write_all(from.budgets, *to.mutable_budgets());
+  write_all(from.counts, *to.mutable_counts());
   return to;
 }
 
@@ -184,6 +187,7 @@ static absl::StatusOr<workload_parts> from_proto(const v1::WorkloadParts& from) 
   field_reader read;
   read.all("workloads", from.workloads(), to.workloads, from_proto);
   read.all("budgets", from.budgets(), to.budgets, from_proto);
+  read.all("counts", from.counts(), to.counts, from_proto);
   return read.result(std::move(to));
 }
 
@@ -216,6 +220,19 @@ static absl::StatusOr<apply_parts<workload_parts>> from_proto(const v1::ApplyWor
   field_reader read;
   to.decision = from.decision();
   read.one("parts", from.parts(), to.parts, from_proto);
+  return read.result(std::move(to));
+}
+
+static v1::NotePlacements to_proto(const note_placements& from) {
+  v1::NotePlacements to;
+  write_all(from.placements, *to.mutable_placements());
+  return to;
+}
+
+static absl::StatusOr<note_placements> from_proto(const v1::NotePlacements& from) {
+  note_placements to;
+  field_reader read;
+  read.all("placements", from.placements(), to.placements, from_proto);
   return read.result(std::move(to));
 }
 
@@ -267,6 +284,7 @@ REPRIEVE_PEER_MESSAGE(forget_workloads, v1::ForgetWorkloads)
 REPRIEVE_PEER_MESSAGE(slots_ended, v1::SlotsEnded)
 REPRIEVE_PEER_MESSAGE(prepare<workload_parts>, v1::PrepareWorkloads)
 REPRIEVE_PEER_MESSAGE(apply_parts<workload_parts>, v1::ApplyWorkloads)
+REPRIEVE_PEER_MESSAGE(note_placements, v1::NotePlacements)
 REPRIEVE_PEER_MESSAGE(workload_delta, v1::WorkloadDelta)
 
 } // namespace reprieve

@@ -165,6 +165,7 @@ workload_shard_actor::behavior_type workload_shard_proxy(proxy_pointer<workload_
     [self](const release_hold& m) { tell(self, m); },
     [self](const apply_parts<workload_parts>& m) { return ask<absl::Status>(self, m); },
     [self](const withdraw& m) { return ask<absl::Status>(self, m); },
+    [self](const note_placements& m) { return ask<absl::Status>(self, m); },
     [](const meet_nodes&) {},
     [](const node_delta&) {},
     [](look_at_holds) {},

@@ -227,6 +227,7 @@ const handlers<workload_shard_actor>& of_workload_shards() {
     tells<release_hold, shard>(),
     asks<absl::Status, apply_parts<workload_parts>, shard>(),
     asks<absl::Status, withdraw, shard>(),
+    asks<absl::Status, note_placements, shard>(),
     tells<drop_votes, shard>(),
     asks<absl::Status, confirm_ownership, shard>(),
     asks<std::size_t, count_holds, shard>(),
@@ -282,6 +283,7 @@ bool is_of_coordinator(const std::string& kind) {
                                                 peer_kind<stop_pods>(),
                                                 peer_kind<portion_facts>(),
                                                 peer_kind<drop_votes>(),
+                                                peer_kind<note_placements>(),
                                                 peer_kind<use_group_limits>()};
   return kinds.contains(kind);
 }

@@ -26,11 +26,13 @@ namespace reprieve {
 /// what the store's version says until every replica knows a newer one.
 ///
 /// 1: the first. 2: placements may start with their commit, which a shard's sequence record tells.
-/// 3: names of what belongs to resource groups have a key of their own.
-inline constexpr std::int32_t schema_version = 3;
+/// 3: names of what belongs to resource groups have a key of their own. 4: decisions change what
+/// placements have committed, and placements remember who makes room for whom.
+inline constexpr std::int32_t schema_version = 4;
 inline constexpr std::int32_t first_schema_version = 1;
 inline constexpr std::int32_t schema_with_starts_at_once = 2;
 inline constexpr std::int32_t schema_with_names = 3;
+inline constexpr std::int32_t schema_with_counts = 4;
 
 /// What is fixed when a cluster is created.
 struct schema_record {

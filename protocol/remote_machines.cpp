@@ -8,17 +8,18 @@ using self_pointer = remote_machines_actor::stateful_pointer<remote_machines_sta
 
 constexpr std::chrono::milliseconds pause{200};
 
-void send(remote_machines_state& state, const std::variant<start_order, stop_order>& order) {
+template <class Order>
+void send_one(remote_machines_state& state, const Order& order) {
   if (!state.open)
     return;
   peer_envelope letter;
-  std::visit(
-    [&](const auto& one) {
-      letter.kind = peer_kind<std::decay_t<decltype(one)>>();
-      letter.payload = encode_peer(one);
-    },
-    order);
+  letter.kind = peer_kind<Order>();
+  letter.payload = encode_peer(order);
   state.wire->send(std::move(letter));
+}
+
+void send(remote_machines_state& state, const remote_machines_state::order& order) {
+  std::visit([&](const auto& one) { send_one(state, one); }, order);
 }
 
 void connect(self_pointer self) {
@@ -31,7 +32,7 @@ void connect(self_pointer self) {
                 [me] { caf::anon_send(me, wire_closed{}); }});
 }
 
-const pod_observer_actor& observer_of(const std::variant<start_order, stop_order>& order) {
+const pod_observer_actor& observer_of(const remote_machines_state::order& order) {
   return std::visit(
     [](const auto& one) -> const auto& { return one.report_to; }, order);
 }
@@ -40,11 +41,16 @@ void take_in(self_pointer self, const pod_reports& reports) {
   auto& orders = self->state.orders;
   std::map<pod_observer_actor, pod_reports> by_observer;
   for (const auto& one : reports) {
+    using what = pod_report::what;
     const auto found = orders.find(one.uid);
-    if (found == orders.end())
-      continue;
-    by_observer[observer_of(found->second)].push_back(one);
-    if (one.happened != pod_report::what::running)
+    if (found != orders.end()) {
+      by_observer[observer_of(found->second)].push_back(one);
+    } else if (const auto watcher = self->state.watchers.find(one.node);
+               watcher != self->state.watchers.end()) {
+      by_observer[watcher->second].push_back(one);
+    }
+    if (found != orders.end() && one.happened != what::running && one.happened != what::placed
+        && one.happened != what::terminating)
       orders.erase(found);
   }
   for (auto& [observer, some] : by_observer)
@@ -69,8 +75,30 @@ remote_machines_actor::behavior_type remote_machines(self_pointer self, std::str
       kept = std::move(order);
       send(self->state, kept);
     },
+    [self](watch_nodes& order) {
+      auto& s = self->state;
+      for (const auto& one : order.nodes)
+        s.watchers[one.name] = order.report_to;
+      send_one(s, order);
+      auto shard = order.shard;
+      s.watched.insert_or_assign(std::move(shard), std::move(order));
+    },
+    [self](count_order& order) {
+      auto& s = self->state;
+      send_one(s, order);
+      auto key = std::pair{order.resource_group, order.what->what().workload};
+      s.counted.insert_or_assign(std::move(key), std::move(order));
+    },
+    [self](delete_order& order) {
+      auto& kept = self->state.orders[order.uid] = std::move(order);
+      send(self->state, kept);
+    },
     [self](wire_opened) {
       self->state.open = true;
+      for (const auto& [shard, order] : self->state.watched)
+        send_one(self->state, order);
+      for (const auto& [what, order] : self->state.counted)
+        send_one(self->state, order);
       for (const auto& [uid, order] : self->state.orders)
         send(self->state, order);
     },
@@ -95,13 +123,20 @@ machine_session(machine_session_actor::stateful_pointer<machine_session_state> s
       const auto pass = [&](auto order) {
         if (!order.ok())
           return;
-        order->report_to = self;
+        if constexpr (requires { order->report_to; })
+          order->report_to = self;
         self->send(machines, *std::move(order));
       };
       if (one.letter.kind == peer_kind<start_order>())
         pass(open_letter<start_order>(one.letter));
       else if (one.letter.kind == peer_kind<stop_order>())
         pass(open_letter<stop_order>(one.letter));
+      else if (one.letter.kind == peer_kind<watch_nodes>())
+        pass(open_letter<watch_nodes>(one.letter));
+      else if (one.letter.kind == peer_kind<count_order>())
+        pass(open_letter<count_order>(one.letter));
+      else if (one.letter.kind == peer_kind<delete_order>())
+        pass(open_letter<delete_order>(one.letter));
     },
     [self](wire_closed) {
       self->state.exchange->end();

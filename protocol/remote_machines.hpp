@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <variant>
 
 /// Machines that run pods in a process of their own, so that they go on whatever becomes of the
@@ -37,8 +38,13 @@ struct remote_machines_state {
   wire_maker dial;
   std::shared_ptr<peer_wire> wire; ///< null while there is none
   bool open = false;
+  using order = std::variant<start_order, stop_order, delete_order>;
   /// The last order for each pod that has not ended.
-  std::map<std::string, std::variant<start_order, stop_order>> orders; ///< by uid
+  std::map<std::string, order> orders; ///< by uid
+  /// What was said last to clusters with a scheduler of their own.
+  std::map<std::string, watch_nodes> watched;                         ///< by shard
+  std::map<std::pair<std::string, std::string>, count_order> counted; ///< by group and workload
+  std::map<std::string, pod_observer_actor, std::less<>> watchers;    ///< by node
 };
 
 remote_machines_actor::behavior_type

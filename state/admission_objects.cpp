@@ -123,8 +123,10 @@ void check(findings& out, const prospect& cluster, const resource_group& g) {
 }
 
 void check(findings& out, const prospect& cluster, const placement& p) {
-  check_dns_label(out, "metadata.name", p.name);
   const auto* deployment = cluster.find_workload(p.deployment);
+  if (deployment == nullptr || deployment->resource_group != p.cluster
+      || p.name != own_placement_name(p.deployment, p.cluster))
+    check_dns_label(out, "metadata.name", p.name);
   if (deployment == nullptr)
     out.refuse("spec.deployment", "is {}, and there is no workload of that name; create it first",
                in_quotes(p.deployment));

@@ -120,7 +120,8 @@ pod_pointers shared_pods(std::span<const assignment> placements) {
 }
 
 std::vector<node_part> parts_of(std::span<const pod_list::pointer> placed,
-                                std::span<const victim> victims) {
+                                std::span<const victim> victims,
+                                std::span<const victim_pod> force_deletes) {
   std::map<std::string, node_part, std::less<>> by_node;
   const auto part = [&](const std::string& name) -> node_part& {
     auto& found = by_node[name];
@@ -130,8 +131,11 @@ std::vector<node_part> parts_of(std::span<const pod_list::pointer> placed,
   for (const auto& p : placed)
     part(p->what().node).placed.put(p);
   for (const auto& one : victims)
-    for (const auto& p : one.pods)
-      part(p.node).victims.push_back(p.uid);
+    if (!one.expected)
+      for (const auto& p : one.pods)
+        part(p.node).victims.push_back(p.uid);
+  for (const auto& p : force_deletes)
+    part(p.node).forced.push_back(p.uid);
   std::vector<node_part> parts;
   parts.reserve(by_node.size());
   for (auto& [name, found] : by_node)
@@ -184,6 +188,11 @@ absl::Status can_promise(const node_record& record, std::span<const node_part* c
             fmt::format("portion {} would go without its pod {} on node {}",
                         to_string(portion_of(p)), p.uid, name));
   }
+  for (const auto& uid : wanted.forced)
+    if (const pod* leaving = find_pod(record, uid);
+        leaving == nullptr || leaving->phase != pod_phase::terminating)
+      return absl::FailedPreconditionError(
+        fmt::format("pod {} does not terminate on node {} any more", uid, name));
   balance left{record.spec->capacity};
   std::map<std::string_view, exchange> others; // by decision
   for (const auto& p : record.pods) {
@@ -320,6 +329,27 @@ void release(node_record& record, std::string_view decision, std::span<const por
              && std::find(told.begin(), told.end(), portion_of(p)) == told.end();
     },
     [](pod& p) { p.evicted_by.clear(); });
+}
+
+pod_pointers force_delete(node_record& record, std::span<const std::string> uids,
+                          std::string_view decision, time_point now) {
+  pod_pointers forced;
+  for (const auto& uid : uids) {
+    const auto found = record.pods.find_shared(uid);
+    if (!found)
+      continue;
+    if (found->what().phase == pod_phase::force_deleting && found->what().evicted_by == decision) {
+      forced.push_back(found);
+    } else if (found->what().phase == pod_phase::terminating) {
+      auto next = found->what();
+      next.phase = pod_phase::force_deleting;
+      next.evicted_by = decision;
+      next.stop_told = now;
+      next.checkpoint_time = next.grace_period = duration{0};
+      record.pods.put(forced.emplace_back(std::make_shared<const shared_pod>(std::move(next))));
+    }
+  }
+  return forced;
 }
 
 void put_pod(node_record& record, pod p) {

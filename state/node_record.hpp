@@ -39,6 +39,7 @@ struct node_part {
   std::string node;
   pod_list placed;                  ///< nominated here
   std::vector<std::string> victims; ///< uids that go
+  std::vector<std::string> forced;  ///< uids that leave, and are force-deleted now
 
   bool operator==(const node_part&) const = default;
 };
@@ -48,9 +49,11 @@ using pod_pointers = std::vector<pod_list::pointer>;
 /// The placed pods as records, messages and threads share them.
 pod_pointers shared_pods(std::span<const assignment> placements);
 
-/// The parts of a decision by node, in order of name.
+/// The parts of a decision by node, in order of name. Victims that are only expected to go have
+/// none: their cluster chooses.
 std::vector<node_part> parts_of(std::span<const pod_list::pointer> placed,
-                                std::span<const victim> victims);
+                                std::span<const victim> victims,
+                                std::span<const victim_pod> force_deletes = {});
 
 const pod* find_pod(const node_record& record, std::string_view uid);
 
@@ -99,6 +102,11 @@ void release(node_record& record, std::string_view decision, std::span<const por
 
 /// Puts what the decision places into the record as bound. Returns those pods.
 pod_pointers bind_at_once(node_record& record, const node_part& part, time_point now);
+
+/// Marks those of these pods that terminate as being force-deleted by the decision, with no time
+/// left to them. Returns these, and those that the decision has marked before.
+pod_pointers force_delete(node_record& record, std::span<const std::string> uids,
+                          std::string_view decision, time_point now);
 
 /// Puts or replaces a pod by uid.
 void put_pod(node_record& record, pod p);

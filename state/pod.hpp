@@ -62,6 +62,9 @@ struct pod {
 /// Stands in `evicted_by` of a pod that goes without a decision, as its workload asks for fewer.
 inline constexpr std::string_view not_wanted = "not-wanted";
 
+/// Stands in `placed_by` of a pod that its cluster's own scheduler placed (DESIGN 3.3).
+inline constexpr std::string_view placed_by_cluster = "cluster";
+
 /// The portion a pod goes with when it is evicted.
 portion_id portion_of(const pod& p);
 

@@ -121,6 +121,12 @@ void evict(workload_record& record, std::span<const portion_id> portions, std::s
     record.status.resume_after = then->not_before;
 }
 
+void lose_replicas(workload_record& record, std::string_view decision, time_point now) {
+  if (std::ranges::find(record.status.preempted, decision, &past_preemption::decision)
+      == record.status.preempted.end())
+    count_preemption(record.status, decision, now);
+}
+
 void reprieve_portions(workload_record& record, std::span<const portion_id> portions,
                        std::string_view decision) {
   bool taken_back = false;

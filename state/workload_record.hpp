@@ -68,6 +68,10 @@ void put_spec(workload_record& record, workload next);
 void evict(workload_record& record, std::span<const portion_id> portions, std::string_view decision,
            time_point now);
 
+/// Records that the decision takes replicas that the workload's cluster counts: no place of it goes
+/// with them. Doing it again changes nothing.
+void lose_replicas(workload_record& record, std::string_view decision, time_point now);
+
 /// Takes an eviction by that decision back (nobody was told). With the last portion of it, the
 /// decision no longer counts among those that preempted the workload.
 void reprieve_portions(workload_record& record, std::span<const portion_id> portions,

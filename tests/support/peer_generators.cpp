@@ -27,8 +27,8 @@ static void draw(node_record& to) {
 }
 
 static void draw(node_part& to) {
-  auto& [node, placed, victims] = to;
-  draw_all(node, placed, victims);
+  auto& [node, placed, victims, forced] = to;
+  draw_all(node, placed, victims, forced);
 }
 
 static void draw(workload_record& to) {
@@ -182,7 +182,8 @@ void draw(withdraw& to) {
 }
 
 void draw(use_group_limits& to) {
-  auto& [force_delete_after, heartbeat_timeout] = to;
+  auto& [force_delete_after, heartbeat_timeout, own_scheduler] = to;
+  draw(own_scheduler);
   draw_signed(force_delete_after);
   draw_signed(heartbeat_timeout);
 }
@@ -254,8 +255,8 @@ void draw(slots_ended& to) {
 }
 
 static void draw(workload_part& to) {
-  auto& [workload, generation, placed, evicted] = to;
-  draw_all(workload, placed, evicted);
+  auto& [workload, generation, placed, evicted, loses_replicas] = to;
+  draw_all(workload, placed, evicted, loses_replicas);
   draw_signed(generation);
 }
 
@@ -266,8 +267,8 @@ static void draw(budget_part& to) {
 }
 
 static void draw(workload_parts& to) {
-  auto& [workloads, budgets] = to;
-  draw_all(workloads, budgets);
+  auto& [workloads, budgets, counts] = to;
+  draw_all(workloads, budgets, counts);
 }
 
 void draw(prepare<workload_parts>& to) {
@@ -278,11 +279,52 @@ void draw(apply_parts<workload_parts>& to) {
   draw_all(to.decision, to.parts, to.trace);
 }
 
+void draw(note_placements& to) {
+  auto& [placements] = to;
+  draw(placements);
+}
+
 void draw(workload_delta& to) {
   auto& [shard, number, changed, removed, budgets, removed_budgets, placements, removed_placements,
          everything] = to;
   draw_all(shard, number, changed, removed, budgets, removed_budgets, placements,
            removed_placements, everything);
+}
+
+// -- what runs the pods ---------------------------------------------------------------------------
+
+void draw(watch_nodes& to) {
+  draw_all(to.shard, to.nodes);
+  draw_signed(to.epoch);
+}
+
+void draw(count_order& to) {
+  pod p;
+  draw_all(to.resource_group, to.uid, to.node_selector, to.tolerations, to.let_go, p);
+  draw_signed(to.count);
+  draw_signed(to.epoch);
+  to.what = std::make_shared<const shared_pod>(std::move(p));
+}
+
+void draw(delete_order& to) {
+  draw_all(to.uid, to.node, to.decision);
+  draw_signed(to.epoch);
+}
+
+static void draw(pod_report& to) {
+  draw_all(to.uid, to.node);
+  draw_signed(to.at);
+  draw_up_to(pod_report::what::terminating, to.happened);
+  if (*rc::gen::arbitrary<bool>())
+    return;
+  pod p;
+  draw(p);
+  to.placed = std::make_shared<const shared_pod>(std::move(p));
+}
+
+void draw(pod_reports& to) {
+  for (auto left = any_length(); left > 0; --left)
+    draw(to.emplace_back());
 }
 
 // -- queues ---------------------------------------------------------------------------------------

@@ -35,6 +35,11 @@ void draw(forget_workloads& to);
 void draw(slots_ended& to);
 void draw(prepare<workload_parts>& to);
 void draw(apply_parts<workload_parts>& to);
+void draw(watch_nodes& to);
+void draw(count_order& to);
+void draw(delete_order& to);
+void draw(pod_reports& to);
+void draw(note_placements& to);
 void draw(workload_delta& to);
 
 void draw(put_catalog& to);

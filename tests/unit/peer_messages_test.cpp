@@ -86,6 +86,29 @@ bool same(const read_group_result& a, const read_group_result& b) {
          && same(a->workloads, b->workloads) && a->budgets == b->budgets && a->status == b->status;
 }
 
+bool same(const watch_nodes& a, const watch_nodes& b) {
+  return a.shard == b.shard && a.nodes == b.nodes && a.epoch == b.epoch;
+}
+
+bool same(const count_order& a, const count_order& b) {
+  return a.resource_group == b.resource_group && a.what->what() == b.what->what() && a.uid == b.uid
+         && a.node_selector == b.node_selector && a.tolerations == b.tolerations
+         && a.count == b.count && a.let_go == b.let_go && a.epoch == b.epoch;
+}
+
+bool same(const delete_order& a, const delete_order& b) {
+  return a.uid == b.uid && a.node == b.node && a.decision == b.decision && a.epoch == b.epoch;
+}
+
+bool same(const pod_reports& a, const pod_reports& b) {
+  return std::ranges::equal(a, b, [](const pod_report& one, const pod_report& other) {
+    const bool alike = one.placed && other.placed ? one.placed->what() == other.placed->what()
+                                                  : !one.placed && !other.placed;
+    return alike && one.uid == other.uid && one.node == other.node && one.happened == other.happened
+           && one.at == other.at;
+  });
+}
+
 bool same(const evaluate_nodes& a, const evaluate_nodes& b) {
   return *a.asked == *b.asked && a.trace == b.trace;
 }
@@ -112,10 +135,11 @@ using messages = ::testing::Types<
   apply_parts<node_parts>, release_hold, start_pods, withdraw, use_group_limits, heartbeat_request,
   count_holds, confirm_ownership, drop_votes, node_delta, room_free, shard_evaluation,
   heartbeat_result, put_workloads, remove_workloads, forget_workloads, slots_ended,
-  prepare<workload_parts>, apply_parts<workload_parts>, workload_delta, put_catalog, remove_catalog,
+  prepare<workload_parts>, apply_parts<workload_parts>, note_placements, workload_delta, put_catalog, remove_catalog,
   catalog_update, quota_report, quota_grants, lower_grants,
   read_queues, by_name<queue_status>, why_pending, read_group, read_group_result, std::string,
-  event, event_list, read_events, absl::Status, std::size_t>;
+  event, event_list, read_events, absl::Status, std::size_t, watch_nodes,
+  count_order, delete_order, pod_reports>;
 TYPED_TEST_SUITE(peer_message, messages);
 
 TYPED_TEST(peer_message, comes_back_as_it_was_but_for_its_trace) {

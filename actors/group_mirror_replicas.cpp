@@ -1,0 +1,57 @@
+#include "actors/group_mirror.hpp"
+#include "preemption/lifecycle_cycle.hpp"
+
+// Replicas that are placed by the cluster's own scheduler (DESIGN 3.3).
+
+namespace reprieve {
+
+void group_mirror::leave_replicas_to_cluster(bool so) {
+  if (std::exchange(cluster_counts_, so) == so)
+    return;
+  for (auto& one : workloads_)
+    mark(one);
+}
+
+void group_mirror::put(const placement& share) {
+  placements_.insert_or_assign(share.name, share);
+}
+
+void group_mirror::remove_placement(const std::string& name) {
+  placements_.erase(name);
+}
+
+bool group_mirror::is_left_to_cluster(const workload_record* record) const {
+  return cluster_counts_ && record != nullptr && is_counted(record->spec);
+}
+
+/// What the cluster has placed is wanted as long as it is told how many there shall be.
+bool group_mirror::is_unwanted(const pod& p, const workload_record* owner) const {
+  if (is_left_to_cluster(owner))
+    return false;
+  return owner == nullptr || p.placed_by == placed_by_cluster || !wants(*owner, p);
+}
+
+std::vector<std::shared_ptr<const workload_record>> group_mirror::counted_deployments() const {
+  std::vector<std::shared_ptr<const workload_record>> found;
+  for (const auto& [name, entry] : workloads_)
+    if (is_left_to_cluster(entry.record.get()))
+      found.push_back(entry.record);
+  return found;
+}
+
+std::vector<lifecycle_pod> group_mirror::lifecycle_pods() {
+  refresh();
+  std::vector<lifecycle_pod> found;
+  for (const auto& [name, entry] : nodes_)
+    for (const auto& p : entry.shown)
+      found.push_back(lifecycle_pod_of(p));
+  return found;
+}
+
+bool group_mirror::is_replica(const victim_pod& p) const {
+  const auto on = nodes_.find(p.node);
+  const pod* found = on == nodes_.end() ? nullptr : on->second.shown.find(p.uid);
+  return found != nullptr && is_left_to_cluster(find_workload(found->workload).get());
+}
+
+} // namespace reprieve

@@ -1,0 +1,262 @@
+#include "actors/lifecycle_coordination.hpp"
+
+#include "actors/scheduling_cycle.hpp"
+#include "preemption/lifecycle_cycle.hpp"
+#include "protocol/records.hpp"
+#include "state/keys.hpp"
+
+#include <algorithm>
+
+namespace reprieve {
+
+namespace {
+
+using self_pointer = coordinator_pointer;
+
+const resource_group* group_of(const coordinator_state& state) {
+  return state.known ? find(state.known->groups, state.settings.resource_group) : nullptr;
+}
+
+bool is_on(const coordinator_state& state) {
+  const auto* group = group_of(state);
+  return group != nullptr && group->policy == group_policy::lifecycle
+         && state.settings.owner->schema() >= schema_with_counts;
+}
+
+/// The placements here by deployment: the first by name, should somebody have made more of them.
+std::map<std::string_view, const placement*> shares_of(const coordinator_state& state) {
+  std::map<std::string_view, const placement*> found;
+  for (const auto& [name, one] : state.mirror.placements())
+    if (one.cluster == state.settings.resource_group)
+      found.try_emplace(one.deployment, &one);
+  return found;
+}
+
+// -- what the cluster is told ---------------------------------------------------------------------
+
+count_order order_for(const coordinator_state& state, const workload_record& record,
+                      std::int32_t count) {
+  count_order order;
+  order.resource_group = state.settings.resource_group;
+  auto replica = pod_at(record.spec, record.status, 0, 0, 0, 0);
+  replica.uid.clear();
+  replica.name.clear();
+  replica.protected_member = false;
+  order.what = std::make_shared<const shared_pod>(std::move(replica));
+  order.uid = record.status.uid;
+  order.node_selector = record.spec->groups.front().pods.node_selector;
+  order.tolerations = record.spec->groups.front().pods.tolerations;
+  order.count = count;
+  order.epoch = state.epoch;
+  return order;
+}
+
+bool same(const count_order& a, const count_order& b) {
+  return a.what->what() == b.what->what() && a.uid == b.uid && a.node_selector == b.node_selector
+         && a.tolerations == b.tolerations && a.count == b.count && a.let_go == b.let_go;
+}
+
+void give(self_pointer self, const std::string& deployment, count_order order) {
+  auto& told = self->state.lifecycle.ordered;
+  if (const auto known = told.find(deployment); known != told.end() && same(known->second, order))
+    return;
+  self->send(self->state.settings.cluster, order);
+  told.insert_or_assign(deployment, std::move(order));
+}
+
+/// The counts that are durable. What was told before a start is told again, as nobody knows whether
+/// it was heard.
+void order_counts(self_pointer self) {
+  auto& state = self->state;
+  std::set<std::string, std::less<>> counted;
+  const auto shares = shares_of(state);
+  for (const auto& record : state.mirror.counted_deployments()) {
+    const auto& name = record->spec->name;
+    counted.insert(name);
+    if (record->deleting)
+      give(self, name, order_for(state, *record, 0));
+    else if (const auto share = shares.find(name); share != shares.end())
+      give(self, name, order_for(state, *record, share->second->committed));
+  }
+  for (auto& [name, order] : state.lifecycle.ordered)
+    if (!counted.contains(name) && !order.let_go) {
+      order.let_go = true;
+      self->send(state.settings.cluster, order);
+    }
+  std::erase_if(state.lifecycle.ordered, [](const auto& one) { return one.second.let_go; });
+}
+
+/// Placements that were made here go with their deployments.
+void remove_orphans(self_pointer self) {
+  auto& state = self->state;
+  const auto shards = static_cast<std::uint32_t>(state.settings.shards->workloads.size());
+  for (const auto& [name, one] : state.mirror.placements())
+    if (!state.mirror.find_workload(one.deployment)
+        && name == own_placement_name(one.deployment, one.cluster))
+      self
+        ->request(state.settings.shards->workloads[shard_number(name, shards)], answer_time,
+                  remove_workloads{object_kind::placement, {name}})
+        .then([](absl::Status&) {}, [](caf::error&) {});
+}
+
+// -- a cycle --------------------------------------------------------------------------------------
+
+lifecycle_cycle_input input_of(self_pointer self) {
+  auto& state = self->state;
+  lifecycle_cycle_input in;
+  in.cluster = *group_of(state);
+  in.now = state.settings.clock.now(self);
+  in.pods = state.mirror.lifecycle_pods();
+  if (in.cluster.limits.preemptions_per_workload_per_hour)
+    in.preempted_lately = state.mirror.preempted_lately(in.now);
+  for (const auto& [name, one] : state.mirror.placements())
+    in.placements.push_back(one);
+  for (const auto& record : state.mirror.counted_deployments()) {
+    if (record->deleting)
+      continue;
+    auto& one = in.deployments.emplace_back();
+    one.who.name = record->spec->name;
+    one.who.priority = record->status.resolved.priority;
+    one.who.may_preempt = record->status.resolved.may_preempt;
+    one.who.submitted = record->status.submitted;
+    one.who.pods = record->spec->groups.front().pods;
+    one.queue = record->spec->queue;
+    one.wanted = replicas_wanted(record->spec);
+  }
+  in.granted = state.grants;
+  for (const auto& [queue, used] : state.mirror.usage())
+    in.used[queue] = used.staying;
+  return in;
+}
+
+void decide(self_pointer self, lifecycle_step step) {
+  auto& state = self->state;
+  decision_settings settings;
+  auto& what = settings.what;
+  what.id = new_decision_id(state);
+  what.resource_group = state.settings.resource_group;
+  what.workloads = std::move(step.deployments);
+  what.priority = step.priority;
+  what.policy = "lifecycle";
+  what.victims = std::move(step.victims);
+  what.counts = std::move(step.counts);
+  what.force_deletes = std::move(step.force_deletes);
+  what.why = std::move(step.why);
+  what.scored = step.scored;
+  what.decided = state.settings.clock.now(self);
+  what.at_once = true;
+  for (const auto& name : what.workloads)
+    if (const auto record = state.mirror.find_workload(name))
+      settings.generations[name] = record->status.generation;
+  launch(self, std::move(settings));
+}
+
+/// Has placements remember what no decision is about.
+void note(self_pointer self, std::vector<placement> remembered) {
+  auto& state = self->state;
+  const auto& shards = state.settings.shards->workloads;
+  std::map<std::uint32_t, note_placements> by_shard;
+  for (auto& one : remembered) {
+    const auto number = shard_number(one.name, static_cast<std::uint32_t>(shards.size()));
+    by_shard[number].placements.push_back(std::move(one));
+  }
+  for (auto& [number, noted] : by_shard) {
+    ++state.lifecycle.notes;
+    const auto again = [self] {
+      --self->state.lifecycle.notes;
+      cycle_after(self, cycle_retry_delay);
+    };
+    self->request(shards[number], answer_time, std::move(noted))
+      .then(
+        [self, again](absl::Status& done) {
+          if (!done.ok()) {
+            again();
+            return;
+          }
+          --self->state.lifecycle.notes;
+          wake(self);
+        },
+        [again](caf::error&) { again(); });
+  }
+}
+
+} // namespace
+
+void tell_group_limits(self_pointer self) {
+  auto& state = self->state;
+  if (const auto* group = group_of(state))
+    for (const auto& shard : state.settings.shards->nodes)
+      self->send(
+        shard, use_group_limits{group->force_delete_after, group->heartbeat_timeout, is_on(state)});
+}
+
+void run_lifecycle(self_pointer self) {
+  auto& state = self->state;
+  auto& ours = state.lifecycle;
+  const bool on = is_on(state);
+  if (std::exchange(ours.on, on) != on)
+    tell_group_limits(self); // a replica of an earlier version may have been replaced by now
+  state.mirror.leave_replicas_to_cluster(on);
+  if (on || !ours.ordered.empty())
+    order_counts(self);
+  if (!on) {
+    ours.waiting.clear();
+    ours.pending.clear();
+    ours.blocked.clear();
+    return;
+  }
+  if (!state.grants || !ours.open.empty() || ours.notes > 0)
+    return; // their end brings the next cycle
+  remove_orphans(self);
+  const auto input = input_of(self);
+  auto outcome = run_lifecycle_cycle(state.mirror.view(), input);
+  ours.waiting = std::move(outcome.waiting);
+  ours.pending = std::move(outcome.pending);
+  ours.blocked = std::move(outcome.blocked);
+  for (auto& step : outcome.steps)
+    decide(self, std::move(step));
+  note(self, std::move(outcome.remembered));
+  if (outcome.look_again != no_time)
+    try_again_at(self, outcome.look_again);
+}
+
+std::string why_replicas_wait(const coordinator_state& state, std::string_view deployment) {
+  const auto found = state.lifecycle.waiting.find(deployment);
+  return found == state.lifecycle.waiting.end() ? std::string{} : found->second;
+}
+
+void add_needs_of_replicas(const coordinator_state& state, by_name<quota_need>& needs) {
+  const auto add = [](resources& to, const resources& more) {
+    for (const auto& [resource, amount] : more)
+      to[resource] += amount;
+  };
+  for (const auto& [queue, amounts] : state.lifecycle.pending)
+    add(needs[queue].pending, amounts);
+  for (const auto& [queue, amounts] : state.lifecycle.blocked)
+    add(needs[queue].blocked, amounts);
+}
+
+void count_replicas(coordinator_state& state, decision_settings& settings) {
+  auto& what = settings.what;
+  if (state.lifecycle.on && !settings.recovered && what.counts.empty()) {
+    std::map<std::string, std::int32_t> lost; // by deployment
+    for (auto& one : what.victims)
+      for (const auto& p : one.pods)
+        if (state.mirror.is_replica(p)) {
+          one.counted = true;
+          ++lost[one.portion.workload];
+        }
+    const auto shares = lost.empty() ? decltype(shares_of(state)){} : shares_of(state);
+    for (const auto& [name, count] : lost)
+      if (const auto found = shares.find(name); found != shares.end()) {
+        const auto& share = *found->second;
+        what.counts.push_back({share.name, name, share.cluster, share.committed,
+                               std::max(share.committed - count, 0), share.preempted,
+                               share.nominations});
+      }
+  }
+  if (what.at_once && !what.counts.empty())
+    state.lifecycle.open.insert(what.id);
+}
+
+} // namespace reprieve

@@ -1,0 +1,46 @@
+#pragma once
+
+#include "actors/caf.hpp"
+#include "actors/cluster.hpp"
+#include "preemption/quota.hpp"
+#include "state/catalog.hpp"
+
+#include <cstddef>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+/// What a coordinator does where its group's cluster has a scheduler of its own (DESIGN 3.3): it
+/// runs the lifecycle cycle on what it knows, hands each step of it to a decision, has placements
+/// remember what the next cycle needs, and tells the cluster the counts that have become durable.
+///
+/// A cycle runs only when nothing of the one before is under way: decisions that change counts are
+/// short, as they wait for no room. All that the next cycle needs stands in records, so that a
+/// coordinator that begins anew goes on as its predecessor would have.
+namespace reprieve {
+
+struct coordinator_state;
+struct decision_settings;
+
+struct lifecycle_state {
+  bool on = false;
+  std::set<std::string, std::less<>> open;                 ///< decisions that change counts
+  std::size_t notes = 0;                                   ///< that shards have not answered yet
+  std::map<std::string, std::string, std::less<>> waiting; ///< deployments, and why
+  by_name<resources> pending;                              ///< by queue, as in `quota_need`
+  by_name<resources> blocked;                              ///< likewise
+  std::map<std::string, count_order, std::less<>> ordered; ///< by deployment: what was told last
+};
+
+/// Why replicas of the deployment wait; empty where none does.
+std::string why_replicas_wait(const coordinator_state& state, std::string_view deployment);
+
+/// Adds what replicas ask for to what the group needs.
+void add_needs_of_replicas(const coordinator_state& state, by_name<quota_need>& needs);
+
+/// Completes a decision that is about to begin: replicas among its victims are not to be made again
+/// by their cluster, so that there are to be fewer of them.
+void count_replicas(coordinator_state& state, decision_settings& settings);
+
+} // namespace reprieve

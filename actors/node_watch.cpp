@@ -1,0 +1,49 @@
+#include "actors/node_watch.hpp"
+
+#include "actors/node_writes.hpp"
+
+namespace reprieve {
+
+void watch_own_nodes(node_shard_pointer self) {
+  auto& state = self->state;
+  if (!state.own_scheduler)
+    return;
+  watch_nodes watched{state.shard, {}, epoch_of(state), self};
+  for (const auto& [name, record] : state.records.durable())
+    watched.nodes.push_back(*record->spec);
+  self->send(state.cluster, std::move(watched));
+}
+
+void order_delete(node_shard_pointer self, const pod_list::pointer& forced) {
+  const auto& p = forced->what();
+  self->send(self->state.cluster,
+             delete_order{p.uid, p.node, p.evicted_by, epoch_of(self->state), self});
+}
+
+bool take_in_own(node_record& record, const pod_report& report) {
+  using what = pod_report::what;
+  const pod* known = find_pod(record, report.uid);
+  if (report.happened == what::placed) {
+    if (known == nullptr && report.placed)
+      record.pods.put(report.placed);
+    return true;
+  }
+  if (report.happened == what::terminating) {
+    if (known != nullptr && !is_leaving(known->phase))
+      record.pods.change_if([&](const pod& p) { return p.uid == report.uid; },
+                            [&](pod& p) {
+                              p.phase = pod_phase::terminating;
+                              p.stop_told = report.at;
+                              // Its workload had a place for it, which is to be filled anew.
+                              if (p.placed_by != placed_by_cluster && p.evicted_by.empty())
+                                p.evicted_by = not_wanted;
+                            });
+    return true;
+  }
+  if (known == nullptr || known->placed_by != placed_by_cluster || report.happened == what::running)
+    return false;
+  erase_pod(record, report.uid);
+  return true;
+}
+
+} // namespace reprieve
