@@ -74,6 +74,14 @@ std::string plan_lines(const decision& d, std::string_view what_became_of_it) {
     return fmt::format("{} on {}", a.placed.name, a.placed.node);
   });
   add_list(text, "victims", d.victims, victim_line);
+  add_list(text, "replicas", d.counts, [](const count_change& one) {
+    return one.from == one.to
+             ? fmt::format("{} keeps {} in {}", one.deployment, one.to, one.cluster)
+             : fmt::format("{} goes from {} to {} in {}", one.deployment, one.from, one.to,
+                           one.cluster);
+  });
+  add_list(text, "force-deleted", d.force_deletes,
+           [](const victim_pod& one) { return fmt::format("{} on {}", one.uid, one.node); });
   add_list(text, "reprieved", d.why.reprieved, [](const spared& s) {
     return fmt::format("{}, priority {}: {}", to_string(s.portion), s.priority, s.reason);
   });
