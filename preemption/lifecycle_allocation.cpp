@@ -1,7 +1,7 @@
 #include "preemption/lifecycle_allocation.hpp"
 
 #include "preemption/node_filter.hpp"
-#include "preemption/quota.hpp"
+#include "state/quantity.hpp"
 
 #include <fmt/format.h>
 
@@ -10,14 +10,21 @@
 
 namespace reprieve {
 
+/// Queues without a grant have no limit.
 std::string lifecycle_grants::why_not(std::string_view queue, const resources& more) const {
-  if (!granted_)
-    return {};
-  const auto* granted = find(*granted_, queue);
+  const auto* granted = granted_ ? find(*granted_, queue) : nullptr;
   if (granted == nullptr)
-    return fmt::format("queue {} has nothing in this resource group", queue);
+    return {};
   const auto* used = find(used_, queue);
-  return beyond_grant(queue, *granted, used == nullptr ? resources{} : *used, more);
+  for (const auto& [resource, most] : *granted) {
+    const auto asked = amount_of(more, resource);
+    const auto taken = used == nullptr ? 0 : amount_of(*used, resource);
+    if (asked > 0 && taken + asked > most)
+      return fmt::format("queue {} has a limit of {} {} here, {} are taken and {} more are asked for",
+                         queue, format_quantity(most, resource), resource,
+                         format_quantity(taken, resource), format_quantity(asked, resource));
+  }
+  return {};
 }
 
 void lifecycle_grants::take(std::string_view queue, const resources& more) {

@@ -21,6 +21,8 @@ client::client(dice& luck, truth& facts, const std::vector<std::string>& groups)
   for (const auto& name : groups) {
     auto& group = groups_.emplace_back();
     group.name = name;
+    if (name == counted_group)
+      group.policy = group_policy::lifecycle;
     group.force_delete_after = std::chrono::seconds{luck_.between(1, 20)};
     if (luck_.one_in(2)) {
       auto& budget = budgets_.emplace_back();
@@ -65,6 +67,8 @@ workload client::draw_workload(std::size_t number) {
     w.queue = queues_[luck_.below(queues_.size())].name;
   w.priority = static_cast<std::int32_t>(luck_.between(0, 9));
   w.kind = luck_.one_in(3) ? workload_kind::deployment : workload_kind::batch;
+  if (w.resource_group == counted_group)
+    return draw_deployment(std::move(w));
   w.resume.policy = luck_.one_in(2) ? resume_policy::always : resume_policy::by_kind;
   w.resume.backoff = std::chrono::seconds{1};
   w.grace_period = std::chrono::seconds{luck_.between(0, 2)};
@@ -85,6 +89,21 @@ workload client::draw_workload(std::size_t number) {
   group.pods.annotations["simulation/stop-takes"] = fmt::format("{}ms", luck_.between(0, 3000));
   if (luck_.one_in(10))
     group.pods.annotations["simulation/stuck-for"] = fmt::format("{}s", luck_.between(20, 80));
+  return w;
+}
+
+/// Whose replicas the cluster counts.
+workload client::draw_deployment(workload w) {
+  w.kind = workload_kind::deployment;
+  w.grace_period = std::chrono::seconds{luck_.between(0, 5)};
+  auto& group = w.groups.emplace_back();
+  group.name = "g";
+  group.count = static_cast<std::int32_t>(luck_.between(1, 4));
+  group.pods.requests = {{"gpu", luck_.between(1, 3) * 1000}};
+  group.pods.labels = {{"app", luck_.one_in(2) ? "x" : "y"}};
+  group.pods.annotations["simulation/stop-takes"] = luck_.one_in(3)
+                                                      ? fmt::format("{}s", luck_.between(5, 60))
+                                                      : fmt::format("{}ms", luck_.between(0, 3000));
   return w;
 }
 

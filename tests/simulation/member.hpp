@@ -13,6 +13,9 @@
 namespace reprieve::simulation {
 
 /// What is the same for all processes of one cluster.
+/// A resource group whose cluster has a scheduler of its own (DESIGN 3.3).
+inline constexpr const char* counted_group = "counted";
+
 struct cluster_shape {
   int replicas = 1; ///< that should run
   std::uint32_t node_shards = 3;

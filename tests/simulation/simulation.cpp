@@ -31,7 +31,10 @@ cluster_shape draw_shape(dice& luck) {
     shape.nodes_per_replica = luck.between(1, 3);
   if (luck.one_in(2))
     shape.groups.emplace_back("other");
-  if (luck.one_in(4))
+  // Not with replicas of earlier versions, who place deployments pod by pod until they are gone.
+  if (luck.one_in(3))
+    shape.groups.emplace_back(counted_group);
+  else if (luck.one_in(4))
     shape.oldest_schema = first_schema_version;
   return shape;
 }

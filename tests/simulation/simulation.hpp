@@ -74,6 +74,7 @@ private:
   void check_schema();
   void check_holds();
   void check_progress(const std::string& group);
+  void check_replicas();
   std::optional<snapshot> look_at(const std::string& group);
   std::string reason_given(const std::string& workload);
 

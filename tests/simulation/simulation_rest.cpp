@@ -1,3 +1,5 @@
+#include "preemption/amounts.hpp"
+#include "preemption/lifecycle_cycle.hpp"
 #include "preemption/preemptor.hpp"
 #include "preemption/snapshot_cycle.hpp"
 #include "tests/simulation/simulation.hpp"
@@ -130,6 +132,60 @@ void simulation::check_progress(const std::string& group) {
   }
 }
 
+/// Where the cluster counts replicas, there are as many as are committed, and as many are committed
+/// as are asked for where a node and the queue have room for more.
+void simulation::check_replicas() {
+  if (!facts_.resource_groups().contains(counted_group))
+    return;
+  const auto now = look_at(counted_group);
+  if (!now)
+    return;
+  const auto view = now->view_of(counted_group);
+  for (const auto& [name, record] : facts_.workloads()) {
+    if (record.spec->resource_group != counted_group)
+      continue;
+    if (record.deleting) {
+      facts_.complain(fmt::format("deployment {} was deleted and is still there", name));
+      continue;
+    }
+    const auto share = std::ranges::find_if(
+      facts_.placements(), [&](const auto& one) { return one.second.deployment == name; });
+    std::int32_t pods = 0;
+    for (const auto& [node, on] : facts_.nodes())
+      for (const auto& p : on.pods)
+        pods += p.workload == name;
+    const auto wanted = replicas_wanted(record.spec);
+    const auto& template_pods = record.spec->groups.front().pods;
+    bool has_room = false;
+    for (const auto& [node, on] : facts_.nodes()) {
+      const auto row = view.find_node(node);
+      const auto asked = view.columns(template_pods.requests);
+      has_room = has_room
+                 || (row != no_row && asked && takes_pods(on)
+                     && covers(view.free(row), amounts{*asked}));
+    }
+    if (share == facts_.placements().end()) {
+      facts_.complain(fmt::format("deployment {} has no placement", name));
+      continue;
+    }
+    const auto committed = share->second.committed;
+    if (committed > wanted || pods > committed || (pods < committed && has_room))
+      facts_.complain(
+        fmt::format("deployment {} asks for {} replicas, has {} committed and {} pods{}", name,
+                    wanted, committed, pods, facts_.text_of_nodes()));
+    if (share->second.assigned != pods)
+      facts_.complain(fmt::format("placement {} says {} replicas are assigned, and {} are",
+                                  share->first, share->second.assigned, pods));
+    const bool limited = std::ranges::any_of(
+      facts_.queues(), [](const auto& one) { return !one.second.limit.empty(); });
+    if (committed < wanted && has_room && !limited)
+      facts_.complain(fmt::format("deployment {} has {} of {} replicas, although there is room; "
+                                  "the scheduler says '{}'{}",
+                                  name, committed, wanted, reason_given(name),
+                                  facts_.text_of_nodes()));
+  }
+}
+
 void simulation::check_rest() {
   const auto check = [&](const auto& what) {
     if (facts_.broken().empty())
@@ -140,7 +196,9 @@ void simulation::check_rest() {
   check([&] { check_schema(); });
   check([&] { check_holds(); });
   for (const auto& group : facts_.resource_groups())
-    check([&] { check_progress(group); });
+    if (group != counted_group)
+      check([&] { check_progress(group); });
+  check([&] { check_replicas(); });
 }
 
 } // namespace reprieve::simulation

@@ -130,6 +130,8 @@ void truth::put_key(const std::string& key, const std::string& value) {
     workload_written(*decode<workload_record>(value));
   else if (key.starts_with("b/"))
     budgets_[name] = *decode<disruption_budget>(value);
+  else if (key.starts_with("p/"))
+    placements_[name] = *decode<placement>(value);
   else if (key == keys::schema)
     schema_ = decode<schema_record>(value)->version;
   else if (key.find("/quota/") != std::string::npos)
@@ -171,6 +173,8 @@ void truth::erase_key(const std::string& key) {
     workloads_.erase(name);
   } else if (key.starts_with("b/")) {
     budgets_.erase(name);
+  } else if (key.starts_with("p/")) {
+    placements_.erase(name);
   } else if (key.starts_with(keys::open_decisions)) {
     open_.erase(name);
   }
@@ -234,6 +238,14 @@ void truth::check_room(const node_record& record) {
 
 /// Invariant 3: told after the commit, by one decision, and never taken back.
 void truth::check_told(const pod& p, const pod* before) {
+  if (p.placed_by == placed_by_cluster && before != nullptr && before->stop_told != no_time
+      && before->evicted_by.empty()) {
+    // Its cluster stops it; a decision may only take it away by force, when its time is over.
+    if (p.phase == pod_phase::force_deleting && before->phase == pod_phase::terminating
+        && p.stop_told < before->stop_told + before->checkpoint_time + before->grace_period)
+      complain(fmt::format("pod {} is force-deleted before its grace period is over", p.uid));
+    return;
+  }
   if (before != nullptr && before->stop_told != no_time
       && (p.stop_told == no_time || p.evicted_by != before->evicted_by))
     complain(fmt::format("pod {} was told to go by {} and is now told by '{}'", p.uid,
@@ -260,7 +272,7 @@ void truth::lived(const simulated_journal::entry& pod) {
       complain(fmt::format("pod {} was started twice", pod.uid));
   }
   if (pod.at == stage::stopping) {
-    if (before != machines_.end() && before->second.at == stage::stopping)
+    if (before != machines_.end() && before->second.at == stage::stopping && !pod.forced)
       complain(fmt::format("pod {} was stopped twice", pod.uid));
     if (is_decision(pod.decision)) {
       const auto open = open_.find(pod.decision);
@@ -272,6 +284,8 @@ void truth::lived(const simulated_journal::entry& pod) {
           fmt::format("pod {} is stopped for {}, which is not committed", pod.uid, pod.decision));
     }
   }
+  if (pod.forced && pod.told != no_time && pod.since < pod.told + pod.grace)
+    complain(fmt::format("pod {} was taken from its machine before its time was over", pod.uid));
   machines_[pod.uid] = pod;
   if (pod.at != stage::starting)
     return;
@@ -279,7 +293,7 @@ void truth::lived(const simulated_journal::entry& pod) {
   resources used;
   for (const auto& [uid, one] : machines_)
     if (one.node == pod.node && is_on_a_machine(one.at))
-      for (const auto& [resource, amount] : requests_[uid])
+      for (const auto& [resource, amount] : one.requests)
         used[resource] += amount;
   for (const auto& [resource, amount] : used)
     if (node == nodes_.end() || amount > amount_of(node->second.spec->capacity, resource))
@@ -307,15 +321,50 @@ void truth::decision_written(const std::string& id, const std::string& value) {
     complain(fmt::format("decision {} was aborted and goes on", id));
   if (known.phase == decision_phase::aborted)
     ++counted_.aborts;
-  if (before != decision_phase::preparing || known.phase != decision_phase::committed)
+  if (before != decision_phase::preparing)
     return;
+  if (known.phase == decision_phase::starting && head.summary.policy == "lifecycle") {
+    load(known, head);
+    check_counts(known.what);
+  } else if (known.phase == decision_phase::committed) {
+    load(known, head);
+    check_commit(known.what);
+  }
+}
+
+void truth::load(open_decision& known, const decision_head& head) {
+  const auto& id = head.summary.id;
   known.what = head.summary;
   for (std::uint32_t k = 0; k < head.chunks; ++k)
     if (const auto body = bodies_.find(keys::decision_body(id, k)); body == bodies_.end())
       complain(fmt::format("decision {} is committed and its chunk {} is not there", id, k));
     else if (const auto added = add_body(known.what, body->second); !added.ok())
       complain(std::string(added.message()));
-  check_commit(known.what);
+}
+
+/// Of what decides over replicas: nobody more important loses, and nobody the last one.
+void truth::check_counts(const decision& d) {
+  ++counted_.commits;
+  if (!d.victims.empty())
+    ++counted_.preemptions;
+  if (d.why.summary.empty())
+    complain(fmt::format("decision {} is not explained", d.id));
+  std::set<std::string_view> forced;
+  for (const auto& p : d.force_deletes)
+    forced.insert(p.uid);
+  for (const auto& one : d.victims) {
+    if (one.reason.empty())
+      complain(fmt::format("nothing says why {} goes", to_string(one.portion)));
+    if (one.priority >= d.priority && !forced.contains(one.pods.front().uid))
+      complain(fmt::format("{} of priority {} is scaled down for one of priority {}",
+                           to_string(one.portion), one.priority, d.priority));
+  }
+  for (const auto& change : d.counts) {
+    if (!d.victims.empty() && change.to < change.from && change.to < 1)
+      complain(fmt::format("decision {} takes the last replica of {}", d.id, change.deployment));
+    if (!d.victims.empty() && change.to > change.from)
+      complain(fmt::format("decision {} gives {} replicas with victims", d.id, change.deployment));
+  }
 }
 
 void truth::check_commit(const decision& d) {
@@ -399,7 +448,7 @@ void truth::decision_done(const std::string& value) {
   if (head.summary.phase == decision_phase::done)
     for (const auto& one : what.victims)
       for (const auto& p : one.pods)
-        if (!told_by_.contains(p.uid) && !is_going(p.uid))
+        if (!one.expected && !told_by_.contains(p.uid) && !is_going(p.uid))
           complain(fmt::format("decision {} is done, and its victim {} was not told", id, p.uid));
   ended_[id] = std::move(what);
 }

@@ -70,6 +70,9 @@ public:
   const std::map<std::string, disruption_budget, std::less<>>& budgets() const {
     return budgets_;
   }
+  const std::map<std::string, placement, std::less<>>& placements() const {
+    return placements_;
+  }
   const by_name<queue>& queues() const {
     return queues_;
   }
@@ -133,6 +136,8 @@ private:
   void check_told(const pod& p, const pod* before);
   void decision_written(const std::string& id, const std::string& value);
   void check_commit(const decision& d);
+  void check_counts(const decision& d);
+  void load(open_decision& known, const decision_head& head);
   void check_wanted(const decision& d);
   void check_whole_portions(const decision& d);
   void check_gang(const decision& d);
@@ -152,6 +157,7 @@ private:
   std::map<std::string, node_record, std::less<>> nodes_;
   std::map<std::string, workload_record, std::less<>> workloads_;
   std::map<std::string, disruption_budget, std::less<>> budgets_;
+  std::map<std::string, placement, std::less<>> placements_;
   by_name<queue> queues_;
   by_name<quota_record> quota_;
   std::map<std::string, std::string, std::less<>> names_; ///< for which shard each is taken
