@@ -56,4 +56,23 @@ lifecycle_input lifecycle_of(const snapshot& taken,
   return in;
 }
 
+lifecycle_cycle_input lifecycle_cycle_of(const snapshot& taken, const std::string& cluster,
+                                         time_point now) {
+  lifecycle_cycle_input in;
+  in.cluster = taken.settings_of(cluster);
+  in.cluster.name = cluster;
+  in.now = now;
+  in.preempted_lately = taken.preempted_lately(now);
+  for (const auto& share : taken.placements())
+    if (share.cluster == cluster)
+      in.placements.push_back(share);
+  for (const auto& p : taken.pods())
+    in.pods.push_back(lifecycle_pod_of(p));
+  for (const auto& [name, record] : taken.workloads())
+    if (record.spec->resource_group == cluster && is_counted(record.spec) && !record.deleting)
+      in.deployments.push_back(
+        {deployment_of(record), record.spec->queue, replicas_wanted(record.spec)});
+  return in;
+}
+
 } // namespace reprieve

@@ -1,9 +1,10 @@
 #pragma once
 
-#include "preemption/lifecycle.hpp"
+#include "preemption/lifecycle_cycle.hpp"
 #include "preemption/snapshot.hpp"
 
 #include <functional>
+#include <string>
 #include <string_view>
 
 namespace reprieve {
@@ -13,5 +14,9 @@ namespace reprieve {
 lifecycle_input lifecycle_of(const snapshot& taken,
                              const std::function<bool(std::string_view deployment)>& seeks,
                              time_point now);
+
+/// What a cycle in one cluster runs on, as its coordinator would; queues limit nobody there.
+lifecycle_cycle_input lifecycle_cycle_of(const snapshot& taken, const std::string& cluster,
+                                         time_point now);
 
 } // namespace reprieve
