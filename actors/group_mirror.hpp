@@ -153,12 +153,6 @@ public:
   /// How many preemptions workloads had in the last hour, where there were any.
   by_name<std::int32_t> preempted_lately(time_point now) const;
 
-  /// Whether the portion is still these pods, and none of them comes or leaves.
-  bool stays(const victim& one);
-
-  /// What these pods take that stay so far, by queue.
-  usage_by_queue usage_of(const std::vector<victim>& victims);
-
   std::shared_ptr<const workload_record> find_workload(std::string_view name) const;
 
   /// Finds the pods that were told to stop and are there past all their limits: from now on nobody
@@ -173,13 +167,6 @@ public:
   };
   /// Those that lost their ground since this was last asked.
   std::vector<groundless_decision> groundless();
-
-  /// Whether pods have gone, or nodes come, since this was last asked.
-  bool room_came_free();
-
-  /// Where a decision that waits for its victims could have its pods now, without any (DESIGN 3.2);
-  /// empty where it could not.
-  std::string where_else(const std::string& id, const plan_settings& settings);
 
   // -- what node shards are asked -----------------------------------------------------------------
 
@@ -280,7 +267,6 @@ private:
   std::map<std::string, kept_decision, std::less<>> open_;
   std::set<std::string> unjudged_; ///< open decisions whose ground may have changed
 
-  bool room_came_free_ = false;
   std::set<std::string> starting_; ///< open decisions that can't be given up any more
   /// Victims of open decisions. One may have gone before its workload knows that it goes; until
   /// that is known, nobody comes in its stead.

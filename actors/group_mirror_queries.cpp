@@ -1,6 +1,5 @@
 #include "actors/group_mirror.hpp"
 #include "preemption/engine.hpp"
-#include "preemption/nomination.hpp"
 #include "preemption/pending.hpp"
 
 #include <fmt/format.h>
@@ -173,41 +172,6 @@ std::vector<queue_pod> group_mirror::pods_in(const std::vector<std::string>& que
   return found;
 }
 
-bool group_mirror::stays(const victim& one) {
-  refresh();
-  const auto owner = workloads_.find(one.portion.workload);
-  if (owner == workloads_.end())
-    return false;
-  std::size_t found = 0;
-  for (const auto& [uid, node] : owner->second.pods) {
-    const pod& p = *node->second.shown.find(uid);
-    if (portion_of(p) != one.portion || !takes_room(p.phase) || is_leaving(p.phase)
-        || !p.evicted_by.empty())
-      continue;
-    if (p.phase == pod_phase::nominated
-        || std::ranges::find(one.pods, uid, &victim_pod::uid) == one.pods.end())
-      return false;
-    ++found;
-  }
-  return found == one.pods.size();
-}
-
-usage_by_queue group_mirror::usage_of(const std::vector<victim>& victims) {
-  refresh();
-  usage_by_queue taken;
-  for (const auto& one : victims) {
-    const auto owner = workloads_.find(one.portion.workload);
-    if (owner == workloads_.end() || !owner->second.record)
-      continue;
-    for (const auto& each : one.pods)
-      if (const auto at = owner->second.pods.find(each.uid); at != owner->second.pods.end())
-        if (const pod& p = *at->second->second.shown.find(each.uid);
-            p.evicted_by.empty() && !is_leaving(p.phase))
-          add_taken(taken[owner->second.record->spec->queue], p);
-  }
-  return taken;
-}
-
 by_name<std::int32_t> group_mirror::preempted_lately(time_point now) const {
   by_name<std::int32_t> times;
   for (const auto& [name, entry] : workloads_)
@@ -229,45 +193,6 @@ std::vector<group_mirror::groundless_decision> group_mirror::groundless() {
       if (auto reason = why_groundless(open->second); !reason.empty())
         found.push_back({id, std::move(reason)});
   return found;
-}
-
-bool group_mirror::room_came_free() {
-  refresh();
-  return std::exchange(room_came_free_, false);
-}
-
-std::string group_mirror::where_else(const std::string& id, const plan_settings& settings) {
-  const auto open = open_.find(id);
-  if (open == open_.end() || open->second.placed.empty())
-    return {};
-  const auto& d = open->second;
-  view_of_nodes();
-  const auto still_there = [&](const victim_pod& p) {
-    const auto on = nodes_.find(p.node);
-    return on != nodes_.end() && on->second.shown.find(p.uid) != nullptr;
-  };
-  const bool waits = std::ranges::any_of(
-    d.victims, [&](const victim& one) { return std::ranges::any_of(one.pods, still_there); });
-  const auto owner = waits ? workloads_.find(d.workloads.front()) : workloads_.end();
-  if (owner == workloads_.end() || !owner->second.record)
-    return {};
-  const auto& entry = owner->second;
-  const auto stands = [&](const pod& p) {
-    const auto at = entry.pods.find(p.uid);
-    return at != entry.pods.end() && at->second->second.shown.find(p.uid)->placed_by != d.id;
-  };
-  const auto& uid = d.placed.front()->what().uid;
-  std::vector<assignment> assignments;
-  for (const auto& p : d.placed)
-    assignments.push_back({p->what()});
-  for (const auto& unit : lacking_units(*entry.record, stands, [&](const pod& p) {
-         return &*entry.pods.find(p.uid)->second->second.in_view->spec;
-       }))
-    if (unit.groups.front().pods.front().uid == uid)
-      if (auto found = review(view_, unit, {d.id, assignments, {}}, settings);
-          found.becomes == nomination_review::fate::moves)
-        return found.why;
-  return {};
 }
 
 time_point group_mirror::look_for_stuck(time_point now, duration force_delete_after) {

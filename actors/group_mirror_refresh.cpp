@@ -59,7 +59,6 @@ void group_mirror::take_out(named_node& from, const pod& p) {
   auto& owner = workload_named(p.workload);
   mark(owner);
   forget_told(p.uid);
-  room_came_free_ = true;
   freed_.insert(&from);
   note_for_shards(p);
   // It may stand on another node already.
@@ -132,8 +131,7 @@ void group_mirror::refresh_node(named_node& one) {
   }
   if (!entry.in_view || !planned_on_alike(*entry.in_view, *entry.record)) {
     view_.put_node(planned_on(*entry.record));
-    room_came_free_ = true;
-    freed_.insert(&one);
+      freed_.insert(&one);
   }
   if (look_at_costs)
     freed_.insert(&one);

@@ -24,10 +24,11 @@ resources capacity_to_share(const cluster_view& view) {
       count_pods(view.leaving_on(n));
       continue;
     }
+    // Not by what is free now: room that is held beside those who leave is no overuse.
     const auto has = view.capacity(n);
-    const auto free = view.free(n);
+    const auto left = view.promised(n);
     for (std::size_t c = 0; c < sum.size(); ++c)
-      sum[c] += has[c] - std::min<std::int64_t>(free[c], 0);
+      sum[c] += has[c] - std::min<std::int64_t>(left[c], 0);
   }
   resources total;
   for (std::size_t c = 0; c < sum.size(); ++c)

@@ -28,15 +28,4 @@ std::optional<held_back> why_backed_off(const workload_record& record, time_poin
                    status.resume_after};
 }
 
-std::optional<held_back> why_held_back(const workload_record& record, const preemptor& who,
-                                       const by_name<queue>& queues, const usage_by_queue& used,
-                                       time_point now) {
-  if (auto waits = why_backed_off(record, now))
-    return waits;
-  const auto within = within_limits(queues, used, record.spec->queue, wanted_by(who));
-  if (!within.ok())
-    return held_back{std::string(within.message()), no_time};
-  return std::nullopt;
-}
-
 } // namespace reprieve

@@ -33,7 +33,7 @@ pod pod_of(const std::string& workload, std::int32_t index, std::int64_t gpus,
 }
 
 node_part part(pod_list placed, std::vector<std::string> victims) {
-  return {"n1", std::move(placed), std::move(victims)};
+  return {"n1", std::move(placed), std::move(victims), {}};
 }
 
 absl::Status promise(const node_record& record, const node_part& wanted,
@@ -283,8 +283,8 @@ TEST(node_record, a_decision_is_split_by_node) {
   d.victims.push_back({{"a", "g", 0, -1}, 1, false, 0, {{"a-0", "n1"}, {"a-1", "n2"}}, ""});
   const auto parts = parts_of(shared_pods(d.assignments), d.victims);
   ASSERT_EQ(parts.size(), 2U);
-  EXPECT_EQ(parts[0], (node_part{"n1", {}, {"a-0"}}));
-  EXPECT_EQ(parts[1], (node_part{"n2", {placed}, {"a-1"}}));
+  EXPECT_EQ(parts[0], (node_part{"n1", {}, {"a-0"}, {}}));
+  EXPECT_EQ(parts[1], (node_part{"n2", {placed}, {"a-1"}, {}}));
 }
 
 } // namespace

@@ -360,7 +360,7 @@ TEST(peer_bytes, of_a_placed_pod_are_made_once) {
   pod placed;
   placed.uid = "u1";
   prepare<node_parts> asked;
-  asked.parts.push_back({"n1", {placed}, {}});
+  asked.parts.push_back({"n1", {placed}, {}, {}});
   const auto never = [](const pod&) -> std::string {
     ADD_FAILURE() << "its bytes were known";
     return {};
