@@ -195,7 +195,7 @@ TEST(lifecycle_cycle, commits_nothing_beyond_what_the_queue_may_use) {
   const auto outcome = world.plan();
   ASSERT_EQ(outcome.steps.size(), 1U);
   EXPECT_EQ(outcome.steps.front().counts.front().to, 2);
-  EXPECT_THAT(outcome.waiting.at("a"), HasSubstr("queue default may use 2 gpu here"));
+  EXPECT_THAT(outcome.waiting.at("a"), HasSubstr("queue default has a limit of 2 gpu here"));
   EXPECT_EQ(outcome.blocked.at("default").at("gpu"), 2000);
   EXPECT_EQ(outcome.pending.at("default").at("gpu"), 4000);
 }
@@ -209,7 +209,7 @@ TEST(lifecycle_cycle, takes_within_a_full_queue_what_victims_give_back_to_it) {
   world.deployment("crawl").queue = "other";
   const auto outcome = world.plan();
   EXPECT_EQ(preemption_in(outcome), nullptr) << "nobody goes for what the queue can't have";
-  EXPECT_THAT(outcome.waiting.at("web"), HasSubstr("queue default may use 2 gpu here"));
+  EXPECT_THAT(outcome.waiting.at("web"), HasSubstr("queue default has a limit of 2 gpu here"));
 }
 
 TEST(lifecycle_cycle, one_placement_is_changed_by_one_step_at_a_time) {

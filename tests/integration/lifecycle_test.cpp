@@ -75,12 +75,12 @@ TEST_F(lifecycle, one_of_two_replicas_goes_for_a_more_important_deployment) {
   ASSERT_TRUE(shows("web.edge +web +edge +1 +1")) << told({"get", "placements"});
   EXPECT_EQ(daemon_->pods("crawl", "Running"), 1);
 
-  const auto why = told({"explain", "web"});
+  const auto why = told({"explain", "workload", "web"});
   EXPECT_THAT(why, HasSubstr("policy lifecycle"));
   EXPECT_THAT(why, HasSubstr("crawl goes from 2 to 1"));
   EXPECT_THAT(why, HasSubstr("its priority 1 is below 9"));
   EXPECT_THAT(why, HasSubstr("It waits: 1 replica: "));
-  EXPECT_THAT(told({"explain", "crawl"}), HasSubstr("policy lifecycle"));
+  EXPECT_THAT(told({"explain", "workload", "crawl"}), HasSubstr("policy lifecycle"));
 }
 
 TEST_F(lifecycle, goes_on_where_it_was_after_a_kill) {

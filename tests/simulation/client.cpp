@@ -63,6 +63,8 @@ workload client::draw_workload(std::size_t number) {
   workload w;
   w.name = fmt::format("w{}", number);
   w.resource_group = groups_[luck_.below(groups_.size())].name;
+  if (groups_.back().name == counted_group && luck_.one_in(2))
+    w.resource_group = counted_group;
   if (!queues_.empty() && !luck_.one_in(3))
     w.queue = queues_[luck_.below(queues_.size())].name;
   w.priority = static_cast<std::int32_t>(luck_.between(0, 9));

@@ -35,6 +35,8 @@ int main(int argc, char** argv) {
   std::string planted;
   app.add_option("--planted", planted, "make this mistake on purpose; passes when it is found")
     ->check(CLI::IsMember(bugs));
+  app.add_flag("--lifecycle", settings.lifecycle,
+               "have a resource group with the lifecycle policy in each");
   app.add_flag("--log", settings.log, "print every step");
   CLI11_PARSE(app, argc, argv);
 
@@ -54,8 +56,8 @@ int main(int argc, char** argv) {
         fmt::print("{} is found by seed {}: {}\n", planted, seed, what);
         return 0;
       }
-      fmt::print("seed {}: {}\n  again: {} --seed {} --steps {} --log\n", seed, what, argv[0], seed,
-                 settings.steps);
+      fmt::print("seed {}: {}\n  again: {} --seed {} --steps {}{} --log\n", seed, what, argv[0],
+                 seed, settings.steps, settings.lifecycle ? " --lifecycle" : "");
     }
     const auto& counted = run.counted();
     sum.commits += counted.commits;

@@ -21,7 +21,7 @@ constexpr std::size_t most_messages_at_once = 20'000;
 
 constexpr std::size_t most_steps_to_begin = 3000;
 
-cluster_shape draw_shape(dice& luck) {
+cluster_shape draw_shape(dice& luck, bool always_counted) {
   cluster_shape shape;
   shape.replicas = static_cast<int>(luck.between(1, 3));
   shape.node_shards = static_cast<std::uint32_t>(luck.between(2, 3));
@@ -32,7 +32,7 @@ cluster_shape draw_shape(dice& luck) {
   if (luck.one_in(2))
     shape.groups.emplace_back("other");
   // Not with replicas of earlier versions, who place deployments pod by pod until they are gone.
-  if (luck.one_in(3))
+  if (always_counted)
     shape.groups.emplace_back(counted_group);
   else if (luck.one_in(4))
     shape.oldest_schema = first_schema_version;
@@ -52,7 +52,7 @@ std::string readable(const std::type_info& type) {
 } // namespace
 
 simulation::simulation(const simulation_settings& settings)
-    : settings_(settings), luck_(settings.seed), shape_(draw_shape(luck_)),
+    : settings_(settings), luck_(settings.seed), shape_(draw_shape(luck_, settings.lifecycle)),
       network_([this](int process) {
         return process > 0 && members_[static_cast<std::size_t>(process) - 1]->is_live();
       }),

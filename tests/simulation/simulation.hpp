@@ -21,7 +21,8 @@ namespace reprieve::simulation {
 struct simulation_settings {
   std::uint64_t seed = 1;
   std::size_t steps = 2000;
-  bool log = false; ///< print every step
+  bool log = false;       ///< print every step
+  bool lifecycle = false; ///< every cluster has a group whose cluster counts replicas
 };
 
 /// A whole cluster on one thread: processes of the scheduler, their store, the machines and the
