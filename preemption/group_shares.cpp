@@ -32,7 +32,8 @@ resources capacity_to_share(const cluster_view& view) {
   }
   resources total;
   for (std::size_t c = 0; c < sum.size(); ++c)
-    total[std::string(view.resource_name(static_cast<resource_column>(c)))] = sum[c];
+    if (sum[c] < unlimited_pods) // a node that does not say how many pods it takes takes any number
+      total[std::string(view.resource_name(static_cast<resource_column>(c)))] = sum[c];
   return total;
 }
 

@@ -97,7 +97,7 @@ private:
     for (const auto& course : courses_)
       amounts.push_back(
         table_.leaf(row).spec.cap_by_demand
-          ? course.kept[table_.tree().leaves[row]]
+          ? std::max(course.kept[table_.tree().leaves[row]], course.before[row].deserved)
           : std::min(course.before[row].allocated, course.balance.accounts()[row].allocated));
     return amounts;
   }

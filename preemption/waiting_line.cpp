@@ -241,8 +241,11 @@ const parked_reason* waiting_line::parked(const waiting_unit& unit) const {
 
 const waiting_unit* waiting_line::last_of(std::string_view workload) const {
   const auto known = by_workload_.find(workload);
-  return known == by_workload_.end() || known->second.empty() ? nullptr
-                                                              : &known->second.back().unit;
+  if (known == by_workload_.end() || known->second.empty())
+    return nullptr;
+  return &std::max_element(known->second.begin(), known->second.end(),
+                           [](const entry& a, const entry& b) { return a.place < b.place; })
+            ->unit;
 }
 
 std::vector<waiting_unit> waiting_line::in_order() const {

@@ -120,7 +120,7 @@ public:
     settled_ = decisions;
   }
 
-  /// The last unit that the workload lacks, or null.
+  /// The unit of the workload that is served last, or null.
   const waiting_unit* last_of(std::string_view workload) const;
 
   std::size_t size() const {

@@ -198,6 +198,7 @@ TEST_F(snapshot_of_replica, has_quotas_as_the_queue_shard_gave_them) {
   queue a;
   a.name = "a";
   a.weight = 3;
+  a.limit = {{"gpu", 3000}};
   queue b;
   b.name = "b";
   ASSERT_TRUE(replica_.apply({a, b, machine("n1", 4), work_in("a", 4), work_in("b", 4)}).ok());

@@ -316,6 +316,10 @@ TEST(decision_record, comes_back_from_its_head_and_any_number_of_bodies) {
       *bodies.emplace_back().add_assignments() = assignment;
     for (const auto& victim : whole.victims())
       *bodies.emplace_back().add_victims() = victim;
+    for (const auto& count : whole.counts())
+      *bodies.emplace_back().add_counts() = count;
+    for (const auto& uid : whole.force_deletes())
+      *bodies.emplace_back().add_force_deletes() = uid;
 
     auto read = from_proto(to_head(made));
     RC_ASSERT(read.ok());
