@@ -40,7 +40,7 @@ public:
 
   /// How the queues stand in one resource; what they deserve is left open.
   std::vector<queue_account> accounts(std::size_t column) const;
-  /// By vertex, what the leaves' pods that stay use, and what others ask for.
+  /// By vertex, what the leaves' pods use, until they are gone, and what others ask for.
   std::vector<std::int64_t> demand(std::size_t column,
                                    std::span<const queue_account> accounts) const;
 
