@@ -23,6 +23,8 @@ constexpr std::uint32_t shard_counts[] = {1, 2, 3, 8, 64};
 
 /// In each part of a test; each is run once for every shard count.
 int clusters() {
+  if (std::getenv("REPRIEVE_EMULATED") != nullptr)
+    return 20;
   return std::getenv("REPRIEVE_LONG") != nullptr ? 5'000 : 1'000;
 }
 

@@ -13,7 +13,7 @@ run_result demo(const std::filesystem::path& data) {
   ::setenv("REPRIEVE_BINARIES", REPRIEVE_BINARIES, 1);
   return run_program(
     {REPRIEVE_SOURCE "/deploy/demo", "--once", "--data", data.string(), "--listen", "127.0.0.1:0"},
-    std::chrono::minutes{2});
+    std::chrono::minutes{10}); // an emulator is slow
 }
 
 TEST(demo, shows_the_preemption_and_explains_it) {
