@@ -69,9 +69,10 @@ absl::StatusOr<all_measured> measure_all(const bench_heartbeats_request& wanted,
   all_measured found;
   const auto play = [&](measured& into, const agent_traffic& traffic) {
     auto one = measure(all, agents, address, traffic);
-    if (one.ok())
-      into = *std::move(one);
-    return one.status();
+    if (!one.ok())
+      return one.status();
+    into = *std::move(one);
+    return absl::OkStatus();
   };
   auto first = none;
   first.per_message = 1000;
