@@ -5,6 +5,7 @@
 #include "apps/cli/bench_decide.hpp"
 #include "apps/cli/bench_heartbeats.hpp"
 #include "apps/cli/bench_replicas.hpp"
+#include "apps/cli/bench_waiting.hpp"
 #include "apps/cli/commands.hpp"
 #include "apps/cli/connection.hpp"
 #include "apps/cli/decide.hpp"
@@ -191,6 +192,28 @@ int main(int argc, char** argv) {
     ->add_option("--takeover-pods-per-workload", replicated.takeover_workload_size, "likewise")
     ->capture_default_str();
 
+  cli::bench_waiting_request in_vain;
+  auto* bench_waiting = bench->add_subcommand(
+    "waiting", "what a placement costs beside work that waits in vain, and without it");
+  bench_waiting->add_option("--shards", in_vain.shards, "of nodes, and as many of workloads")
+    ->check(CLI::Range(1, 1024))
+    ->capture_default_str();
+  bench_waiting->add_option("--threads", in_vain.threads, "that run the actors")
+    ->capture_default_str();
+  bench_waiting->add_option("--nodes", in_vain.nodes)->capture_default_str();
+  bench_waiting->add_option("--pods-per-node", in_vain.pods_per_node)->capture_default_str();
+  bench_waiting->add_option("--waiting", in_vain.waiting, "workloads that wait in vain")
+    ->capture_default_str();
+  bench_waiting->add_option("--kinds", in_vain.kinds, "of them, that ask for different amounts")
+    ->capture_default_str();
+  bench_waiting->add_option("--queues", in_vain.queues, "in which they wait")
+    ->capture_default_str();
+  bench_waiting->add_option("--placements", in_vain.placements, "at once")->capture_default_str();
+  bench_waiting->add_option("--one-by-one", in_vain.one_by_one, "placements one after another")
+    ->capture_default_str();
+  bench_waiting->add_option("--rounds", in_vain.rounds, "of which medians are told")
+    ->capture_default_str();
+
   cli::machines_request machines;
   auto* play = app.add_subcommand(
     "machines", "play the machines of a cluster, for all replicas started with --machines");
@@ -227,6 +250,8 @@ int main(int argc, char** argv) {
     return cli::bench_heartbeats(beats, as);
   if (*bench_replicas)
     return cli::bench_replicas(replicated, as);
+  if (*bench_waiting)
+    return cli::bench_waiting(in_vain, as);
   if (*bench)
     return cli::bench_decide(measured, as);
   auto connection = cli::read_connection(reached);

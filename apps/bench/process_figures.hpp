@@ -8,10 +8,11 @@
 
 namespace reprieve {
 
-/// Processor time that this process has used so far.
-inline double cpu_seconds() {
+/// Processor time that this process has used so far, or one of its threads: `RUSAGE_THREAD` for the
+/// one that asks.
+inline double cpu_seconds(int whose = RUSAGE_SELF) {
   rusage used{};
-  getrusage(RUSAGE_SELF, &used);
+  getrusage(whose, &used);
   const auto of = [](const timeval& time) {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
   };

@@ -100,8 +100,8 @@ void whole_replica::stop() const {
 }
 
 std::vector<apply_request> whole_replica::workloads(std::string_view prefix, std::size_t count,
-                                                    std::int32_t priority) {
-  constexpr std::size_t at_once = 1000;
+                                                    std::int32_t priority,
+                                                    std::size_t at_once) {
   std::vector<apply_request> requests;
   for (std::size_t i = 0; i < count; ++i) {
     if (i % at_once == 0)

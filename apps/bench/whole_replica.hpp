@@ -44,9 +44,9 @@ struct whole_replica {
 
   void stop() const;
 
-  /// So many workloads of one pod each, named `prefix` and a number, some with each request.
+  /// So many workloads of one pod each, named `prefix` and a number, so many with each request.
   static std::vector<apply_request> workloads(std::string_view prefix, std::size_t count,
-                                              std::int32_t priority);
+                                              std::int32_t priority, std::size_t at_once = 1000);
   void submit(std::vector<apply_request> requests) const;
   /// Has the workloads deleted that these requests have made.
   void take_back(const std::vector<apply_request>& requests) const;

@@ -1,76 +1,16 @@
 #include "apps/cli/bench_cluster.hpp"
 
 #include "apps/bench/process_figures.hpp"
-#include "apps/bench/whole_replica.hpp"
+#include "apps/bench/replica_measurement.hpp"
 
 #include <caf/scheduler/test_coordinator.hpp>
 #include <fmt/format.h>
 
-#include <atomic>
 #include <chrono>
 
 namespace reprieve::cli {
 
 namespace {
-
-using clock = std::chrono::steady_clock;
-using seconds = std::chrono::duration<double>;
-
-/// What so many workloads of one kind came to.
-struct measured {
-  double seconds_to_told = 0; ///< from the first request until the last order
-  double seconds_to_run = 0;  ///< until the last of the new pods runs
-  double cpu = 0;             ///< seconds, until all is quiet again
-  double transactions = 0;
-  double bytes = 0;
-};
-
-class measurement {
-public:
-  explicit measurement(whole_replica& all) : all_(all) {}
-
-  /// Submits the workloads and waits for what becomes of them; `told` counts the orders that are
-  /// waited for.
-  absl::StatusOr<measured> run(std::string_view prefix, std::size_t count, std::int32_t priority,
-                               const std::atomic<std::size_t>& told) {
-    auto requests = whole_replica::workloads(prefix, count, priority);
-    measured found;
-    const auto told_before = told.load();
-    const auto ran_before = all_.told.running.load();
-    const auto transactions = all_.behind->transactions();
-    const auto bytes = all_.behind->bytes();
-    const auto cpu = cpu_seconds();
-    const auto began = clock::now();
-    all_.submit(std::move(requests));
-    if (!whole_replica::reaches(told, told_before + count))
-      return absl::DeadlineExceededError(
-        fmt::format("only {} of {} orders came", told.load() - told_before, count));
-    found.seconds_to_told = seconds(clock::now() - began).count();
-    if (!whole_replica::reaches(all_.told.running, ran_before + count))
-      return absl::DeadlineExceededError(
-        fmt::format("only {} of {} pods ran", all_.told.running.load() - ran_before, count));
-    found.seconds_to_run = seconds(clock::now() - began).count();
-    all_.wait_until_quiet();
-    found.cpu = cpu_seconds() - cpu;
-    found.transactions = static_cast<double>(all_.behind->transactions() - transactions);
-    found.bytes = static_cast<double>(all_.behind->bytes() - bytes);
-    return found;
-  }
-
-  /// Deletes the workloads again and waits until their pods have gone.
-  absl::Status take_back(std::string_view prefix, std::size_t count) {
-    const auto stopped_before = all_.told.stopped.load();
-    all_.take_back(whole_replica::workloads(prefix, count, 0));
-    if (!whole_replica::reaches(all_.told.stopped, stopped_before + count))
-      return absl::DeadlineExceededError(
-        fmt::format("only {} of {} pods went", all_.told.stopped.load() - stopped_before, count));
-    all_.wait_until_quiet();
-    return absl::OkStatus();
-  }
-
-private:
-  whole_replica& all_;
-};
 
 /// The messages that one preemption costs from its submission until its pod runs, on a small
 /// cluster and a scheduler that counts them.
@@ -131,7 +71,7 @@ int bench_cluster(const bench_cluster_request& wanted, output as) {
   caf::actor_system_config config;
   caf::actor_system system{with_threads(config, wanted.threads)};
   whole_replica all{system, made_up, wall_clock::of_this_process()};
-  measurement measure{all};
+  replica_measurement measure{all};
   const auto fail = [&](const absl::Status& why) {
     fmt::print(stderr, "reprieve: {}\n", std::string(why.message()));
     all.stop();
