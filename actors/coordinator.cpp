@@ -195,6 +195,7 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
     },
     [self](catalog_update& update) {
       auto& s = self->state;
+      s.rules_changed = s.rules_changed || !s.known || *s.known != *update.known;
       s.known = std::move(update.known);
       tell_group_limits(self);
       wake(self);

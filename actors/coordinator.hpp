@@ -133,10 +133,10 @@ struct coordinator_state {
   std::set<std::string> seen_shards;          ///< that have sent what they hold
   time_point next_retry = no_time;            ///< when a cycle is due for work that backs off
   revision epoch = 0;        ///< in which it was started; its decisions are named by it
-  std::string last_reviewed; ///< decision, whether it could have its room elsewhere
   std::uint64_t last_decision = 0;
   std::uint64_t changes = 0;
   bool cycle_due = false;
+  bool rules_changed = false; ///< since the last cycle
   /// Before the next cycle, after one that came to nothing: longer than that took, so that those
   /// who wait in vain cost no more than a part of the time.
   duration pause{0};

@@ -121,9 +121,14 @@ public:
   std::vector<node_row> take_freed_nodes();
   /// Likewise, on which somebody is not being placed any more.
   std::vector<node_row> take_nodes_with_arrivals();
-  /// Whether a workload asks for a minimum runtime, so that time alone may let its pods go.
-  bool has_minimum_runtimes() const {
-    return with_minimum_runtime_ > 0;
+
+  /// The guards by which time alone lets somebody go (DESIGN 3.7).
+  void guard(const guards& limits);
+  /// Whom they let go by now may help somebody: their nodes are among those that were freed.
+  void release(time_point now);
+  /// When they let go of somebody next; `no_time` where they do not.
+  time_point next_release() const {
+    return guarded_.empty() ? no_time : guarded_.begin()->first;
   }
 
   /// Whether the unit lacks its pods even now: a decision made since may have taken those that it
@@ -251,6 +256,9 @@ private:
   void take_out(named_node& from, const pod& p);
   void find_lacking(workload_entry& entry, const restless_replicas& restless);
   void forget_told(const std::string& uid);
+  void guard_until(time_point when, const std::string& workload);
+  void guard_started(const pod& p);
+  void guard_preempted(const workload_record& record);
   void note_for_shards(const pod& p);
   void compare_with_shard(named_node& one);
   void forget_standing(named_workload& one);
@@ -282,7 +290,10 @@ private:
   std::set<named_node*> with_arrivals_;
   /// The workloads that have a record, by queue.
   std::map<std::string, std::set<named_workload*>, std::less<>> by_queue_;
-  std::size_t with_minimum_runtime_ = 0; ///< of them
+  std::set<named_workload*> preempted_; ///< those that were preempted, of late or before
+  guards guards_;
+  std::set<std::pair<time_point, std::string>> guarded_; ///< workloads, by when some of it may go
+  time_point released_ = no_time;                        ///< up to when they were let go
   /// Workloads that have something unwanted, or have ended; and those of them that were not taken.
   struct leftovers {
     std::set<std::string, std::less<>> all;

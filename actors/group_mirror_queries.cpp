@@ -1,6 +1,7 @@
 #include "actors/group_mirror.hpp"
 #include "preemption/engine.hpp"
 #include "preemption/pending.hpp"
+#include "state/lately.hpp"
 
 #include <fmt/format.h>
 
@@ -174,11 +175,52 @@ std::vector<queue_pod> group_mirror::pods_in(const std::vector<std::string>& que
 
 by_name<std::int32_t> group_mirror::preempted_lately(time_point now) const {
   by_name<std::int32_t> times;
-  for (const auto& [name, entry] : workloads_)
-    if (entry.record)
-      if (const auto count = reprieve::preempted_lately(entry.record->status, now); count > 0)
-        times[name] = count;
+  for (const auto* one : preempted_)
+    if (const auto count = reprieve::preempted_lately(one->second.now.record->status, now);
+        count > 0)
+      times[one->first] = count;
   return times;
+}
+
+void group_mirror::guard_until(time_point when, const std::string& workload) {
+  if (when > released_)
+    guarded_.emplace(when, workload);
+}
+
+void group_mirror::guard_started(const pod& p) {
+  const auto least = std::max(guards_.minimum_runtime, p.minimum_runtime);
+  if (p.started != no_time && least > duration{0})
+    guard_until(p.started + least, p.workload);
+}
+
+void group_mirror::guard_preempted(const workload_record& record) {
+  if (guards_.preemptions_per_workload_per_hour)
+    for (const auto& one : record.status.preempted)
+      guard_until(one.at + counts_as_lately, record.spec->name);
+}
+
+void group_mirror::guard(const guards& limits) {
+  refresh();
+  if (guards_ == limits)
+    return;
+  guards_ = limits;
+  guarded_.clear();
+  for (const auto& [name, entry] : nodes_)
+    for (const auto& p : entry.shown)
+      guard_started(p);
+  for (const auto* one : preempted_)
+    guard_preempted(*one->second.now.record);
+}
+
+void group_mirror::release(time_point now) {
+  released_ = std::max(released_, now);
+  while (!guarded_.empty() && guarded_.begin()->first <= released_) {
+    const auto of = workloads_.find(guarded_.begin()->second);
+    guarded_.erase(guarded_.begin());
+    if (of != workloads_.end())
+      for (const auto& [uid, node] : of->second.pods)
+        freed_.insert(node);
+  }
 }
 
 std::shared_ptr<const workload_record> group_mirror::find_workload(std::string_view name) const {

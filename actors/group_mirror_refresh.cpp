@@ -131,7 +131,7 @@ void group_mirror::refresh_node(named_node& one) {
   }
   if (!entry.in_view || !planned_on_alike(*entry.in_view, *entry.record)) {
     view_.put_node(planned_on(*entry.record));
-      freed_.insert(&one);
+    freed_.insert(&one);
   }
   if (look_at_costs)
     freed_.insert(&one);
@@ -147,6 +147,7 @@ void group_mirror::refresh_node(named_node& one) {
 void group_mirror::show(named_node& on, const pod_list::pointer& before, const pod& p) {
   view_.put_pod(p, before ? &before->what() : nullptr);
   note_for_shards(p);
+  guard_started(p);
   if (!stays_or_comes(p))
     freed_.insert(&on);
   if (before && before->what().phase == pod_phase::nominated && p.phase != pod_phase::nominated)
@@ -173,8 +174,7 @@ void group_mirror::forget_standing(named_workload& one) {
     of_queue->second.erase(&one);
     if (of_queue->second.empty())
       by_queue_.erase(of_queue);
-    if (was.record->spec->minimum_runtime > duration{0})
-      --with_minimum_runtime_;
+    preempted_.erase(&one);
     auto& usage = usage_[was.record->spec->queue];
     take_from(usage.staying, was.used.staying);
     take_from(usage.leaving, was.used.leaving);
@@ -246,8 +246,10 @@ void group_mirror::refresh_workload(named_workload& one) {
   }
   now.record = record;
   by_queue_[record->spec->queue].insert(&one);
-  if (record->spec->minimum_runtime > duration{0})
-    ++with_minimum_runtime_;
+  if (!record->status.preempted.empty()) {
+    preempted_.insert(&one);
+    guard_preempted(*record);
+  }
   find_lacking(entry, restless);
   if (lacked || !now.lacking.empty()) {
     std::vector<waiting_unit> units;

@@ -74,8 +74,11 @@ public:
   void run() {
     stop_unwanted();
     state_.waiting_because.clear();
-    if (const auto* group = find(state_.known->groups, state_.settings.resource_group))
+    if (const auto* group = find(state_.known->groups, state_.settings.resource_group)) {
       state_.inquiries.forget_outdated(*group);
+      state_.mirror.guard(group->limits);
+    }
+    state_.mirror.release(now_);
     go_on();
   }
 
@@ -133,15 +136,16 @@ public:
     queue_stage_input in;
     in.totals = state_.mirror.usage();
     in.capacity = capacity_to_share(state_.mirror.view_of_nodes());
-    in.queues = part_by_grants(state_.known->queues, state_.grants ? &*state_.grants : nullptr,
-                               in.totals);
+    in.queues =
+      part_by_grants(state_.known->queues, state_.grants ? &*state_.grants : nullptr, in.totals);
     in.previous = state_.queues;
     if (const auto* group = find(state_.known->groups, state_.settings.resource_group))
       in.divisible.insert(group->divisible.begin(), group->divisible.end());
     return in;
   }
   changes take_changes() override {
-    return {state_.mirror.take_freed_nodes(), state_.mirror.take_nodes_with_arrivals()};
+    return {state_.mirror.take_freed_nodes(), state_.mirror.take_nodes_with_arrivals(),
+            std::exchange(state_.rules_changed, false)};
   }
   std::uint64_t decisions_made() override {
     return state_.last_decision;
@@ -150,12 +154,12 @@ public:
     return state_.decisions.empty() ? state_.last_decision
                                     : decisions_before(state_, state_.decisions.begin()->first);
   }
-  bool time_matters() override {
-    const auto* group = find(state_.known->groups, state_.settings.resource_group);
-    return state_.mirror.has_minimum_runtimes()
-           || (group != nullptr
-               && (group->limits.minimum_runtime > duration{0}
-                   || group->limits.preemptions_per_workload_per_hour));
+  bool sets_aside() override {
+    return true;
+  }
+  time_point next_release() override {
+    const auto next = state_.mirror.next_release();
+    return next == no_time ? no_time : std::max(next, now_ + gathering_time);
   }
 
   // -- what it decides ----------------------------------------------------------------------------
@@ -196,7 +200,8 @@ public:
   /// they have, the unit comes to its turn again (DESIGN 3.2).
   void take_holds(const waiting_unit& unit, const std::vector<given_up>& holds, plan) override {
     for (const auto& one : holds) {
-      waits_because(unit, fmt::format("it takes the room of decision {}: {}", one.decision, one.reason));
+      waits_because(unit,
+                    fmt::format("it takes the room of decision {}: {}", one.decision, one.reason));
       if (const auto found = state_.decisions.find(one.decision); found != state_.decisions.end())
         self_->send(found->second.actor, cancel_decision{one.reason});
     }
@@ -239,8 +244,8 @@ private:
       settings.group = *group;
     if (settings.group.limits.preemptions_per_workload_per_hour)
       settings.preempted_lately = state.mirror.preempted_lately(now);
-    // A sentence of why there is nothing is made when somebody asks; among sessions it depends on who
-    // comes first.
+    // A sentence of why there is nothing is made when somebody asks; among sessions it depends on
+    // who comes first.
     settings.tells_failure = explains || settings.group.policy == group_policy::sessions;
     return settings;
   }
@@ -339,8 +344,11 @@ private:
 
   /// Tells the queue shard what has changed since it was told last.
   void report_needs() {
-    quota_report report{state_.settings.resource_group, {}, state_.mirror.capacity(),
-                        static_cast<std::int64_t>(state_.mirror.node_count()), state_.epoch,
+    quota_report report{state_.settings.resource_group,
+                        {},
+                        state_.mirror.capacity(),
+                        static_cast<std::int64_t>(state_.mirror.node_count()),
+                        state_.epoch,
                         state_.queues};
     for (const auto& [queue, used] : state_.mirror.usage())
       report.queues[queue].used = used;

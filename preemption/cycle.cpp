@@ -79,15 +79,22 @@ void scheduling_cycle::begin() {
   line.wake_sleepers(settings_.now);
   if (const auto due = line.next_due(); due != no_time)
     port_.look_again(due);
-  run_queue_stage();
-  share_out();
+  auto in = port_.queue_input();
+  if (run_queue_stage(in))
+    in = port_.queue_input();
+  const auto gives_back = [](const queue_outcome& one) {
+    return std::ranges::any_of(one.lines, [](const auto& of) { return of.to_free > 0; });
+  };
+  if (line.size() > 0 || std::ranges::any_of(queues_.queues, gives_back))
+    if (const auto next = port_.next_release(); next != no_time)
+      port_.look_again(next);
+  share_out(std::move(in));
   judge_.emplace(port_, settings_, *shares_);
   wake_kinds(nullptr);
   line_up();
 }
 
-void scheduling_cycle::run_queue_stage() {
-  auto in = port_.queue_input();
+bool scheduling_cycle::run_queue_stage(queue_stage_input in) {
   in.now = settings_.now;
   in.limits[settings_.group.name] = settings_.group.limits;
   in.preempted_lately = {settings_.preempted_lately.begin(), settings_.preempted_lately.end()};
@@ -95,10 +102,11 @@ void scheduling_cycle::run_queue_stage() {
   queues_ = reprieve::run_queue_stage(in);
   std::vector<std::string> giving;
   for (const auto& one : queues_.queues)
-    if (std::ranges::any_of(one.lines, [](const reprieve::queue_line& line) { return line.to_free > 0; }))
+    if (std::ranges::any_of(one.lines,
+                            [](const reprieve::queue_line& line) { return line.to_free > 0; }))
       giving.push_back(one.queue);
   if (giving.empty())
-    return;
+    return false;
   std::ranges::sort(giving);
   giving.erase(std::ranges::unique(giving).begin(), giving.end());
   for (const auto& queue : giving)
@@ -111,6 +119,7 @@ void scheduling_cycle::run_queue_stage() {
       decided_ = true;
       others_may_have_gone_ = true;
     }
+  return decided_;
 }
 
 /// What waits, by queue, as far as its own queue and the nodes could ever admit it: nothing else
@@ -146,8 +155,7 @@ by_name<resources> scheduling_cycle::admissible() const {
   return found;
 }
 
-void scheduling_cycle::share_out() {
-  auto in = port_.queue_input();
+void scheduling_cycle::share_out(queue_stage_input in) {
   in.pending = port_.line().asked();
   shares_.emplace(in);
   if (!shares_->anybody_uses_too_much())
@@ -186,23 +194,25 @@ bool scheduling_cycle::admits_any(std::size_t leaf, std::string_view queue) cons
 }
 
 void scheduling_cycle::wake_kinds(const service_place* behind) {
-  const auto [freed, arrived] = port_.take_changes();
+  const auto changed = port_.take_changes();
   const auto over = port_.decisions_over();
-  const auto woken = port_.line().wake([&, &freed = freed, &arrived = arrived](
-                                         const waiting_line::kind& of) {
+  const auto woken = port_.line().wake([&](const waiting_line::kind& of) {
     const auto leaf = shares_->leaf_of(of.queue);
-    if (leaf == no_vertex)
+    if (leaf == no_vertex || changed.rules)
       return true;
     const auto asked = asked_by(*shares_, *of.units.begin()->second.who);
-    const bool within_limits = shares_->limits_in_the_way(leaf, asked).empty();
+    const auto limits = shares_->limits_in_the_way(leaf, asked);
+    const bool within_limits = limits.empty();
     const bool entitled = shares_->is_entitled(leaf, asked);
     const bool borrows = entitled || shares_->may_borrow(leaf, asked);
     const bool crowded = shares_->anybody_uses_too_much(asked);
     const auto& was = *of.aside;
     if ((within_limits && !was.within_limits) || (entitled && !was.entitled)
-        || (borrows && !was.may_borrow) || (entitled && crowded && !was.crowded))
+        || (borrows && !was.may_borrow) || (entitled && crowded && !was.crowded)
+        || (!within_limits && shares_->at(limits.front().vertex).spec.name != was.limited_by))
       return true;
-    return could_help(of, freed) || (was.decisions > port_.line().settled() && could_help(of, arrived));
+    return could_help(of, changed.freed)
+           || (was.decisions > port_.line().settled() && could_help(of, changed.arrived));
   });
   port_.line().settle(over);
   if (behind == nullptr)
@@ -224,14 +234,14 @@ bool scheduling_cycle::could_help(const waiting_line::kind& of,
                                   std::span<const node_row> nodes) const {
   const auto& view = port_.nodes();
   const auto& who = *of.units.begin()->second.who;
-  const auto level = of.aside->entitled ? std::numeric_limits<std::int64_t>::max()
-                                        : std::int64_t{who.priority} - 1;
+  const auto level =
+    of.aside->entitled ? std::numeric_limits<std::int64_t>::max() : std::int64_t{who.priority} - 1;
   return std::ranges::any_of(who.groups, [&](const wanted_group& group) {
     const auto asked = view.columns(group.pods.front().requests);
     return asked && std::ranges::any_of(nodes, [&](node_row n) {
-      return n < view.node_rows() && view.present(n) && view.usable(n)
-             && could_take(view, n, *asked, who.may_preempt ? level : nobody_goes);
-    });
+             return n < view.node_rows() && view.present(n) && view.usable(n)
+                    && could_take(view, n, *asked, who.may_preempt ? level : nobody_goes);
+           });
   });
 }
 
@@ -258,8 +268,8 @@ void scheduling_cycle::look_at_front(queue_line& line) {
     line.asked = asked_by(*shares_, *line.heap.front().unit.who);
 }
 
-/// The line whose first is served next: of those whose first is within what its queue deserves, else
-/// of all, the one whose first comes first.
+/// The line whose first is served next: of those whose first is within what its queue deserves,
+/// else of all, the one whose first comes first.
 scheduling_cycle::queue_line* scheduling_cycle::next_line() {
   queue_line* best = nullptr;
   bool best_entitled = false;
@@ -270,8 +280,7 @@ scheduling_cycle::queue_line* scheduling_cycle::next_line() {
       return &line;
     if (line.asked.empty()) // there was no other line yet
       look_at_front(line);
-    const bool entitled =
-      line.leaf == no_vertex || shares_->is_entitled(line.leaf, line.asked);
+    const bool entitled = line.leaf == no_vertex || shares_->is_entitled(line.leaf, line.asked);
     if (best == nullptr || (entitled && !best_entitled)
         || (entitled == best_entitled && line.heap.front().place < best->heap.front().place)) {
       best = &line;
@@ -300,14 +309,13 @@ void scheduling_cycle::advance(queue_line& line, bool parked) {
 /// A decision with victims may have taken those that the unit was to join, and so may whatever came
 /// while shards were asked. Placements leave all others as they were, but for more of a gang.
 bool scheduling_cycle::lacks_its_pods(const waiting_unit& unit) {
-  const bool as_it_was =
-    !others_may_have_gone_ && unit.record
-    && std::ranges::none_of(unit.record->spec->groups, &pod_group::is_gang);
+  const bool as_it_was = !others_may_have_gone_ && unit.record
+                         && std::ranges::none_of(unit.record->spec->groups, &pod_group::is_gang);
   return as_it_was || port_.still_lacks(*unit.who);
 }
 
 bool scheduling_cycle::may_park(const waiting_unit& unit) const {
-  return settings_.group.policy != group_policy::sessions && !port_.time_matters() && unit.record
+  return settings_.group.policy != group_policy::sessions && port_.sets_aside() && unit.record
          && !is_bound_to_a_node(*unit.who);
 }
 
@@ -341,6 +349,7 @@ bool scheduling_cycle::serve(const waiting_unit& unit, bool& parked) {
       port_.line().park(unit, {.entitled = made.entitled,
                                .may_borrow = made.may_borrow,
                                .within_limits = made.within_limits,
+                               .limited_by = std::move(made.limited_by),
                                .crowded = shares_->anybody_uses_too_much(asked),
                                .decisions = port_.decisions_made()});
       parked = port_.line().parked(unit) != nullptr;
@@ -364,7 +373,7 @@ bool scheduling_cycle::serve(const waiting_unit& unit, bool& parked) {
 
 std::string scheduling_cycle::why_waits(const waiting_unit& unit, bool at_front) {
   if (!shares_)
-    share_out();
+    share_out(port_.queue_input());
   auto made = unit_judge{port_, settings_, *shares_}.judge(unit, at_front);
   return made.quota.empty() ? std::move(made.made.why.summary) : std::move(made.quota);
 }

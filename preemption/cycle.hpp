@@ -31,17 +31,22 @@ public:
   /// The queues with the group's part of their limits, what their pods use, the capacity. Without
   /// what waits, and without pods.
   virtual queue_stage_input queue_input() = 0;
-  /// Nodes that changed since this was last asked in a way that could help somebody.
+  /// What changed since this was last asked in a way that could help somebody.
   struct changes {
-    std::vector<node_row> freed;   ///< somebody left or leaves, or the node is another
+    /// Nodes that are others by now, or on which somebody left, leaves, or may go at last.
+    std::vector<node_row> freed;
     std::vector<node_row> arrived; ///< somebody came to stay who could not be a victim before
+    bool rules = false;            ///< the queues or the group's settings are others
   };
   virtual changes take_changes() = 0;
+  /// When time alone lets somebody go next who may not go now (DESIGN 3.7); `no_time` where it does
+  /// not.
+  virtual time_point next_release() = 0;
   /// How many decisions were made so far, and up to which of them all are over.
   virtual std::uint64_t decisions_made() = 0;
   virtual std::uint64_t decisions_over() = 0;
-  /// Whether time alone may let somebody go who may not go now.
-  virtual bool time_matters() = 0;
+  /// Whether kinds of units that find nothing are set aside; else each is told why it waits.
+  virtual bool sets_aside() = 0;
 
   /// The unit gets free room, or room that others leave anyway.
   virtual void place(const waiting_unit& unit, plan made) = 0;
@@ -108,8 +113,9 @@ private:
   };
 
   void begin();
-  void run_queue_stage();
-  void share_out();
+  /// Whether somebody goes because of it.
+  bool run_queue_stage(queue_stage_input in);
+  void share_out(queue_stage_input in);
   by_name<resources> admissible() const;
   /// Takes kinds back that changes could help, and lines up their units behind that place.
   void wake_kinds(const service_place* behind);

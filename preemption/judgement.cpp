@@ -82,6 +82,8 @@ judgement unit_judge::judge(const waiting_unit& unit, bool at_front) {
 void unit_judge::by_room_and_quota(const case_at_hand& of, judgement& made) {
   const auto limits = shares_.limits_in_the_way(of.leaf, of.asked);
   made.within_limits = limits.empty();
+  if (!limits.empty())
+    made.limited_by = shares_.at(limits.front().vertex).spec.name;
   made.entitled = limits.empty() && shares_.is_entitled(of.leaf, of.asked);
   made.may_borrow = made.entitled || (limits.empty() && shares_.may_borrow(of.leaf, of.asked));
   for (const auto& one : limits)

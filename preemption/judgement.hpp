@@ -53,6 +53,7 @@ struct judgement {
   bool entitled = false;    ///< it is within what its queue deserves
   bool may_borrow = false;  ///< it takes nothing that is kept for others
   bool within_limits = true;
+  std::string limited_by; ///< the first queue whose limit is in the way
 };
 
 /// Judges units by the nodes' room and by their queue's quota together (DESIGN 3.1, 3.4).

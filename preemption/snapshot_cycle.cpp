@@ -174,8 +174,11 @@ public:
   std::uint64_t decisions_over() override {
     return 0;
   }
-  bool time_matters() override {
-    return true; // so that everybody is told why
+  bool sets_aside() override {
+    return false; // so that everybody is told why
+  }
+  time_point next_release() override {
+    return no_time;
   }
 
   void place(const waiting_unit& unit, plan made) override {

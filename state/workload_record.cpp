@@ -1,5 +1,6 @@
 #include "state/workload_record.hpp"
 
+#include "state/lately.hpp"
 #include "state/resume.hpp"
 
 #include <fmt/format.h>
@@ -53,10 +54,8 @@ void for_slots(const workload_record& record, const portion_id& portion, F each)
 }
 
 /// How far the guard on preemptions per hour looks back (DESIGN 3.7).
-constexpr duration lately = std::chrono::hours{1};
-
 bool is_past(const past_preemption& one, time_point now) {
-  return now - one.at >= lately;
+  return now - one.at >= counts_as_lately;
 }
 
 bool takes_some_of(const workload_record& record, std::string_view decision) {

@@ -90,6 +90,10 @@ void live_cluster::remove(const std::string& kind, const std::string& name) {
 
 void live_cluster::run(const std::string& manifests, const std::string& workload, int pods) {
   apply(manifests);
+  wait_for(workload, pods);
+}
+
+void live_cluster::wait_for(const std::string& workload, int pods) {
   ASSERT_TRUE(
     within(std::chrono::seconds{20}, [&] { return daemon_.pods(workload, "Running") == pods; }))
     << explain(workload);

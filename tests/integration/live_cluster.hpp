@@ -49,6 +49,9 @@ public:
   /// later.
   void run(const std::string& manifests, const std::string& workload, int pods = 1);
 
+  /// Waits until so many of its pods run; the test fails where that does not come.
+  void wait_for(const std::string& workload, int pods = 1);
+
   /// Waits until nothing has changed for `quiet`; false when that does not come within `most`.
   bool rests(std::chrono::milliseconds quiet = std::chrono::seconds{2},
              std::chrono::seconds most = std::chrono::seconds{25});

@@ -69,6 +69,61 @@ TEST_F(waiting_live, many_kinds_that_wait_in_vain_delay_neither_placements_nor_a
   EXPECT_EQ(cluster_.evicted(), pod_counts{});
 }
 
+// Nothing else happens in these: time, or the rules, are all that changes.
+
+std::string guarded(const std::string& limits) {
+  return "---\nkind: ResourceGroup\nmetadata: {name: default}\nspec: {guards: {" + limits + "}}\n";
+}
+
+TEST_F(waiting_live, one_that_has_run_for_its_minimum_goes_without_anything_else_happening) {
+  cluster_.apply(guarded("minimumRuntime: 6s") + nodes(1, "gpu: 2"));
+  cluster_.run(work_of("young", {.pods = 2}), "young", 2);
+  cluster_.mark();
+  cluster_.apply(work_of("urgent", {.priority = 9}));
+  EXPECT_TRUE(cluster_.rests(std::chrono::seconds{1}, std::chrono::seconds{3}));
+  EXPECT_EQ(cluster_.evicted(), pod_counts{}) << "it has not run for six seconds";
+  cluster_.wait_for("urgent");
+  EXPECT_EQ(cluster_.evicted(), (pod_counts{{"young", 1}}));
+}
+
+TEST_F(waiting_live, a_minimum_of_the_workload_itself_ends_likewise) {
+  cluster_.apply(nodes(1, "gpu: 1"));
+  cluster_.run(work_of("young", {.more = "minimumRuntime: 6s"}), "young");
+  cluster_.mark();
+  cluster_.apply(work_of("urgent", {.priority = 9}));
+  EXPECT_TRUE(cluster_.rests(std::chrono::seconds{1}, std::chrono::seconds{3}));
+  EXPECT_EQ(cluster_.evicted(), pod_counts{});
+  cluster_.wait_for("urgent");
+  EXPECT_EQ(cluster_.evicted(), (pod_counts{{"young", 1}}));
+}
+
+TEST_F(waiting_live, a_guard_that_is_taken_away_lets_those_go_whom_it_kept) {
+  cluster_.apply(guarded("minimumRuntime: 1h") + nodes(1, "gpu: 1"));
+  cluster_.run(work_of("young", {}), "young");
+  cluster_.mark();
+  cluster_.apply(work_of("urgent", {.priority = 9}));
+  EXPECT_TRUE(cluster_.rests());
+  EXPECT_EQ(cluster_.evicted(), pod_counts{});
+  cluster_.apply(guarded("minimumRuntime: 1s"));
+  cluster_.wait_for("urgent");
+  EXPECT_EQ(cluster_.evicted(), (pod_counts{{"young", 1}}));
+}
+
+TEST_F(waiting_live, a_guarantee_that_is_taken_away_lets_the_room_below_a_limit_go) {
+  const auto team = queue_of("team", "limit: {gpu: 2}, capByDemand: true")
+                    + queue_of("b", "parent: team, capByDemand: true");
+  cluster_.apply(nodes(1, "gpu: 4") + team
+                 + queue_of("a", "parent: team, capByDemand: true, guaranteed: {gpu: 2}"));
+  cluster_.run(work_of("kept", {.queue = "a", .pods = 2}), "kept", 2);
+  cluster_.mark();
+  cluster_.apply(work_of("urgent", {.queue = "b", .priority = 9}));
+  EXPECT_TRUE(cluster_.rests());
+  EXPECT_EQ(cluster_.evicted(), pod_counts{});
+  cluster_.apply(queue_of("a", "parent: team, capByDemand: true"));
+  cluster_.wait_for("urgent");
+  EXPECT_EQ(cluster_.evicted(), (pod_counts{{"kept", 1}}));
+}
+
 } // namespace
 
 } // namespace reprieve
