@@ -117,6 +117,11 @@ public:
   /// All that lack pods and are not part of an open decision.
   waiting_line& line();
 
+  /// Another number when nodes have come, gone or changed in what is planned by.
+  std::uint64_t nodes_seen() {
+    refresh();
+    return nodes_seen_;
+  }
   /// The nodes on which somebody left or leaves, or that changed, since this was last asked.
   std::vector<node_row> take_freed_nodes();
   /// Likewise, on which somebody is not being placed any more.
@@ -284,6 +289,8 @@ private:
   cluster_view view_;
   std::vector<named_node*> stale_nodes_; ///< changed since they were last in the view
   std::vector<named_workload*> stale_workloads_;
+
+  std::uint64_t nodes_seen_ = 1;
 
   waiting_line line_;
   std::set<named_node*> freed_; ///< that could help one who waits

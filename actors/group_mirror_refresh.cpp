@@ -121,6 +121,7 @@ void group_mirror::refresh_node(named_node& one) {
     take_from(capacity_, entry.in_view->spec->capacity);
   if (!entry.record) {
     view_.remove_node(name);
+    ++nodes_seen_;
     entry.in_view = nullptr;
     ahead_.erase(&one);
     freed_.erase(&one);
@@ -131,6 +132,7 @@ void group_mirror::refresh_node(named_node& one) {
   }
   if (!entry.in_view || !planned_on_alike(*entry.in_view, *entry.record)) {
     view_.put_node(planned_on(*entry.record));
+    ++nodes_seen_;
     freed_.insert(&one);
   }
   if (look_at_costs)

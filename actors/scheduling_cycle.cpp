@@ -147,6 +147,9 @@ public:
     return {state_.mirror.take_freed_nodes(), state_.mirror.take_nodes_with_arrivals(),
             std::exchange(state_.rules_changed, false)};
   }
+  std::uint64_t nodes_seen() override {
+    return state_.mirror.nodes_seen();
+  }
   std::uint64_t decisions_made() override {
     return state_.last_decision;
   }

@@ -1,9 +1,8 @@
 #include "preemption/cycle.hpp"
 
+#include "preemption/ever_runs.hpp"
 #include "preemption/required_node.hpp"
 #include "preemption/turn.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
@@ -13,12 +12,6 @@
 namespace reprieve {
 
 namespace {
-
-/// Whether a node as large as this would take one of the pods if it were empty.
-bool could_ever_take(const cluster_view& view, node_row n, const resources& requests) {
-  const auto asked = view.columns(requests);
-  return asked && view.usable(n) && covers(view.capacity(n), *asked);
-}
 
 /// Whether the node has room for the request once everybody up to the level has gone.
 bool could_take(const cluster_view& view, node_row n, amounts request, std::int64_t level) {
@@ -125,34 +118,29 @@ bool scheduling_cycle::run_queue_stage(queue_stage_input in) {
 /// What waits, by queue, as far as its own queue and the nodes could ever admit it: nothing else
 /// counts as demand (DESIGN 3.4).
 by_name<resources> scheduling_cycle::admissible() const {
-  const auto& view = port_.nodes();
+  auto& line = port_.line();
+  line.judge_kinds(port_.nodes_seen(),
+                   [&](const preemptor& who) { return could_ever_run(port_.nodes(), who); });
   by_name<resources> found;
-  std::map<std::string, bool> known; // by the request of a lone pod without a selector
-  const auto ever_fits = [&](const preemptor& who) {
-    return std::ranges::all_of(who.groups, [&](const wanted_group& group) {
-      const auto& requests = group.pods.front().requests;
-      std::string key;
-      for (const auto& [resource, amount] : requests)
-        key += fmt::format("{}={},", resource, amount);
-      const auto [at, fresh] = known.try_emplace(std::move(key), false);
-      for (node_row n = 0; fresh && !at->second && n < view.node_rows(); ++n)
-        at->second = view.present(n) && could_ever_take(view, n, requests);
-      return at->second;
-    });
-  };
-  const auto count = [&](const std::string& queue, const preemptor& who, const resources& each,
-                         std::int64_t units) {
-    if (ever_fits(who))
-      add_pods_to(found[queue], each, units);
-  };
-  for (const auto& [queue, units] : port_.line().fresh())
+  for (const auto& [queue, units] : line.fresh())
     if (!queue.empty())
       for (const auto& [place, unit] : units)
-        count(queue, *unit.who, wanted_by(*unit.who), 1);
-  for (const auto& [key, kind] : port_.line().all_kinds())
-    if (!kind.units.empty())
-      count(kind.queue, *kind.units.begin()->second.who, kind.wanted, std::ssize(kind.units));
+        if (ever_runs(unit))
+          add_pods_to(found[queue], wanted_by(*unit.who), 1);
+  for (const auto& [key, kind] : line.all_kinds())
+    if (!kind.units.empty() && kind.ever_runs)
+      add_pods_to(found[kind.queue], kind.wanted, std::ssize(kind.units));
   return found;
+}
+
+bool scheduling_cycle::ever_runs(const waiting_unit& unit) const {
+  auto key = kind_of(unit);
+  if (!key)
+    return could_ever_run(port_.nodes(), *unit.who);
+  const auto [at, fresh] = ever_runs_.try_emplace(*std::move(key), false);
+  if (fresh)
+    at->second = could_ever_run(port_.nodes(), *unit.who);
+  return at->second;
 }
 
 void scheduling_cycle::share_out(queue_stage_input in) {
@@ -180,17 +168,18 @@ void scheduling_cycle::share_out(queue_stage_input in) {
 }
 
 bool scheduling_cycle::admits_any(std::size_t leaf, std::string_view queue) const {
-  const auto fits = [&](const preemptor& who) {
-    return shares_->is_entitled(leaf, asked_by(*shares_, who));
+  const auto fits = [&](const waiting_unit& unit) {
+    return shares_->is_entitled(leaf, asked_by(*shares_, *unit.who));
   };
-  if (const auto fresh = port_.line().fresh().find(queue); fresh != port_.line().fresh().end())
+  const auto& line = port_.line();
+  if (const auto fresh = line.fresh().find(queue); fresh != line.fresh().end())
     for (const auto& [place, unit] : fresh->second)
-      if (fits(*unit.who))
+      if (ever_runs(unit) && fits(unit))
         return true;
-  for (const auto& [key, kind] : port_.line().all_kinds())
-    if (kind.queue == queue && !kind.units.empty() && fits(*kind.units.begin()->second.who))
-      return true;
-  return false;
+  return std::ranges::any_of(line.kinds_in(queue), [&](const auto& one) {
+    const auto& kind = one.second;
+    return !kind.units.empty() && kind.ever_runs && fits(kind.units.begin()->second);
+  });
 }
 
 void scheduling_cycle::wake_kinds(const service_place* behind) {

@@ -39,6 +39,8 @@ public:
     bool rules = false;            ///< the queues or the group's settings are others
   };
   virtual changes take_changes() = 0;
+  /// Another number when nodes have come, gone or changed, from 1 on.
+  virtual std::uint64_t nodes_seen() = 0;
   /// When time alone lets somebody go next who may not go now (DESIGN 3.7); `no_time` where it does
   /// not.
   virtual time_point next_release() = 0;
@@ -117,6 +119,7 @@ private:
   bool run_queue_stage(queue_stage_input in);
   void share_out(queue_stage_input in);
   by_name<resources> admissible() const;
+  bool ever_runs(const waiting_unit& unit) const;
   /// Takes kinds back that changes could help, and lines up their units behind that place.
   void wake_kinds(const service_place* behind);
   bool could_help(const waiting_line::kind& of, std::span<const node_row> nodes) const;
@@ -135,6 +138,7 @@ private:
   queue_stage_result queues_;
   std::optional<group_shares> shares_;
   std::optional<unit_judge> judge_;
+  mutable std::map<std::string, bool> ever_runs_; ///< by kind, of units that are not set aside
   front_of_line front_; ///< who may preempt in a group with sessions (DESIGN 3.6)
   std::map<std::string, queue_line, std::less<>> lines_; ///< by queue
   bool begun_ = false;

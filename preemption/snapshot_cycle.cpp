@@ -174,6 +174,9 @@ public:
   std::uint64_t decisions_over() override {
     return 0;
   }
+  std::uint64_t nodes_seen() override {
+    return 1;
+  }
   bool sets_aside() override {
     return false; // so that everybody is told why
   }

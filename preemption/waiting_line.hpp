@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <string>
 #include <string_view>
@@ -80,11 +81,29 @@ public:
     std::optional<parked_reason> aside;
     resources wanted; ///< by one unit
     std::string queue;
+    bool ever_runs = true; ///< as `judge_kinds` found
+    std::uint64_t judged_on = 0;
   };
   using kinds = std::map<std::string, kind, std::less<>>;
 
   const kinds& all_kinds() const {
     return kinds_;
+  }
+  /// Asks which kinds could run if the nodes were empty, where that was not asked of the nodes of
+  /// this number before.
+  template <class Runs>
+  void judge_kinds(std::uint64_t nodes, Runs runs) {
+    for (auto& [key, one] : kinds_)
+      if (!one.units.empty() && one.judged_on != nodes) {
+        one.ever_runs = runs(*one.units.begin()->second.who);
+        one.judged_on = nodes;
+      }
+  }
+  /// The kinds in a queue, with their keys.
+  auto kinds_in(std::string_view queue) const {
+    const auto first = std::string(queue) + '\x1f';
+    const auto last = std::string(queue) + '\x20';
+    return std::ranges::subrange(kinds_.lower_bound(first), kinds_.lower_bound(last));
   }
   /// Takes those kinds back for which `helps` holds, and tells which.
   template <class Helps>

@@ -45,6 +45,9 @@ public:
     std::erase_if(pods_, [&](const pod& p) { return p.workload == name; });
     return *this;
   }
+  reprieve::node& node_named(const std::string& name) {
+    return nodes_.at(name);
+  }
   reprieve::queue& queue_named(const std::string& name) {
     return queues_.at(name);
   }
@@ -351,6 +354,54 @@ TEST(queues_in_the_cycle, lend_what_nobody_can_use_and_take_it_back_once) {
   EXPECT_EQ(on.running().size(), 1u) << "one runs; neither share would do for either";
   on.submit(work("single", "y", 0, gpus(1), 3));
   EXPECT_EQ(on.settle(), 0u) << "what is left free is enough";
+}
+
+/// Four GPUs on two nodes, all used by queue `a`, while work of `b` waits and then some of `c` comes.
+/// Where what `b` asks for counts as demand, `a` and `c` deserve less.
+struct vain_demand : testing::Test {
+  vain_demand() {
+    for (const auto* name : {"n1", "n2"})
+      on.node(name, gpus(2));
+    for (const auto* name : {"a", "b", "c"})
+      on.queue(sharing(name, 1));
+    on.submit(work("lent", "a", 0, gpus(1), 4));
+    EXPECT_EQ(on.settle(), 0u);
+  }
+
+  void expect_none_for(workload of_b) {
+    const auto name = of_b.name;
+    on.submit(std::move(of_b));
+    EXPECT_EQ(on.settle(), 0u) << "nobody goes for work that can't start";
+    on.submit(work("comes", "c", 0, gpus(1), 3));
+    EXPECT_EQ(on.settle(), 2u);
+    EXPECT_EQ(on.pods_of("lent"), 2u);
+    EXPECT_EQ(on.pods_of("comes"), 2u) << "half of all, not a third";
+    EXPECT_EQ(on.pods_of(name), 0u);
+  }
+
+  played_cluster on;
+};
+
+TEST_F(vain_demand, of_a_pod_that_is_larger_than_any_node_is_none) {
+  expect_none_for(work("large", "b", 0, gpus(3)));
+}
+
+TEST_F(vain_demand, of_a_gang_that_needs_more_nodes_than_there_are_is_none) {
+  expect_none_for(gang_of("wide", "b", 0, gpus(2), 3));
+}
+
+TEST_F(vain_demand, of_a_pod_whose_node_selector_nothing_matches_is_none) {
+  auto elsewhere = work("elsewhere", "b", 0, gpus(1), 4);
+  elsewhere.groups.front().pods.node_selector = {{"zone", "nowhere"}};
+  expect_none_for(std::move(elsewhere));
+}
+
+TEST_F(vain_demand, of_a_gang_that_no_single_domain_could_hold_is_none) {
+  for (const auto* name : {"n1", "n2"})
+    on.node_named(name).labels = {{"rack", name}};
+  auto spread = gang_of("spread", "b", 0, gpus(1), 3);
+  spread.groups.front().topology_keys = {"rack"};
+  expect_none_for(std::move(spread));
 }
 
 } // namespace reprieve::tests
