@@ -65,11 +65,11 @@ private:
     const auto unit = unit_of(in_, name);
     auto shares =
       deserved_shares(table_.tree(), name, capacity, table_.demand(column, accounts), unit);
-    // Until pods are gone, so that nothing is shared anew because they leave.
-    std::vector<std::int64_t> used(table_.tree().vertices.size());
+    // Without those who leave: the room that they leave may be promised to others, who stay.
+    std::vector<std::int64_t> staying(table_.tree().vertices.size());
     for (std::size_t row = 0; row < accounts.size(); ++row)
-      used[table_.tree().leaves[row]] = accounts[row].used;
-    auto kept = kept_shares(table_.tree(), name, capacity, used, unit);
+      staying[table_.tree().leaves[row]] = accounts[row].staying;
+    auto kept = kept_shares(table_.tree(), name, capacity, staying, unit);
     for (std::size_t row = 0; row < accounts.size(); ++row)
       accounts[row].deserved = shares.deserved[table_.tree().leaves[row]];
     std::ranges::move(shares.cuts, std::back_inserter(result_.cuts));

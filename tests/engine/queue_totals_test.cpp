@@ -59,6 +59,22 @@ TEST(queue_stage, totals_of_what_leaves_are_used_until_they_are_gone) {
   EXPECT_EQ(preempting(result, "b"), 3000) << "the room is not free yet";
 }
 
+TEST(queue_stage, room_that_some_leave_and_others_are_promised_is_counted_once) {
+  auto in = queues(cpu(24))
+              .queue("a", weight{3}, capped_by_demand{})
+              .queue("b", weight{1}, capped_by_demand{})
+              .input();
+  // Of a's pods some go for others of its own; what stays fills the nodes, and no more.
+  in.totals["a"].staying = {{"cpu", 12000}};
+  in.totals["a"].leaving = {{"cpu", 9000}};
+  in.totals["b"].staying = {{"cpu", 12000}};
+
+  const auto result = run_queue_stage(in);
+
+  EXPECT_EQ(line_of(result, "a", "cpu").to_free, 0);
+  EXPECT_EQ(line_of(result, "b", "cpu").to_free, 0) << "nobody comes to more than the nodes have";
+}
+
 TEST(queue_stage, totals_of_a_queue_that_does_not_exist_stand_outside) {
   auto in = one_against_two().input();
   in.totals["nowhere"] = {{{"cpu", 1000}}, {{"cpu", 500}}};
