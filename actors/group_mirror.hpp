@@ -126,6 +126,10 @@ public:
   std::vector<node_row> take_freed_nodes();
   /// Likewise, on which somebody is not being placed any more.
   std::vector<node_row> take_nodes_with_arrivals();
+  /// The queues whose pods use less since this was last asked, or of whose pods some may go at last.
+  std::set<std::string, std::less<>> take_lighter_queues();
+  /// Those in which somebody is not being placed any more, with the lowest priority among them.
+  by_name<std::int32_t> take_arrivals();
 
   /// The guards by which time alone lets somebody go (DESIGN 3.7).
   void guard(const guards& limits);
@@ -295,6 +299,8 @@ private:
   waiting_line line_;
   std::set<named_node*> freed_; ///< that could help one who waits
   std::set<named_node*> with_arrivals_;
+  std::set<std::string, std::less<>> lighter_; ///< queues
+  by_name<std::int32_t> arrivals_;             ///< by queue, the lowest priority
   /// The workloads that have a record, by queue.
   std::map<std::string, std::set<named_workload*>, std::less<>> by_queue_;
   std::set<named_workload*> preempted_; ///< those that were preempted, of late or before

@@ -106,6 +106,16 @@ std::vector<node_row> group_mirror::take_nodes_with_arrivals() {
   return rows_of(std::exchange(with_arrivals_, {}));
 }
 
+std::set<std::string, std::less<>> group_mirror::take_lighter_queues() {
+  refresh();
+  return std::exchange(lighter_, {});
+}
+
+by_name<std::int32_t> group_mirror::take_arrivals() {
+  refresh();
+  return std::exchange(arrivals_, {});
+}
+
 bool group_mirror::still_lacks(const preemptor& who) {
   refresh();
   const auto found = workloads_.find(who.workload);
@@ -217,9 +227,12 @@ void group_mirror::release(time_point now) {
   while (!guarded_.empty() && guarded_.begin()->first <= released_) {
     const auto of = workloads_.find(guarded_.begin()->second);
     guarded_.erase(guarded_.begin());
-    if (of != workloads_.end())
-      for (const auto& [uid, node] : of->second.pods)
-        freed_.insert(node);
+    if (of == workloads_.end())
+      continue;
+    for (const auto& [uid, node] : of->second.pods)
+      freed_.insert(node);
+    if (of->second.record)
+      lighter_.insert(of->second.record->spec->queue);
   }
 }
 

@@ -23,6 +23,11 @@ void make_immovable(pod& p) {
   p.daemon = true;
 }
 
+bool uses_less(const resources& now, const resources& before) {
+  return std::ranges::any_of(before,
+                             [&](const auto& of) { return amount_of(now, of.first) < of.second; });
+}
+
 /// Whether the pod is to stay on its node, or to come there.
 bool stays_or_comes(const pod& p) {
   return p.evicted_by.empty() && p.stop_told == no_time
@@ -152,8 +157,13 @@ void group_mirror::show(named_node& on, const pod_list::pointer& before, const p
   guard_started(p);
   if (!stays_or_comes(p))
     freed_.insert(&on);
-  if (before && before->what().phase == pod_phase::nominated && p.phase != pod_phase::nominated)
+  if (before && before->what().phase == pod_phase::nominated && p.phase != pod_phase::nominated) {
     with_arrivals_.insert(&on);
+    if (const auto owner = find_workload(p.workload)) {
+      const auto [at, first] = arrivals_.try_emplace(owner->spec->queue, p.priority);
+      at->second = std::min(at->second, p.priority);
+    }
+  }
   if (before && stands_alike(before->what(), p))
     return;
   // How long a replica has, its cluster decides, until it is to be taken away by force.
@@ -221,6 +231,8 @@ void group_mirror::refresh_workload(named_workload& one) {
   if (entry.now.ended)
     ended_.erase(name);
   const bool lacked = !entry.now.lacking.empty();
+  const auto before = entry.now.record;
+  const auto stayed = entry.now.used.staying;
   forget_standing(one);
   const auto& record = entry.record;
   auto& now = entry.now;
@@ -239,6 +251,10 @@ void group_mirror::refresh_workload(named_workload& one) {
   }
   if (!now.unwanted.empty())
     with_unwanted_.put(name);
+  if (before
+      && (!record || record->spec->queue != before->spec->queue
+          || uses_less(now.used.staying, stayed)))
+    lighter_.insert(before->spec->queue);
   if (!record) {
     if (lacked)
       line_.put(name, {});

@@ -144,8 +144,13 @@ public:
     return in;
   }
   changes take_changes() override {
-    return {state_.mirror.take_freed_nodes(), state_.mirror.take_nodes_with_arrivals(),
-            std::exchange(state_.rules_changed, false)};
+    changes found;
+    found.freed = state_.mirror.take_freed_nodes();
+    found.arrived = state_.mirror.take_nodes_with_arrivals();
+    found.lighter = state_.mirror.take_lighter_queues();
+    found.arrivals = state_.mirror.take_arrivals();
+    found.rules = std::exchange(state_.rules_changed, false);
+    return found;
   }
   std::uint64_t nodes_seen() override {
     return state_.mirror.nodes_seen();

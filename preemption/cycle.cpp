@@ -190,15 +190,16 @@ void scheduling_cycle::wake_kinds(const service_place* behind) {
     if (leaf == no_vertex || changed.rules)
       return true;
     const auto asked = asked_by(*shares_, *of.units.begin()->second.who);
-    const auto limits = shares_->limits_in_the_way(leaf, asked);
-    const bool within_limits = limits.empty();
+    const auto obstacle = shares_->first_in_the_way(leaf, asked);
+    const bool within_limits = !obstacle || !obstacle->limit;
     const bool entitled = shares_->is_entitled(leaf, asked);
     const bool borrows = entitled || shares_->may_borrow(leaf, asked);
     const bool crowded = shares_->anybody_uses_too_much(asked);
     const auto& was = *of.aside;
     if ((within_limits && !was.within_limits) || (entitled && !was.entitled)
-        || (borrows && !was.may_borrow) || (entitled && crowded && !was.crowded)
-        || (!within_limits && shares_->at(limits.front().vertex).spec.name != was.limited_by))
+        || (borrows && !was.may_borrow) || (entitled && crowded && !was.crowded))
+      return true;
+    if (obstacle && quota_eased(of, *obstacle, changed))
       return true;
     return could_help(of, changed.freed)
            || (was.decisions > port_.line().settled() && could_help(of, changed.arrived));
@@ -231,6 +232,30 @@ bool scheduling_cycle::could_help(const waiting_line::kind& of,
              return n < view.node_rows() && view.present(n) && view.usable(n)
                     && could_take(view, n, *asked, who.may_preempt ? level : nobody_goes);
            });
+  });
+}
+
+bool scheduling_cycle::quota_eased(const waiting_line::kind& of,
+                                   const group_shares::obstacle& obstacle,
+                                   const cycle_port::changes& changed) const {
+  const auto& was = *of.aside;
+  const auto left = shares_->left_at(obstacle);
+  if (shares_->at(obstacle.vertex).spec.name != was.held_back_by || left.size() != was.left.size())
+    return true;
+  for (std::size_t c = 0; c < left.size(); ++c)
+    if (left[c] > was.left[c])
+      return true;
+  const auto shares_it = [&](std::string_view queue) {
+    const auto leaf = shares_->leaf_of(queue);
+    return leaf != no_vertex && shares_->is_below(leaf, obstacle.vertex);
+  };
+  if (std::ranges::any_of(changed.lighter, shares_it))
+    return true;
+  if (was.decisions <= port_.line().settled())
+    return false; // whoever came since then took what was free, and gives back no more
+  const auto& who = *of.units.begin()->second.who;
+  return std::ranges::any_of(changed.arrivals, [&](const auto& one) {
+    return one.second < who.priority && shares_it(one.first);
   });
 }
 
@@ -308,6 +333,23 @@ bool scheduling_cycle::may_park(const waiting_unit& unit) const {
          && !is_bound_to_a_node(*unit.who);
 }
 
+parked_reason scheduling_cycle::reason_to_park(const waiting_unit& unit,
+                                               const judgement& made) const {
+  const auto asked = asked_by(*shares_, *unit.who);
+  parked_reason why;
+  why.entitled = made.entitled;
+  why.may_borrow = made.may_borrow;
+  why.within_limits = made.within_limits;
+  why.crowded = shares_->anybody_uses_too_much(asked);
+  why.decisions = port_.decisions_made();
+  if (const auto leaf = shares_->leaf_of(unit.queue()); leaf != no_vertex)
+    if (const auto obstacle = shares_->first_in_the_way(leaf, asked)) {
+      why.held_back_by = shares_->at(obstacle->vertex).spec.name;
+      why.left = shares_->left_at(*obstacle);
+    }
+  return why;
+}
+
 bool scheduling_cycle::serve(const waiting_unit& unit, bool& parked) {
   if (!lacks_its_pods(unit))
     return true;
@@ -320,6 +362,7 @@ bool scheduling_cycle::serve(const waiting_unit& unit, bool& parked) {
   auto made = judge_->judge(unit, !sessions || front_.has(*unit.who));
   if (made.asks) {
     others_may_have_gone_ = true;
+    judge_->forget_candidates();
     return false;
   }
   if (made.quota.empty())
@@ -329,18 +372,13 @@ bool scheduling_cycle::serve(const waiting_unit& unit, bool& parked) {
   if (made.made.look_again != no_time)
     port_.look_again(made.made.look_again);
   if (!made.gives_up.empty()) {
+    judge_->forget_candidates();
     port_.take_holds(unit, made.gives_up, std::move(made.made));
     return true;
   }
   if (made.made.assignments.empty()) {
     if (may_park(unit)) {
-      const auto asked = asked_by(*shares_, *unit.who);
-      port_.line().park(unit, {.entitled = made.entitled,
-                               .may_borrow = made.may_borrow,
-                               .within_limits = made.within_limits,
-                               .limited_by = std::move(made.limited_by),
-                               .crowded = shares_->anybody_uses_too_much(asked),
-                               .decisions = port_.decisions_made()});
+      port_.line().park(unit, reason_to_park(unit, made));
       parked = port_.line().parked(unit) != nullptr;
     }
     if (!made.quota.empty())
@@ -355,6 +393,7 @@ bool scheduling_cycle::serve(const waiting_unit& unit, bool& parked) {
     port_.place(unit, std::move(made.made));
   } else {
     others_may_have_gone_ = made_room_ = true;
+    judge_->forget_candidates();
     port_.preempt(unit, std::move(made.made));
   }
   return true;

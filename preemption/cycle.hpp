@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,6 +37,10 @@ public:
     /// Nodes that are others by now, or on which somebody left, leaves, or may go at last.
     std::vector<node_row> freed;
     std::vector<node_row> arrived; ///< somebody came to stay who could not be a victim before
+    /// Queues whose pods use less, or some of whose pods may go at last.
+    std::set<std::string, std::less<>> lighter;
+    /// Queues in which somebody came to stay, with the lowest priority of those.
+    by_name<std::int32_t> arrivals;
     bool rules = false;            ///< the queues or the group's settings are others
   };
   virtual changes take_changes() = 0;
@@ -123,6 +128,9 @@ private:
   /// Takes kinds back that changes could help, and lines up their units behind that place.
   void wake_kinds(const service_place* behind);
   bool could_help(const waiting_line::kind& of, std::span<const node_row> nodes) const;
+  /// Whether the kind is held back by a quota and others who share that make it easier.
+  bool quota_eased(const waiting_line::kind& of, const group_shares::obstacle& obstacle,
+                   const cycle_port::changes& changed) const;
   bool admits_any(std::size_t leaf, std::string_view queue) const;
   void line_up();
   void look_at_front(queue_line& line);
@@ -132,6 +140,7 @@ private:
   bool serve(const waiting_unit& unit, bool& parked);
   bool lacks_its_pods(const waiting_unit& unit);
   bool may_park(const waiting_unit& unit) const;
+  parked_reason reason_to_park(const waiting_unit& unit, const judgement& made) const;
 
   cycle_port& port_;
   plan_settings settings_;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace reprieve {
 
@@ -51,8 +52,8 @@ group_shares::group_shares(const queue_stage_input& in) {
     leaf_of_[tree_.vertices[v].spec.name] = v;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     const auto accounts = table.accounts(c);
-    const auto shares = deserved_shares(tree_, columns_[c], capacity_[c],
-                                        table.demand(c, accounts), unit_of(in, columns_[c]));
+    const auto shares = deserved_shares(tree_, columns_[c], capacity_[c], table.demand(c, accounts),
+                                        unit_of(in, columns_[c]));
     for (std::size_t v = 0; v < vertices; ++v)
       deserved_[v][c] = shares.deserved[v];
     for (std::size_t row = 0; row < accounts.size(); ++row)
@@ -60,8 +61,7 @@ group_shares::group_shares(const queue_stage_input& in) {
         staying_[v][c] += accounts[row].staying;
     std::vector<std::int64_t> below(vertices);
     for (auto v = vertices; v-- > 0;) {
-      reserved_[v][c] =
-        reserve_of(v, c, tree_.vertices[v].leaf() ? staying_[v][c] : below[v]);
+      reserved_[v][c] = reserve_of(v, c, tree_.vertices[v].leaf() ? staying_[v][c] : below[v]);
       if (const auto parent = tree_.vertices[v].parent; parent != no_vertex)
         below[parent] += reserved_[v][c];
     }
@@ -168,6 +168,26 @@ group_shares::share_in_the_way(std::size_t leaf, const amounts_by_column& more) 
     if (more[c] > 0 && staying_[leaf][c] + more[c] > deserved_[leaf][c])
       return obstacle{leaf, false, false, c, std::max(deserved_[leaf][c], staying_[leaf][c])};
   return std::nullopt;
+}
+
+std::optional<group_shares::obstacle>
+group_shares::first_in_the_way(std::size_t leaf, const amounts_by_column& more) const {
+  if (const auto limits = limits_in_the_way(leaf, more); !limits.empty())
+    return limits.front();
+  if (is_entitled(leaf, more) || may_borrow(leaf, more))
+    return std::nullopt;
+  return share_in_the_way(leaf, more);
+}
+
+group_shares::amounts_by_column group_shares::left_at(const obstacle& one) const {
+  amounts_by_column left(columns_.size(), std::numeric_limits<std::int64_t>::max());
+  const auto& limit = tree_.vertices[one.vertex].spec.limit;
+  for (std::size_t c = 0; c < columns_.size(); ++c)
+    if (!one.limit)
+      left[c] = deserved_[one.vertex][c] - staying_[one.vertex][c];
+    else if (const auto most = limit.find(columns_[c]); most != limit.end())
+      left[c] = most->second - staying_[one.vertex][c];
+  return left;
 }
 
 std::string group_shares::sentence_of(const obstacle& one, const amounts_by_column& more) const {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <set>
@@ -45,8 +46,8 @@ group_shares::amounts_by_column asked_by(const group_shares& shares, const preem
   group_shares::amounts_by_column sum(columns.size());
   for (const auto& group : who.groups)
     for (std::size_t c = 0; c < columns.size(); ++c) {
-      const auto each = amount_of(group.pods.front().requests, columns[c])
-                        + (columns[c] == resource::pods ? 1 : 0);
+      const auto each =
+        amount_of(group.pods.front().requests, columns[c]) + (columns[c] == resource::pods ? 1 : 0);
       sum[c] += each * group.needed;
     }
   return sum;
@@ -82,8 +83,6 @@ judgement unit_judge::judge(const waiting_unit& unit, bool at_front) {
 void unit_judge::by_room_and_quota(const case_at_hand& of, judgement& made) {
   const auto limits = shares_.limits_in_the_way(of.leaf, of.asked);
   made.within_limits = limits.empty();
-  if (!limits.empty())
-    made.limited_by = shares_.at(limits.front().vertex).spec.name;
   made.entitled = limits.empty() && shares_.is_entitled(of.leaf, of.asked);
   made.may_borrow = made.entitled || (limits.empty() && shares_.may_borrow(of.leaf, of.asked));
   for (const auto& one : limits)
@@ -179,17 +178,19 @@ void unit_judge::within_quota(const case_at_hand& of, const obstacle& first, jud
       made.quota.clear();
     return;
   }
-  std::vector<std::string> names;
-  for (const auto leaf : shares_.leaves())
-    if (shares_.is_below(leaf, first.vertex))
-      names.push_back(shares_.at(leaf).spec.name);
-  const auto pods = port_.pods_in(names);
-  auto candidates = portions_in_order(pointers_to(pods), shares_.columns());
-  std::erase_if(candidates, [&](const queue_portion& one) {
-    return one.priority >= of.who.priority || one.id.workload == of.who.workload
-           || one.being_placed;
-  });
+  std::vector<queue_portion> candidates;
+  std::ranges::copy_if(portions_below(first.vertex), std::back_inserter(candidates),
+                       [&](const queue_portion& one) {
+                         return one.priority < of.who.priority && one.id.workload != of.who.workload
+                                && !one.being_placed;
+                       });
   leave_guarantees(of.leaf, candidates);
+  if (!could_make_room(of, first, candidates)) {
+    drop(made.made, "quota");
+    if (take_holds_within_quota(of, first, made))
+      made.quota.clear();
+    return;
+  }
   auto scope = std::make_shared<victim_scope>();
   scope->policy = "quota";
   scope->highest = of.who.priority - 1;
@@ -209,6 +210,33 @@ void unit_judge::within_quota(const case_at_hand& of, const obstacle& first, jud
   drop(made.made, "quota");
   if (take_holds_within_quota(of, first, made))
     made.quota.clear();
+}
+
+const std::vector<queue_portion>& unit_judge::portions_below(std::size_t vertex) {
+  const auto [at, fresh] = candidates_.try_emplace(vertex);
+  if (fresh) {
+    std::vector<std::string> names;
+    for (const auto leaf : shares_.leaves())
+      if (shares_.is_below(leaf, vertex))
+        names.push_back(shares_.at(leaf).spec.name);
+    const auto pods = port_.pods_in(names);
+    at->second = portions_in_order(pointers_to(pods), shares_.columns());
+  }
+  return at->second;
+}
+
+/// Whether the quota would allow the unit if all of them went.
+bool unit_judge::could_make_room(const case_at_hand& of, const obstacle& first,
+                                 const std::vector<queue_portion>& candidates) const {
+  const auto allowed = allowed_at(first);
+  auto staying = shares_.staying(first.vertex);
+  for (const auto& one : candidates)
+    for (std::size_t c = 0; c < staying.size(); ++c)
+      staying[c] -= one.holds[c];
+  for (std::size_t c = 0; c < staying.size(); ++c)
+    if (of.asked[c] > 0 && staying[c] > allowed[c] - of.asked[c])
+      return false;
+  return true;
 }
 
 /// Nobody of another queue goes who would leave it with less than it is guaranteed.

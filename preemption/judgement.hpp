@@ -6,6 +6,7 @@
 #include "preemption/plan.hpp"
 #include "preemption/waiting_line.hpp"
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -53,7 +54,6 @@ struct judgement {
   bool entitled = false;    ///< it is within what its queue deserves
   bool may_borrow = false;  ///< it takes nothing that is kept for others
   bool within_limits = true;
-  std::string limited_by; ///< the first queue whose limit is in the way
 };
 
 /// Judges units by the nodes' room and by their queue's quota together (DESIGN 3.1, 3.4).
@@ -70,6 +70,11 @@ public:
       : port_(port), settings_(std::move(settings)), shares_(shares) {}
 
   judgement judge(const waiting_unit& unit, bool at_front);
+
+  /// Pods go, or may have gone: who may be a victim is to be found anew.
+  void forget_candidates() {
+    candidates_.clear();
+  }
 
   /// What the plan takes and gives back in the queues.
   struct movement {
@@ -95,6 +100,9 @@ private:
   void by_priority(const preemptor& who, judgement& made);
   bool by_reclaim(const case_at_hand& of, judgement& made);
   void within_quota(const case_at_hand& of, const obstacle& first, judgement& made);
+  const std::vector<queue_portion>& portions_below(std::size_t vertex);
+  bool could_make_room(const case_at_hand& of, const obstacle& first,
+                       const std::vector<queue_portion>& candidates) const;
   void leave_guarantees(std::size_t own, std::vector<queue_portion>& candidates);
   bool take_holds_within_quota(const case_at_hand& of, const obstacle& first, judgement& made);
   /// Adds victims by their amounts alone until the quota holds; false where nobody else may go.
@@ -109,6 +117,7 @@ private:
   judgement_port& port_;
   plan_settings settings_;
   const group_shares& shares_;
+  std::map<std::size_t, std::vector<queue_portion>> candidates_; ///< by vertex, in their order
 };
 
 /// What the pods that are needed of the preemptor take, by column.

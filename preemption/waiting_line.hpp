@@ -48,7 +48,10 @@ struct parked_reason {
   bool entitled = false;   ///< it was within what its queue deserves
   bool may_borrow = false; ///< it took nothing that is kept for others
   bool within_limits = true;
-  std::string limited_by; ///< the first queue from its own up whose limit was in the way
+  /// The quota that was in the way: the first queue from its own up whose limit it was, or whose
+  /// share, and what that had left, by column. No queue where none was.
+  std::string held_back_by;
+  std::vector<std::int64_t> left;
   bool crowded = false; ///< some queue used more than it deserves
   /// How many decisions had been made: pods of those that were not over could not be victims.
   std::uint64_t decisions = 0;

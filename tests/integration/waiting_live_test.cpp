@@ -109,6 +109,19 @@ TEST_F(waiting_live, a_guard_that_is_taken_away_lets_those_go_whom_it_kept) {
   EXPECT_EQ(cluster_.evicted(), (pod_counts{{"young", 1}}));
 }
 
+TEST_F(waiting_live, a_limit_that_is_raised_lets_one_come_in_place_of_a_less_important_one) {
+  cluster_.apply(nodes(1, "gpu: 16") + queue_of("q", "limit: {gpu: 7}, capByDemand: true"));
+  cluster_.run(work_of("stays", {.queue = "q", .priority = 9, .pods = 6}), "stays", 6);
+  cluster_.run(work_of("goes", {.queue = "q", .priority = 3}), "goes");
+  cluster_.mark();
+  cluster_.apply(work_of("urgent", {.queue = "q", .priority = 5, .requests = "gpu: 3"}));
+  EXPECT_TRUE(cluster_.rests());
+  EXPECT_EQ(cluster_.evicted(), pod_counts{}) << "nobody whom it may take leaves it enough";
+  cluster_.apply(queue_of("q", "limit: {gpu: 9}, capByDemand: true"));
+  cluster_.wait_for("urgent");
+  EXPECT_EQ(cluster_.evicted(), (pod_counts{{"goes", 1}}));
+}
+
 TEST_F(waiting_live, a_guarantee_that_is_taken_away_lets_the_room_below_a_limit_go) {
   const auto team = queue_of("team", "limit: {gpu: 2}, capByDemand: true")
                     + queue_of("b", "parent: team, capByDemand: true");
