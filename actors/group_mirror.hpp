@@ -270,7 +270,7 @@ private:
   void guard_preempted(const workload_record& record);
   void note_for_shards(const pod& p);
   void compare_with_shard(named_node& one);
-  void forget_standing(named_workload& one);
+  standing forget_standing(named_workload& one); ///< what it was
   std::vector<node_row> rows_of(const std::set<named_node*>& nodes);
   held_decision hold_of(const open_decision& d) const;
   std::vector<standing_decision> standing_decisions() const;

@@ -179,7 +179,7 @@ void group_mirror::show(named_node& on, const pod_list::pointer& before, const p
   mark(owner);
 }
 
-void group_mirror::forget_standing(named_workload& one) {
+group_mirror::standing group_mirror::forget_standing(named_workload& one) {
   auto& was = one.second.now;
   if (was.record) {
     const auto of_queue = by_queue_.find(was.record->spec->queue);
@@ -192,7 +192,7 @@ void group_mirror::forget_standing(named_workload& one) {
     take_from(usage.leaving, was.used.leaving);
     expect_in_budgets(was, -1);
   }
-  was = {};
+  return std::exchange(was, {});
 }
 
 /// Pods that wait are expected by budgets, and missing.
@@ -230,10 +230,8 @@ void group_mirror::refresh_workload(named_workload& one) {
     with_unwanted_.erase(name);
   if (entry.now.ended)
     ended_.erase(name);
-  const bool lacked = !entry.now.lacking.empty();
-  const auto before = entry.now.record;
-  const auto stayed = entry.now.used.staying;
-  forget_standing(one);
+  const auto before = forget_standing(one);
+  const bool lacked = !before.lacking.empty();
   const auto& record = entry.record;
   auto& now = entry.now;
   restless_replicas restless;
@@ -251,10 +249,10 @@ void group_mirror::refresh_workload(named_workload& one) {
   }
   if (!now.unwanted.empty())
     with_unwanted_.put(name);
-  if (before
-      && (!record || record->spec->queue != before->spec->queue
-          || uses_less(now.used.staying, stayed)))
-    lighter_.insert(before->spec->queue);
+  if (before.record
+      && (!record || record->spec->queue != before.record->spec->queue
+          || uses_less(now.used.staying, before.used.staying)))
+    lighter_.insert(before.record->spec->queue);
   if (!record) {
     if (lacked)
       line_.put(name, {});
