@@ -131,6 +131,9 @@ public:
   /// Those in which somebody is not being placed any more, with the lowest priority among them.
   by_name<std::int32_t> take_arrivals();
 
+  /// The workloads of the queue whose pods leave and come back.
+  std::vector<returning_work> leaving_in(std::string_view queue, time_point now);
+
   /// The guards by which time alone lets somebody go (DESIGN 3.7).
   void guard(const guards& limits);
   /// Whom they let go by now may help somebody: their nodes are among those that were freed.
@@ -157,6 +160,9 @@ public:
 
   /// What the pods of this group take by queue, nominated ones among those that stay.
   const by_name<queue_totals>& usage();
+
+  /// Of what leaves, what workloads wait for again already, by queue.
+  const by_name<resources>& waiting_again();
 
   /// What all nodes have together.
   const resources& capacity();
@@ -235,6 +241,8 @@ private:
     std::vector<victim_pod> unwanted;
     bool ended = false;
     queue_totals used;
+    resources again;           ///< of what leaves, what is waited for again already
+    time_point told = no_time; ///< when the last of those was told that leave
   };
 
   struct workload_entry {
@@ -303,6 +311,7 @@ private:
   by_name<std::int32_t> arrivals_;             ///< by queue, the lowest priority
   /// The workloads that have a record, by queue.
   std::map<std::string, std::set<named_workload*>, std::less<>> by_queue_;
+  std::map<std::string, std::set<named_workload*>, std::less<>> with_leaving_; ///< likewise
   std::set<named_workload*> preempted_; ///< those that were preempted, of late or before
   guards guards_;
   std::set<std::pair<time_point, std::string>> guarded_; ///< workloads, by when some of it may go
@@ -322,6 +331,7 @@ private:
   std::set<std::pair<time_point, std::string>> told_in_order_; ///< by that time
   std::set<std::string, std::less<>> stuck_;                   ///< uids of those that will not go
   by_name<queue_totals> usage_;
+  by_name<resources> again_; ///< by queue
   resources capacity_;
   bool cluster_counts_ = false; ///< replicas of deployments
   by_name<placement> placements_;

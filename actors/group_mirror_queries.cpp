@@ -106,6 +106,11 @@ std::vector<node_row> group_mirror::take_nodes_with_arrivals() {
   return rows_of(std::exchange(with_arrivals_, {}));
 }
 
+const by_name<resources>& group_mirror::waiting_again() {
+  refresh();
+  return again_;
+}
+
 std::set<std::string, std::less<>> group_mirror::take_lighter_queues() {
   refresh();
   return std::exchange(lighter_, {});
@@ -114,6 +119,19 @@ std::set<std::string, std::less<>> group_mirror::take_lighter_queues() {
 by_name<std::int32_t> group_mirror::take_arrivals() {
   refresh();
   return std::exchange(arrivals_, {});
+}
+
+std::vector<returning_work> group_mirror::leaving_in(std::string_view queue, time_point now) {
+  refresh();
+  std::vector<returning_work> found;
+  if (const auto some = with_leaving_.find(queue); some != with_leaving_.end())
+    for (const auto* one : some->second) {
+      const auto& standing = one->second.now;
+      if (comes_back(*standing.record, now))
+        found.push_back(
+          {place_of_work(*standing.record), standing.used.leaving, standing.told, true});
+    }
+  return found;
 }
 
 bool group_mirror::still_lacks(const preemptor& who) {

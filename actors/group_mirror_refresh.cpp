@@ -1,6 +1,7 @@
 #include "actors/group_mirror.hpp"
 #include "actors/pod_changes.hpp"
 #include "preemption/pending.hpp"
+#include "preemption/turn.hpp"
 
 #include <algorithm>
 
@@ -187,9 +188,13 @@ group_mirror::standing group_mirror::forget_standing(named_workload& one) {
     if (of_queue->second.empty())
       by_queue_.erase(of_queue);
     preempted_.erase(&one);
+    if (!was.used.leaving.empty())
+      with_leaving_.find(was.record->spec->queue)->second.erase(&one);
     auto& usage = usage_[was.record->spec->queue];
     take_from(usage.staying, was.used.staying);
     take_from(usage.leaving, was.used.leaving);
+    if (!was.again.empty())
+      take_from(again_[was.record->spec->queue], was.again);
     expect_in_budgets(was, -1);
   }
   return std::exchange(was, {});
@@ -243,6 +248,8 @@ void group_mirror::refresh_workload(named_workload& one) {
       continue;
     if (record)
       add_taken(leaves ? now.used.leaving : now.used.staying, p);
+    if (leaves)
+      now.told = std::max(now.told, p.stop_told);
     if (p.evicted_by.empty() && p.phase != pod_phase::nominated && p.stop_told == no_time
         && is_unwanted(p, record.get()))
       now.unwanted.push_back({uid, p.node});
@@ -262,6 +269,8 @@ void group_mirror::refresh_workload(named_workload& one) {
   }
   now.record = record;
   by_queue_[record->spec->queue].insert(&one);
+  if (!now.used.leaving.empty())
+    with_leaving_[record->spec->queue].insert(&one);
   if (!record->status.preempted.empty()) {
     preempted_.insert(&one);
     guard_preempted(*record);
@@ -280,6 +289,13 @@ void group_mirror::refresh_workload(named_workload& one) {
   auto& usage = usage_[record->spec->queue];
   add_to(usage.staying, now.used.staying);
   add_to(usage.leaving, now.used.leaving);
+  if (!now.used.leaving.empty() && !now.lacking.empty()) {
+    resources wanted;
+    for (const auto& unit : now.lacking)
+      add_to(wanted, wanted_by(*unit));
+    now.again = waits_again(now.used.leaving, wanted);
+    add_to(again_[record->spec->queue], now.again);
+  }
   expect_in_budgets(now, 1);
 }
 

@@ -135,6 +135,7 @@ public:
   queue_stage_input queue_input() override {
     queue_stage_input in;
     in.totals = state_.mirror.usage();
+    in.again = state_.mirror.waiting_again();
     in.capacity = capacity_to_share(state_.mirror.view_of_nodes());
     in.queues =
       part_by_grants(state_.known->queues, state_.grants ? &*state_.grants : nullptr, in.totals);
@@ -142,6 +143,12 @@ public:
     if (const auto* group = find(state_.known->groups, state_.settings.resource_group))
       in.divisible.insert(group->divisible.begin(), group->divisible.end());
     return in;
+  }
+  std::vector<returning_work> returning(std::string_view queue, time_point until) override {
+    auto found = state_.mirror.line().asleep_in(queue, until);
+    for (auto& one : state_.mirror.leaving_in(queue, now_))
+      found.push_back(std::move(one));
+    return found;
   }
   changes take_changes() override {
     changes found;

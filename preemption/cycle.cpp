@@ -130,6 +130,10 @@ by_name<resources> scheduling_cycle::admissible() const {
   for (const auto& [key, kind] : line.all_kinds())
     if (!kind.units.empty() && kind.ever_runs)
       add_pods_to(found[kind.queue], kind.wanted, std::ssize(kind.units));
+  line.each_asleep([&](const waiting_unit& unit, const resources& wanted) {
+    if (unit.record && ever_runs(unit))
+      add_pods_to(found[unit.record->spec->queue], wanted, 1);
+  });
   return found;
 }
 
@@ -176,10 +180,15 @@ bool scheduling_cycle::admits_any(std::size_t leaf, std::string_view queue) cons
     for (const auto& [place, unit] : fresh->second)
       if (ever_runs(unit) && fits(unit))
         return true;
-  return std::ranges::any_of(line.kinds_in(queue), [&](const auto& one) {
+  bool any = std::ranges::any_of(line.kinds_in(queue), [&](const auto& one) {
     const auto& kind = one.second;
     return !kind.units.empty() && kind.ever_runs && fits(kind.units.begin()->second);
   });
+  if (!any)
+    line.each_asleep([&](const waiting_unit& unit, const resources&) {
+      any = any || (unit.queue() == queue && ever_runs(unit) && fits(unit));
+    });
+  return any;
 }
 
 void scheduling_cycle::wake_kinds(const service_place* behind) {
@@ -350,6 +359,33 @@ parked_reason scheduling_cycle::reason_to_park(const waiting_unit& unit,
   return why;
 }
 
+void scheduling_cycle::others_go() {
+  others_may_have_gone_ = true;
+  judge_->forget_candidates();
+  returning_.clear();
+}
+
+claims scheduling_cycle::claims_before(const waiting_unit& unit) {
+  claims found;
+  if (!unit.record || unit.queue().empty())
+    return found;
+  const auto at = returning_.try_emplace(std::string(unit.queue()));
+  if (at.second)
+    at.first->second = port_.returning(unit.queue(), settings_.now + claims::longest);
+  const auto own = place_of(unit, 0);
+  for (const auto& one : at.first->second) {
+    if (!(one.place < own) || one.place.workload == own.workload)
+      continue;
+    const bool soon = one.leaves ? one.due == no_time || settings_.now - one.due < claims::shortest
+                                 : one.due - settings_.now < claims::shortest;
+    const auto takes = shares_->columns_of(one.takes);
+    claims::add(found.later, takes);
+    if (soon)
+      claims::add(found.soon, takes);
+  }
+  return found;
+}
+
 bool scheduling_cycle::serve(const waiting_unit& unit, bool& parked) {
   if (!lacks_its_pods(unit))
     return true;
@@ -359,10 +395,9 @@ bool scheduling_cycle::serve(const waiting_unit& unit, bool& parked) {
     return true;
   }
   const bool sessions = settings_.group.policy == group_policy::sessions;
-  auto made = judge_->judge(unit, !sessions || front_.has(*unit.who));
+  auto made = judge_->judge(unit, !sessions || front_.has(*unit.who), claims_before(unit));
   if (made.asks) {
-    others_may_have_gone_ = true;
-    judge_->forget_candidates();
+    others_go();
     return false;
   }
   if (made.quota.empty())
@@ -372,12 +407,12 @@ bool scheduling_cycle::serve(const waiting_unit& unit, bool& parked) {
   if (made.made.look_again != no_time)
     port_.look_again(made.made.look_again);
   if (!made.gives_up.empty()) {
-    judge_->forget_candidates();
+    others_go();
     port_.take_holds(unit, made.gives_up, std::move(made.made));
     return true;
   }
   if (made.made.assignments.empty()) {
-    if (may_park(unit)) {
+    if (!made.lets_others_back && may_park(unit)) {
       port_.line().park(unit, reason_to_park(unit, made));
       parked = port_.line().parked(unit) != nullptr;
     }
@@ -392,9 +427,9 @@ bool scheduling_cycle::serve(const waiting_unit& unit, bool& parked) {
   if (made.made.victims.empty() && made.made.result == plan::outcome::placed) {
     port_.place(unit, std::move(made.made));
   } else {
-    others_may_have_gone_ = made_room_ = true;
-    judge_->forget_candidates();
+    made_room_ = true;
     port_.preempt(unit, std::move(made.made));
+    others_go();
   }
   return true;
 }

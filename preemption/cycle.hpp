@@ -20,18 +20,20 @@
 namespace reprieve {
 
 /// What a scheduling cycle is run on and what comes of it. The cluster may be whole, as in a
-/// snapshot, or in shards that are asked: the cycle is the same. Whatever the cycle decides shows in
-/// all that it asks for afterwards.
+/// snapshot, or in shards that are asked: the cycle is the same. Whatever the cycle decides shows
+/// in all that it asks for afterwards.
 class cycle_port : public judgement_port {
 public:
   /// Everybody who waits; kept from cycle to cycle with what is set aside there.
   virtual waiting_line& line() = 0;
-  /// Whether the unit lacks its pods even now: a decision made since may have taken those that it was
-  /// to join.
+  /// Whether the unit lacks its pods even now: a decision made since may have taken those that it
+  /// was to join.
   virtual bool still_lacks(const preemptor& who) = 0;
   /// The queues with the group's part of their limits, what their pods use, the capacity. Without
   /// what waits, and without pods.
   virtual queue_stage_input queue_input() = 0;
+  /// Work of the queue that was stopped and comes back by then, or whose pods still leave.
+  virtual std::vector<returning_work> returning(std::string_view queue, time_point until) = 0;
   /// What changed since this was last asked in a way that could help somebody.
   struct changes {
     /// Nodes that are others by now, or on which somebody left, leaves, or may go at last.
@@ -41,7 +43,7 @@ public:
     std::set<std::string, std::less<>> lighter;
     /// Queues in which somebody came to stay, with the lowest priority of those.
     by_name<std::int32_t> arrivals;
-    bool rules = false;            ///< the queues or the group's settings are others
+    bool rules = false; ///< the queues or the group's settings are others
   };
   virtual changes take_changes() = 0;
   /// Another number when nodes have come, gone or changed, from 1 on.
@@ -73,11 +75,11 @@ public:
 
 /// One scheduling cycle of a resource group (DESIGN 3).
 ///
-/// First the queue stage: queues that use more than they may keep give pods back. Then whoever waits
-/// is served. Within a queue strictly in turn, the most important first; between queues, those come
-/// first that are within what their queue deserves. Each is placed in free room, else with victims,
-/// else it goes on waiting; and whoever comes later sees what those before it hold, so that nobody
-/// takes the room that another was promised.
+/// First the queue stage: queues that use more than they may keep give pods back. Then whoever
+/// waits is served. Within a queue strictly in turn, the most important first; between queues,
+/// those come first that are within what their queue deserves. Each is placed in free room, else
+/// with victims, else it goes on waiting; and whoever comes later sees what those before it hold,
+/// so that nobody takes the room that another was promised.
 ///
 /// Where the port has to ask shards first, `run` returns false, and is called again when they have
 /// answered.
@@ -139,7 +141,10 @@ private:
   /// False where shards are asked first.
   bool serve(const waiting_unit& unit, bool& parked);
   bool lacks_its_pods(const waiting_unit& unit);
+  void others_go();
   bool may_park(const waiting_unit& unit) const;
+  /// What more important work of its queue takes that comes back soon.
+  claims claims_before(const waiting_unit& unit);
   parked_reason reason_to_park(const waiting_unit& unit, const judgement& made) const;
 
   cycle_port& port_;
@@ -149,7 +154,8 @@ private:
   std::optional<unit_judge> judge_;
   mutable std::map<std::string, bool> ever_runs_; ///< by kind, of units that are not set aside
   front_of_line front_; ///< who may preempt in a group with sessions (DESIGN 3.6)
-  std::map<std::string, queue_line, std::less<>> lines_; ///< by queue
+  std::map<std::string, queue_line, std::less<>> lines_;                      ///< by queue
+  std::map<std::string, std::vector<returning_work>, std::less<>> returning_; ///< likewise
   bool begun_ = false;
   bool others_may_have_gone_ = false;
   bool decided_ = false;

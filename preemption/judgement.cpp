@@ -53,7 +53,14 @@ group_shares::amounts_by_column asked_by(const group_shares& shares, const preem
   return sum;
 }
 
-judgement unit_judge::judge(const waiting_unit& unit, bool at_front) {
+void claims::add(group_shares::amounts_by_column& sum,
+                 const group_shares::amounts_by_column& more) {
+  sum.resize(more.size());
+  for (std::size_t c = 0; c < more.size(); ++c)
+    sum[c] += more[c];
+}
+
+judgement unit_judge::judge(const waiting_unit& unit, bool at_front, const claims& before) {
   judgement made;
   auto who = unit.who;
   const auto since = is_bound_to_a_node(*who) ? port_.reserved_since(*who) : no_time;
@@ -68,7 +75,7 @@ judgement unit_judge::judge(const waiting_unit& unit, bool at_front) {
     by_priority(*who, made);
     return made;
   }
-  const case_at_hand of{unit, *who, shares_.leaf_of(unit.queue()), asked_by(shares_, *who)};
+  const case_at_hand of{unit, *who, shares_.leaf_of(unit.queue()), asked_by(shares_, *who), before};
   if (of.leaf == no_vertex) {
     made.quota = fmt::format("queue {} does not exist any more", unit.queue());
     made.no_queue = true;
@@ -77,7 +84,30 @@ judgement unit_judge::judge(const waiting_unit& unit, bool at_front) {
   by_room_and_quota(of, made);
   if (!made.asks && !made.made.assignments.empty() && made.gives_up.empty())
     keep_within_quota(of, made);
+  if (!made.asks && !made.made.victims.empty() && !is_bound_to_a_node(*who)
+      && lets_others_back(of, before.later, made)) {
+    drop(made.made, made.made.policy);
+    made.gives_up.clear();
+  }
   return made;
+}
+
+/// Whether the queue has no room for the unit once those are back.
+bool unit_judge::lets_others_back(const case_at_hand& of, const column_amounts& claimed,
+                                  judgement& made) const {
+  if (claimed.empty() || settings_.group.policy == group_policy::sessions)
+    return false;
+  auto more = of.asked;
+  claims::add(more, claimed);
+  for (std::size_t c = 0; c < more.size(); ++c)
+    if (of.asked[c] == 0)
+      more[c] = 0;
+  if (shares_.is_entitled(of.leaf, more) || shares_.may_borrow(of.leaf, more))
+    return false;
+  made.lets_others_back = true;
+  made.quota = fmt::format("more important work of queue {} was stopped and comes back first",
+                           of.unit.queue());
+  return true;
 }
 
 void unit_judge::by_room_and_quota(const case_at_hand& of, judgement& made) {
@@ -99,6 +129,8 @@ void unit_judge::by_room_and_quota(const case_at_hand& of, judgement& made) {
     within_quota(of, limits.front(), made);
     return;
   }
+  if (lets_others_back(of, of.before.soon, made))
+    return;
   const bool crowded = shares_.anybody_uses_too_much(of.asked);
   if (made.entitled && !crowded) {
     by_priority(of.who, made);
@@ -110,8 +142,8 @@ void unit_judge::by_room_and_quota(const case_at_hand& of, judgement& made) {
       return;
   }
   if (made.entitled) {
-    if (!of.who.may_preempt || !by_reclaim(of, made))
-      by_priority(of.who, made);
+    if (of.who.may_preempt && !by_reclaim(of, made))
+      among_its_own(of, made);
     return;
   }
   within_quota(of, *shares_.share_in_the_way(of.leaf, of.asked), made);
@@ -153,19 +185,41 @@ bool unit_judge::by_reclaim(const case_at_hand& of, judgement& made) {
   std::vector<lavish_queue> queues;
   for (const auto& [leaf, some] : by_leaf)
     queues.push_back({leaf, portions_in_order(some, shares_.columns())});
-  for (const bool by_node : {true, false}) {
-    auto scope = scope_of_reclaim(shares_, queues, of.asked, port_.view(), by_node);
-    if (scope->portions.empty())
-      return false;
-    auto found = decide_among(port_.view(), of.who, settings_, std::move(scope));
-    if (found.assignments.empty())
-      return false;
-    if (takes_only_what_is_too_much(shares_, queues, of.asked, found.victims)) {
-      made.made = std::move(found);
-      return true;
+  // First without bringing a queue below what it deserves, as it would come back for that.
+  for (const auto down_to : {reclaims::to_the_share, reclaims::past_the_share})
+    for (const bool by_node : {true, false}) {
+      auto scope = scope_of_reclaim(shares_, queues, of.asked, port_.view(), {down_to, by_node});
+      if (scope->portions.empty())
+        break;
+      auto found = decide_among(port_.view(), of.who, settings_, std::move(scope));
+      if (found.assignments.empty())
+        break;
+      if (takes_only_what_is_too_much(shares_, queues, of.asked, found.victims, down_to)) {
+        made.made = std::move(found);
+        return true;
+      }
     }
-  }
   return false;
+}
+
+/// Where others use more than they deserve, whoever uses no more keeps what it has: it could take
+/// that back from them at once. Less important ones of the unit's own queue may go.
+void unit_judge::among_its_own(const case_at_hand& of, judgement& made) {
+  const obstacle own{of.leaf, false, false, 0, 0};
+  auto scope = std::make_shared<victim_scope>();
+  scope->policy = "quota";
+  scope->highest = of.who.priority - 1;
+  scope->reasons.push_back(fmt::format("it is less important than {} (priority {}) and in the same "
+                                       "queue,",
+                                       of.who.workload, of.who.priority));
+  scope->why_others_stay = "it is not less important, or its queue uses no more than it deserves";
+  for (const auto& one : portions_below(of.leaf))
+    if (one.priority < of.who.priority && one.id.workload != of.who.workload && !one.being_placed)
+      if (const auto row = port_.view().find_portion(one.id); row != no_row)
+        scope->portions.emplace(row, 0);
+  made.made = decide_among(port_.view(), of.who, settings_, std::move(scope));
+  if (made.made.assignments.empty())
+    take_holds_within_quota(of, own, made);
 }
 
 void unit_judge::within_quota(const case_at_hand& of, const obstacle& first, judgement& made) {

@@ -6,6 +6,7 @@
 #include "preemption/plan.hpp"
 #include "preemption/waiting_line.hpp"
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <string>
@@ -44,32 +45,50 @@ public:
   virtual time_point reserved_since(const preemptor& who) = 0;
 };
 
+/// What more important work of a unit's queue takes that was stopped and comes back. Whoever takes
+/// the room before it would only have to go again.
+struct claims {
+  /// So far ahead of them nobody is stopped for the unit, and so far it does not start in free
+  /// room.
+  static constexpr std::chrono::seconds longest{30};
+  static constexpr std::chrono::seconds shortest{1};
+
+  group_shares::amounts_by_column later; ///< empty where there are none
+  group_shares::amounts_by_column soon;  ///< of them, those that come so soon
+
+  static void add(group_shares::amounts_by_column& sum,
+                  const group_shares::amounts_by_column& more);
+};
+
 /// What comes of a unit when it is its turn.
 struct judgement {
   plan made;
   std::vector<given_up> gives_up;
-  std::string quota;        ///< which quota is in the way, as a sentence; empty where none is
-  bool asks = false;        ///< shards are asked first: nothing is known yet
-  bool no_queue = false;    ///< its queue does not exist
-  bool entitled = false;    ///< it is within what its queue deserves
-  bool may_borrow = false;  ///< it takes nothing that is kept for others
+  std::string quota;       ///< which quota is in the way, as a sentence; empty where none is
+  bool asks = false;       ///< shards are asked first: nothing is known yet
+  bool no_queue = false;   ///< its queue does not exist
+  bool entitled = false;   ///< it is within what its queue deserves
+  bool may_borrow = false; ///< it takes nothing that is kept for others
   bool within_limits = true;
+  bool lets_others_back = false; ///< more important work of its queue comes back first
 };
 
 /// Judges units by the nodes' room and by their queue's quota together (DESIGN 3.1, 3.4).
 ///
-/// - Whoever is within what its queue deserves may have free room, else that of queues that use more
+/// - Whoever is within what its queue deserves may have free room, else that of queues that use
+/// more
 ///   than they deserve, else that of less important ones anywhere.
 /// - Whoever is beyond that may have free room that nobody is promised, else that of less important
 ///   ones of its own queue.
-/// - Whoever is beyond a limit may have the room of less important ones below that limit, even where
+/// - Whoever is beyond a limit may have the room of less important ones below that limit, even
+/// where
 ///   nodes have free room, as long as their queues keep what they are guaranteed.
 class unit_judge {
 public:
   unit_judge(judgement_port& port, plan_settings settings, const group_shares& shares)
       : port_(port), settings_(std::move(settings)), shares_(shares) {}
 
-  judgement judge(const waiting_unit& unit, bool at_front);
+  judgement judge(const waiting_unit& unit, bool at_front, const claims& before = {});
 
   /// Pods go, or may have gone: who may be a victim is to be found anew.
   void forget_candidates() {
@@ -94,11 +113,15 @@ private:
     const preemptor& who;
     std::size_t leaf = no_vertex;
     column_amounts asked; ///< at least
+    const claims& before;
   };
 
   void by_room_and_quota(const case_at_hand& of, judgement& made);
+  bool lets_others_back(const case_at_hand& of, const column_amounts& claimed,
+                        judgement& made) const;
   void by_priority(const preemptor& who, judgement& made);
   bool by_reclaim(const case_at_hand& of, judgement& made);
+  void among_its_own(const case_at_hand& of, judgement& made);
   void within_quota(const case_at_hand& of, const obstacle& first, judgement& made);
   const std::vector<queue_portion>& portions_below(std::size_t vertex);
   bool could_make_room(const case_at_hand& of, const obstacle& first,
@@ -108,7 +131,8 @@ private:
   /// Adds victims by their amounts alone until the quota holds; false where nobody else may go.
   bool add_victims_for(const case_at_hand& of, const obstacle& first,
                        std::vector<queue_portion> candidates, plan& made);
-  /// Drops the pods of a plan beyond those needed, or the plan, where the quota does not allow them.
+  /// Drops the pods of a plan beyond those needed, or the plan, where the quota does not allow
+  /// them.
   void keep_within_quota(const case_at_hand& of, judgement& made);
   bool quota_allows(const case_at_hand& of, const plan& made);
   column_amounts allowed_at(const obstacle& one) const;

@@ -33,6 +33,9 @@ struct queue_stage_input {
   /// a line has something `to_free`, the queue's pods have to be listed.
   by_name<queue_totals> totals;
   by_name<resources> pending; ///< by queue, what its pods without a node would take
+  /// By queue, of what pods use that leave, what their workloads wait for again already: it is one
+  /// demand, not two.
+  by_name<resources> again;
   resources capacity;
   std::set<std::string, std::less<>> divisible; ///< resources that are shared in fractions, too
   by_name<guards> limits;                       ///< by resource group

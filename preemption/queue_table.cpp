@@ -84,6 +84,9 @@ std::vector<std::int64_t> queue_table::demand(std::size_t column,
   std::vector<std::int64_t> demand(tree_.vertices.size());
   for (std::size_t row = 0; row < rows(); ++row) {
     wide_int asked = accounts[row].used;
+    if (const auto* again = find(in_.again, leaf(row).spec.name))
+      asked -=
+        std::min(amount_of(*again, columns_[column]), accounts[row].used - accounts[row].staying);
     if (const auto* pending = find(in_.pending, leaf(row).spec.name))
       asked += std::max<std::int64_t>(amount_of(*pending, columns_[column]), 0);
     demand[tree_.leaves[row]] = narrowed(asked);

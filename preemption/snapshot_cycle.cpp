@@ -4,6 +4,7 @@
 #include "preemption/quota.hpp"
 #include "preemption/required_node.hpp"
 #include "preemption/turn.hpp"
+#include "state/queue_limits.hpp"
 
 #include <fmt/format.h>
 
@@ -113,11 +114,10 @@ public:
   std::size_t most_domains_told() const override {
     return std::numeric_limits<std::size_t>::max();
   }
-  /// Where the snapshot does not say, a node counts as reserved since the workload was submitted: the
-  /// coordinator reserves it as soon as it sees the pod.
+  /// Where the snapshot does not say, a node counts as reserved since the workload was submitted:
+  /// the coordinator reserves it as soon as it sees the pod.
   time_point reserved_since(const preemptor& who) override {
-    if (const auto* known =
-          cycle_.taken_.reservation_for(settings_.group.name, first_uid(who)))
+    if (const auto* known = cycle_.taken_.reservation_for(settings_.group.name, first_uid(who)))
       return known->since;
     const auto* record = find(cycle_.taken_.workloads(), who.workload);
     return record == nullptr ? no_time : record->status.submitted;
@@ -159,11 +159,42 @@ public:
       auto& totals = in.totals[std::string(queue)];
       add_taken(leaves ? totals.leaving : totals.staying, p);
     }
+    std::map<std::string_view, resources> leaving;
+    for (const auto& p : cycle_.pods_)
+      if (is_here(p) && takes_room(p.phase) && (is_leaving(p.phase) || !p.evicted_by.empty()))
+        add_taken(leaving[p.workload], p);
+    for (const auto& [workload, uses] : leaving)
+      if (const auto waits = units_.find(std::string(workload)); waits != units_.end()) {
+        resources wanted;
+        for (const auto& unit : waits->second)
+          add_to(wanted, wanted_by(*unit.who));
+        add_to(in.again[std::string(queue_of(workload))], waits_again(uses, wanted));
+      }
     const auto& queues = cycle_.taken_.known().queues;
     const auto* granted = cycle_.taken_.grants(settings_.group.name);
     in.queues = granted == nullptr ? part_of_group(queues, elsewhere)
                                    : part_by_grants(queues, granted, in.totals);
     return in;
+  }
+  std::vector<returning_work> returning(std::string_view queue, time_point until) override {
+    auto found = line_.asleep_in(queue, until);
+    by_name<returning_work> leaving;
+    for (const auto& p : cycle_.pods_)
+      if (is_here(p) && takes_room(p.phase) && (is_leaving(p.phase) || !p.evicted_by.empty())
+          && queue_of(p.workload) == queue) {
+        auto& one = leaving[p.workload];
+        add_taken(one.takes, p);
+        one.due = std::max(one.due, p.stop_told);
+      }
+    for (auto& [workload, one] : leaving) {
+      const auto& record = *find(cycle_.taken_.workloads(), workload);
+      if (!comes_back(record, settings_.now))
+        continue;
+      one.place = place_of_work(record);
+      one.leaves = true;
+      found.push_back(std::move(one));
+    }
+    return found;
   }
   changes take_changes() override {
     return {}; // nothing is set aside
@@ -238,8 +269,7 @@ private:
 
 snapshot_cycle::snapshot_cycle(const snapshot& taken) : taken_(taken), pods_(taken.pods()) {}
 
-std::shared_ptr<const workload_record>
-snapshot_cycle::record_of(std::string_view workload) const {
+std::shared_ptr<const workload_record> snapshot_cycle::record_of(std::string_view workload) const {
   const auto* record = find(taken_.workloads(), workload);
   // The snapshot outlives the cycle.
   return record == nullptr
@@ -272,8 +302,8 @@ void snapshot_cycle::run(const plan_settings& settings,
   queues_[settings.group.name] = cycle.queues();
 }
 
-/// Nominations can't be had any more whose node takes no pods: their decisions are given up, as far as
-/// nobody was bound by them, and their workloads wait again (DESIGN 3.2).
+/// Nominations can't be had any more whose node takes no pods: their decisions are given up, as far
+/// as nobody was bound by them, and their workloads wait again (DESIGN 3.2).
 std::set<std::string> snapshot_cycle::drop_groundless(const plan_settings& settings) {
   const auto view = taken_.view_of(settings.group.name);
   std::set<std::string> moved;

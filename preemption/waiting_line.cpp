@@ -2,6 +2,7 @@
 
 #include "preemption/required_node.hpp"
 #include "preemption/turn.hpp"
+#include "state/resume.hpp"
 
 #include <fmt/format.h>
 
@@ -83,6 +84,26 @@ service_place place_of(const waiting_unit& unit, std::size_t position) {
   return place;
 }
 
+service_place place_of_work(const workload_record& record) {
+  service_place place;
+  place.priority = place.workload_priority = record.status.resolved.priority;
+  place.submitted = record.status.submitted;
+  place.workload = record.spec->name;
+  return place;
+}
+
+resources waits_again(const resources& leaving, const resources& wanted) {
+  resources both;
+  for (const auto& [resource, amount] : leaving)
+    if (const auto least = std::min(amount, amount_of(wanted, resource)); least > 0)
+      both[resource] = least;
+  return both;
+}
+
+bool comes_back(const workload_record& record, time_point now) {
+  return !record.deleting && resume(*record.spec, record.status, now).comes_back;
+}
+
 std::optional<std::string> kind_of(const waiting_unit& unit) {
   const auto& who = *unit.who;
   if (who.may_have_weaker_kin || is_bound_to_a_node(who) || !unit.record)
@@ -110,7 +131,6 @@ void waiting_line::count(const entry& one, std::int64_t sign) {
 void waiting_line::add(const entry& one) {
   if (one.asleep)
     return;
-  count(one, 1);
   if (one.kind.empty())
     fresh_[std::string(one.unit.queue())].emplace(one.place, one.unit);
   else
@@ -120,7 +140,6 @@ void waiting_line::add(const entry& one) {
 void waiting_line::remove(const entry& one) {
   if (one.asleep)
     return;
-  count(one, -1);
   if (!one.kind.empty()) {
     const auto of = kinds_.find(one.kind);
     of->second.units.erase(one.place);
@@ -138,6 +157,7 @@ void waiting_line::put(const std::string& workload, std::vector<waiting_unit> un
   const auto known = by_workload_.find(workload);
   if (known != by_workload_.end()) {
     for (const auto& one : known->second) {
+      count(one, -1);
       remove(one);
       --size_;
     }
@@ -159,6 +179,7 @@ void waiting_line::put(const std::string& workload, std::vector<waiting_unit> un
     auto wanted = wanted_by(*units[i].who);
     auto& one = entries.emplace_back(
       entry{std::move(place), std::move(units[i]), {}, std::move(wanted), asleep});
+    count(one, 1);
     add(one);
     ++size_;
   }
@@ -176,6 +197,19 @@ void waiting_line::wake_sleepers(time_point now) {
   }
 }
 
+std::vector<returning_work> waiting_line::asleep_in(std::string_view queue,
+                                                    time_point until) const {
+  std::vector<returning_work> found;
+  for (const auto& [due, workload] : asleep_) {
+    if (due > until)
+      break;
+    for (const auto& one : by_workload_.find(workload)->second)
+      if (one.unit.queue() == queue)
+        found.push_back({one.place, one.wanted, due, false});
+  }
+  return found;
+}
+
 time_point waiting_line::next_due() const {
   return asleep_.empty() ? no_time : asleep_.begin()->first;
 }
@@ -184,8 +218,8 @@ waiting_line::entry* waiting_line::find(const waiting_unit& unit) {
   const auto known = by_workload_.find(unit.who->workload);
   if (known == by_workload_.end())
     return nullptr;
-  const auto found = std::ranges::find_if(
-    known->second, [&](const entry& one) { return one.unit.who == unit.who; });
+  const auto found =
+    std::ranges::find_if(known->second, [&](const entry& one) { return one.unit.who == unit.who; });
   return found == known->second.end() ? nullptr : &*found;
 }
 

@@ -42,6 +42,23 @@ struct service_place {
 };
 
 service_place place_of(const waiting_unit& unit, std::size_t position);
+/// That of a workload's pods as a whole.
+service_place place_of_work(const workload_record& record);
+
+/// Work that was stopped and comes back to its queue.
+struct returning_work {
+  service_place place;
+  resources takes;
+  /// When it may start again; of pods that still leave, when they were told to.
+  time_point due = no_time;
+  bool leaves = false;
+};
+
+/// Of what pods of a workload use that leave, what it waits for again already.
+resources waits_again(const resources& leaving, const resources& wanted);
+
+/// Whether the workload's pods come back that leave now.
+bool comes_back(const workload_record& record, time_point now);
 
 /// How things stood for a kind when it was set aside.
 struct parked_reason {
@@ -57,11 +74,11 @@ struct parked_reason {
   std::uint64_t decisions = 0;
 };
 
-/// All that wait in a resource group, by queue and in the order in which they are served. Units that
-/// ask for the same in the same queue with the same priority are of one kind: where there was nothing
-/// for one of them there is nothing for the others, so the kind is set aside as a whole until
-/// something changes that could help it. Neither adding a unit nor a cycle looks at kinds that are
-/// set aside, however many units they have.
+/// All that wait in a resource group, by queue and in the order in which they are served. Units
+/// that ask for the same in the same queue with the same priority are of one kind: where there was
+/// nothing for one of them there is nothing for the others, so the kind is set aside as a whole
+/// until something changes that could help it. Neither adding a unit nor a cycle looks at kinds
+/// that are set aside, however many units they have.
 class waiting_line {
 public:
   /// In place of all units that the workload had.
@@ -69,6 +86,15 @@ public:
 
   /// Units whose time has not come are left out until `now` reaches it.
   void wake_sleepers(time_point now);
+  /// Calls `use(unit, wanted)` for everybody whose time has not come.
+  template <class F>
+  void each_asleep(F use) const {
+    for (const auto& [due, workload] : asleep_)
+      for (const auto& one : by_workload_.find(workload)->second)
+        use(one.unit, one.wanted);
+  }
+  /// Those of a queue that are due by then.
+  std::vector<returning_work> asleep_in(std::string_view queue, time_point until) const;
   /// When the next of them is due; `no_time` where there is none.
   time_point next_due() const;
 
@@ -120,7 +146,8 @@ public:
     return woken;
   }
 
-  /// What all who wait ask for at least, by queue; nobody whose time has not come is counted.
+  /// What all who wait ask for at least, by queue; those as well whose time has not come, so that
+  /// what queues deserve does not change because somebody was stopped and comes back.
   const by_name<resources>& asked() const {
     return asked_;
   }
@@ -133,7 +160,7 @@ public:
 
   /// The next unit of the kind behind that place, or nothing.
   static std::optional<std::pair<service_place, waiting_unit>> next_of(const kind& of,
-                                                                     const service_place& behind);
+                                                                       const service_place& behind);
 
   /// Up to which decision all were over when arrivals were looked at last.
   std::uint64_t settled() const {
@@ -177,7 +204,7 @@ private:
   std::map<std::string, units_by_place, std::less<>> fresh_; ///< by queue
   kinds kinds_;
   std::set<std::pair<time_point, std::string>> asleep_; ///< workloads by when they are due
-  by_name<resources> asked_; ///< by queue
+  by_name<resources> asked_;                            ///< by queue
   std::uint64_t settled_ = 0;
   time_point now_ = no_time;
   std::size_t size_ = 0;
