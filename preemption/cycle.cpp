@@ -79,6 +79,7 @@ void scheduling_cycle::begin() {
   line.wake_sleepers(settings_.now);
   if (const auto due = line.next_due(); due != no_time)
     port_.look_again(due);
+  demand_ = real_demand();
   run_queue_stage();
   share_out();
   judge_.emplace(port_, settings_, *shares_);
@@ -91,7 +92,7 @@ void scheduling_cycle::run_queue_stage() {
   in.now = settings_.now;
   in.limits[settings_.group.name] = settings_.group.limits;
   in.preempted_lately = {settings_.preempted_lately.begin(), settings_.preempted_lately.end()};
-  in.pending = port_.line().asked();
+  in.pending = demand_;
   queues_ = reprieve::run_queue_stage(in);
   std::vector<std::string> giving;
   for (const auto& one : queues_.queues)
@@ -114,10 +115,32 @@ void scheduling_cycle::run_queue_stage() {
 }
 
 /// What waits, by queue, as far as its own queue and the nodes could ever admit it: nothing else
-/// counts as demand (DESIGN 3.4).
-by_name<resources> scheduling_cycle::admissible() const {
+/// counts as demand (DESIGN 3.4). A unit that is larger than all that its queue would deserve
+/// deserves it in vain: others may have it. What the queue's pods use does not matter here, as shares
+/// would change with who runs, and whoever gained by it would have to go again.
+by_name<resources> scheduling_cycle::real_demand() const {
+  auto in = port_.queue_input();
+  in.pending = port_.line().asked();
+  if (in.pending.empty() || in.queues.size() < 2)
+    return std::move(in.pending);
+  auto wishes = admissible_wishes();
+  for (bool changed = true; changed;) {
+    in.pending.clear();
+    for (const auto& one : wishes)
+      add_pods_to(in.pending[one.queue], one.each, one.units);
+    const group_shares shares{in};
+    changed = std::erase_if(wishes, [&](const wish& one) {
+                const auto leaf = shares.leaf_of(one.queue);
+                return leaf == no_vertex || !shares.could_deserve(leaf, asked_by(shares, *one.who));
+              })
+              > 0;
+  }
+  return std::move(in.pending);
+}
+
+/// Those that a node could take if it were empty.
+std::vector<scheduling_cycle::wish> scheduling_cycle::admissible_wishes() const {
   const auto& view = port_.nodes();
-  by_name<resources> found;
   std::map<std::string, bool> known; // by the request of a lone pod without a selector
   const auto ever_fits = [&](const preemptor& who) {
     return std::ranges::all_of(who.groups, [&](const wanted_group& group) {
@@ -131,58 +154,28 @@ by_name<resources> scheduling_cycle::admissible() const {
       return at->second;
     });
   };
-  const auto count = [&](const std::string& queue, const preemptor& who, const resources& each,
-                         std::int64_t units) {
-    if (ever_fits(who))
-      add_pods_to(found[queue], each, units);
+  std::vector<wish> wishes;
+  const auto add = [&](std::string_view queue, const preemptor& who, resources each,
+                       std::int64_t units) {
+    if (!queue.empty() && ever_fits(who))
+      wishes.push_back({std::string(queue), &who, std::move(each), units});
   };
   for (const auto& [queue, units] : port_.line().fresh())
-    if (!queue.empty())
-      for (const auto& [place, unit] : units)
-        count(queue, *unit.who, wanted_by(*unit.who), 1);
+    for (const auto& [place, unit] : units)
+      add(queue, *unit.who, wanted_by(*unit.who), 1);
   for (const auto& [key, kind] : port_.line().all_kinds())
     if (!kind.units.empty())
-      count(kind.queue, *kind.units.begin()->second.who, kind.wanted, std::ssize(kind.units));
-  return found;
+      add(kind.queue, *kind.units.begin()->second.who, kind.wanted, std::ssize(kind.units));
+  port_.line().each_asleep([&](const waiting_unit& unit) {
+    add(unit.queue(), *unit.who, wanted_by(*unit.who), 1);
+  });
+  return wishes;
 }
 
 void scheduling_cycle::share_out() {
   auto in = port_.queue_input();
-  in.pending = port_.line().asked();
+  in.pending = demand_;
   shares_.emplace(in);
-  if (!shares_->anybody_uses_too_much())
-    return;
-  // Somebody may have to go, so demand has to be real.
-  in.pending = admissible();
-  shares_.emplace(in);
-  // A queue none of whose units fits into what it would deserve deserves it in vain: others may
-  // have it.
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (auto& [queue, asked] : in.pending) {
-      const auto leaf = shares_->leaf_of(queue);
-      if (asked.empty() || leaf == no_vertex || admits_any(leaf, queue))
-        continue;
-      asked.clear();
-      changed = true;
-    }
-    if (changed)
-      shares_.emplace(in);
-  }
-}
-
-bool scheduling_cycle::admits_any(std::size_t leaf, std::string_view queue) const {
-  const auto fits = [&](const preemptor& who) {
-    return shares_->is_entitled(leaf, asked_by(*shares_, who));
-  };
-  if (const auto fresh = port_.line().fresh().find(queue); fresh != port_.line().fresh().end())
-    for (const auto& [place, unit] : fresh->second)
-      if (fits(*unit.who))
-        return true;
-  for (const auto& [key, kind] : port_.line().all_kinds())
-    if (kind.queue == queue && !kind.units.empty() && fits(*kind.units.begin()->second.who))
-      return true;
-  return false;
 }
 
 void scheduling_cycle::wake_kinds(const service_place* behind) {
@@ -331,10 +324,6 @@ bool scheduling_cycle::serve(const waiting_unit& unit, bool& parked) {
     port_.reserve(*unit.who, made.made);
   if (made.made.look_again != no_time)
     port_.look_again(made.made.look_again);
-  if (!made.gives_up.empty()) {
-    port_.take_holds(unit, made.gives_up, std::move(made.made));
-    return true;
-  }
   if (made.made.assignments.empty()) {
     if (may_park(unit)) {
       const auto asked = asked_by(*shares_, *unit.who);
@@ -353,6 +342,12 @@ bool scheduling_cycle::serve(const waiting_unit& unit, bool& parked) {
   decided_ = true;
   for (const auto& one : judge_->movements_of(unit, made.made))
     shares_->add(one.leaf, one.amounts, one.sign);
+  if (!made.gives_up.empty()) {
+    for (const auto& one : made.released)
+      shares_->add(one.leaf, one.amounts, one.sign);
+    others_may_have_gone_ = made_room_ = true;
+    port_.take_holds(unit, made.gives_up);
+  }
   if (made.made.victims.empty() && made.made.result == plan::outcome::placed) {
     port_.place(unit, std::move(made.made));
   } else {
@@ -363,8 +358,10 @@ bool scheduling_cycle::serve(const waiting_unit& unit, bool& parked) {
 }
 
 std::string scheduling_cycle::why_waits(const waiting_unit& unit, bool at_front) {
-  if (!shares_)
+  if (!shares_) {
+    demand_ = real_demand();
     share_out();
+  }
   auto made = unit_judge{port_, settings_, *shares_}.judge(unit, at_front);
   return made.quota.empty() ? std::move(made.made.why.summary) : std::move(made.quota);
 }

@@ -47,9 +47,8 @@ public:
   virtual void place(const waiting_unit& unit, plan made) = 0;
   /// The unit gets its room once the victims have gone.
   virtual void preempt(const waiting_unit& unit, plan made) = 0;
-  /// These decisions are given up for the unit, whose turn comes again when they are.
-  virtual void take_holds(const waiting_unit& unit, const std::vector<given_up>& holds,
-                          plan then) = 0;
+  /// These decisions are given up for the unit, whose plan comes next.
+  virtual void take_holds(const waiting_unit& unit, const std::vector<given_up>& holds) = 0;
   /// The queue's pods that go because it uses more than it may keep.
   virtual void take_back(const queue_outcome& from) = 0;
   /// Since when the required node is reserved for the unit's pod, and the room that it keeps there.
@@ -110,11 +109,18 @@ private:
   void begin();
   void run_queue_stage();
   void share_out();
-  by_name<resources> admissible() const;
+  /// What one of those who wait asks for, or several that are alike.
+  struct wish {
+    std::string queue;
+    const preemptor* who = nullptr;
+    resources each;
+    std::int64_t units = 1;
+  };
+  std::vector<wish> admissible_wishes() const;
+  by_name<resources> real_demand() const;
   /// Takes kinds back that changes could help, and lines up their units behind that place.
   void wake_kinds(const service_place* behind);
   bool could_help(const waiting_line::kind& of, std::span<const node_row> nodes) const;
-  bool admits_any(std::size_t leaf, std::string_view queue) const;
   void line_up();
   void look_at_front(queue_line& line);
   queue_line* next_line();
@@ -126,6 +132,7 @@ private:
 
   cycle_port& port_;
   plan_settings settings_;
+  by_name<resources> demand_; ///< that waits, by queue
   queue_stage_result queues_;
   std::optional<group_shares> shares_;
   std::optional<unit_judge> judge_;

@@ -46,18 +46,22 @@ group_shares::group_shares(const queue_stage_input& in) {
   const amounts_by_column none(columns_.size());
   deserved_.assign(vertices, none);
   staying_.assign(vertices, none);
+  used_.assign(vertices, none);
   reserved_.assign(vertices, none);
   for (const auto v : tree_.leaves)
     leaf_of_[tree_.vertices[v].spec.name] = v;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     const auto accounts = table.accounts(c);
+    units_.push_back(unit_of(in, columns_[c]));
     const auto shares = deserved_shares(tree_, columns_[c], capacity_[c],
-                                        table.demand(c, accounts), unit_of(in, columns_[c]));
+                                        table.demand(c, accounts), units_[c]);
     for (std::size_t v = 0; v < vertices; ++v)
       deserved_[v][c] = shares.deserved[v];
     for (std::size_t row = 0; row < accounts.size(); ++row)
       for (auto v = tree_.leaves[row]; v != no_vertex; v = tree_.vertices[v].parent)
         staying_[v][c] += accounts[row].staying;
+    for (std::size_t row = 0; row < accounts.size(); ++row)
+      used_[tree_.leaves[row]][c] = accounts[row].used;
     std::vector<std::int64_t> below(vertices);
     for (auto v = vertices; v-- > 0;) {
       reserved_[v][c] =
@@ -99,9 +103,11 @@ bool group_shares::is_alone(std::size_t leaf) const {
       return false;
     const auto parent = tree_.vertices[v].parent;
     const auto& siblings = parent == no_vertex ? tree_.top : tree_.vertices[parent].children;
+    // One that is not capped by its demand has its part of whatever comes to those above it.
     for (const auto other : siblings)
       if (other != v
-          && std::ranges::any_of(reserved_[other], [](std::int64_t kept) { return kept > 0; }))
+          && (!tree_.vertices[other].spec.cap_by_demand
+              || std::ranges::any_of(reserved_[other], [](std::int64_t kept) { return kept > 0; })))
         return false;
   }
   return true;
@@ -114,6 +120,15 @@ bool group_shares::is_entitled(std::size_t leaf, const amounts_by_column& more) 
     if (more[c] > 0 && staying_[leaf][c] + more[c] > deserved_[leaf][c])
       return false;
   return limits_in_the_way(leaf, more).empty();
+}
+
+bool group_shares::could_deserve(std::size_t leaf, const amounts_by_column& all) const {
+  if (is_alone(leaf))
+    return true;
+  for (std::size_t c = 0; c < columns_.size(); ++c)
+    if (all[c] > deserved_[leaf][c])
+      return false;
+  return true;
 }
 
 bool group_shares::leaves_room_for_others(std::size_t leaf, std::size_t column,
@@ -141,10 +156,34 @@ bool group_shares::leaves_room_for_others(std::size_t leaf, std::size_t column,
   return all <= capacity_[column];
 }
 
+/// Whether the queue stage would leave everybody what they have now, and the leaf so much more, if
+/// nobody else asked for anything (`kept_shares`).
+bool group_shares::may_be_kept(std::size_t leaf, std::size_t column, std::int64_t more) const {
+  std::vector<std::int64_t> used(tree_.vertices.size());
+  for (const auto v : tree_.leaves)
+    used[v] = used_[v][column];
+  const auto before =
+    kept_shares(tree_, columns_[column], capacity_[column], used, units_[column]);
+  used[leaf] += more;
+  const auto after = kept_shares(tree_, columns_[column], capacity_[column], used, units_[column]);
+  return std::ranges::all_of(tree_.leaves, [&](std::size_t v) {
+    const auto stays = staying_[v][column];
+    const auto deserved = deserved_[v][column];
+    if (v == leaf)
+      return stays + more <= std::max(after[v], deserved);
+    return !tree_.vertices[v].spec.cap_by_demand || stays <= std::max(after[v], deserved)
+           || stays > std::max(before[v], deserved);
+  });
+}
+
 bool group_shares::may_borrow(std::size_t leaf, const amounts_by_column& more) const {
   for (std::size_t c = 0; c < columns_.size(); ++c)
     if (more[c] > 0 && !leaves_room_for_others(leaf, c, more[c]))
       return false;
+  if (tree_.vertices[leaf].spec.cap_by_demand)
+    for (std::size_t c = 0; c < columns_.size(); ++c)
+      if (more[c] > 0 && !may_be_kept(leaf, c, more[c]))
+        return false;
   return limits_in_the_way(leaf, more).empty();
 }
 
@@ -221,6 +260,7 @@ void group_shares::add(std::size_t leaf, const amounts_by_column& amounts, std::
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     if (amounts[c] == 0)
       continue;
+    used_[leaf][c] += sign > 0 ? amounts[c] : 0; // who leaves is there until it has gone
     for (auto v = leaf; v != no_vertex; v = tree_.vertices[v].parent) {
       staying_[v][c] += sign * amounts[c];
       auto below = staying_[v][c];

@@ -110,7 +110,6 @@ void waiting_line::count(const entry& one, std::int64_t sign) {
 void waiting_line::add(const entry& one) {
   if (one.asleep)
     return;
-  count(one, 1);
   if (one.kind.empty())
     fresh_[std::string(one.unit.queue())].emplace(one.place, one.unit);
   else
@@ -120,7 +119,6 @@ void waiting_line::add(const entry& one) {
 void waiting_line::remove(const entry& one) {
   if (one.asleep)
     return;
-  count(one, -1);
   if (!one.kind.empty()) {
     const auto of = kinds_.find(one.kind);
     of->second.units.erase(one.place);
@@ -139,6 +137,7 @@ void waiting_line::put(const std::string& workload, std::vector<waiting_unit> un
   if (known != by_workload_.end()) {
     for (const auto& one : known->second) {
       remove(one);
+      count(one, -1);
       --size_;
     }
     if (!known->second.empty())
@@ -160,6 +159,7 @@ void waiting_line::put(const std::string& workload, std::vector<waiting_unit> un
     auto& one = entries.emplace_back(
       entry{std::move(place), std::move(units[i]), {}, std::move(wanted), asleep});
     add(one);
+    count(one, 1);
     ++size_;
   }
 }

@@ -66,6 +66,13 @@ public:
   void wake_sleepers(time_point now);
   /// When the next of them is due; `no_time` where there is none.
   time_point next_due() const;
+  /// Calls `use` with each of them.
+  template <class F>
+  void each_asleep(F use) const {
+    for (const auto& [due, workload] : asleep_)
+      for (const auto& one : by_workload_.find(workload)->second)
+        use(one.unit);
+  }
 
   /// Sets all units of this one's kind aside, where they are alike.
   void park(const waiting_unit& unit, parked_reason why);
@@ -97,7 +104,9 @@ public:
     return woken;
   }
 
-  /// What all who wait ask for at least, by queue; nobody whose time has not come is counted.
+  /// What all who wait ask for at least, by queue. Those whose time has not come are counted: what
+  /// queues deserve must not change because somebody pauses, or those who have its room meanwhile
+  /// would have to go when it comes back.
   const by_name<resources>& asked() const {
     return asked_;
   }
