@@ -29,7 +29,7 @@ void cancel_groundless(self_pointer self) {
     const auto found = state.decisions.find(one.id);
     if (found == state.decisions.end() || found->second.phase == decision_phase::starting)
       continue;
-    self->send(found->second.actor, cancel_decision{std::move(one.reason)});
+    give_up(self, one.id, std::move(one.reason));
   }
 }
 
@@ -76,16 +76,12 @@ quota_grants lower(self_pointer self, const lower_grants& asked) {
   return kept;
 }
 
-/// The decision's victims can't come back: those that count on their room ask for it.
-void told(self_pointer self, const victims_told& done) {
+/// These need not wait for that decision any more: who waits for no other asks for its votes.
+void let_go_on(self_pointer self, const std::vector<std::string>& waiting, const std::string& id) {
   auto& state = self->state;
-  const auto found = state.decisions.find(done.id);
-  if (found == state.decisions.end())
-    return;
-  found->second.told = true;
-  for (const auto& id : std::exchange(found->second.followed_by, {})) {
-    const auto next = state.decisions.find(id);
-    if (next == state.decisions.end() || next->second.after.erase(done.id) == 0
+  for (const auto& one : waiting) {
+    const auto next = state.decisions.find(one);
+    if (next == state.decisions.end() || next->second.after.erase(id) == 0
         || !next->second.after.empty())
       continue;
     next->second.asked = state.settings.clock.now(self);
@@ -94,14 +90,33 @@ void told(self_pointer self, const victims_told& done) {
   }
 }
 
-/// Those that count on the room of a decision that is over without having told its victims are to
-/// be planned anew.
-void give_up_followers(self_pointer self, const coordinator_state::in_flight& over,
-                       const std::string& id) {
-  for (const auto& follower : over.followed_by)
-    if (const auto next = self->state.decisions.find(follower); next != self->state.decisions.end())
-      self->send(next->second.actor,
-                 cancel_decision{"decision " + id + ", which was to make room, was given up"});
+/// The decision's victims can't come back: those that count on their room ask for it.
+void told(self_pointer self, const victims_told& done) {
+  auto& state = self->state;
+  const auto found = state.decisions.find(done.id);
+  if (found == state.decisions.end())
+    return;
+  found->second.told = true;
+  const auto waiting = std::exchange(found->second.followed_by, {});
+  let_go_on(self, waiting, done.id);
+}
+
+/// Those that counted on what did not come are to be planned anew.
+void give_up_all(self_pointer self, const std::vector<std::string>& waiting,
+                 const std::string& reason) {
+  for (const auto& one : waiting)
+    give_up(self, one, reason);
+}
+
+/// The decision's pods start, even if it was to be given up.
+void starts(self_pointer self, const std::string& id) {
+  auto& state = self->state;
+  state.mirror.starts(id);
+  const auto found = state.decisions.find(id);
+  if (found == state.decisions.end() || !std::exchange(found->second.given_up, false))
+    return;
+  const auto waiting = std::exchange(found->second.awaited_by, {});
+  give_up_all(self, waiting, "decision " + id + ", which was to be given up, had started");
 }
 
 /// Follows what the queue shard says.
@@ -117,8 +132,12 @@ void ended(self_pointer self, const decision_ended& over) {
   if (found == state.decisions.end())
     return;
   const bool changed_since = state.changes != found->second.planned_at;
-  give_up_followers(self, found->second, over.id);
+  const auto gone = std::move(found->second);
   state.decisions.erase(found);
+  give_up_all(self, gone.followed_by,
+              "decision " + over.id + ", which was to make room, was given up");
+  if (!over.how.ok())
+    let_go_on(self, gone.awaited_by, over.id);
   state.running->erase(over.id);
   state.lifecycle.open.erase(over.id);
   state.mirror.close(over.id);
@@ -204,7 +223,7 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
       if (auto found = self->state.decisions.find(moved.id); found != self->state.decisions.end())
         found->second.phase = moved.phase;
       if (moved.phase == decision_phase::starting)
-        self->state.mirror.starts(moved.id);
+        starts(self, moved.id);
       if (moved.phase == decision_phase::aborted)
         self->state.mirror.spare_victims(moved.id);
     },

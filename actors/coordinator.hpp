@@ -110,8 +110,10 @@ struct coordinator_state {
     std::uint64_t planned_at = 0;         ///< the number of changes the plan had seen
     time_point asked = no_time;           ///< for its votes, as soon as it waits for nobody
     bool told = false;                    ///< whether its victims can't come back any more
+    bool given_up = false;                ///< it was told to end, and nothing counts on it
     std::set<std::string> after;          ///< decisions that have to be told first
     std::vector<std::string> followed_by; ///< that wait for this one to be told
+    std::vector<std::string> awaited_by;  ///< that wait for this one to be given up
     std::vector<std::string> budgets;     ///< that it takes from
   };
 

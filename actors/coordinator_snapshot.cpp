@@ -37,6 +37,7 @@ read_group_result read_state(coordinator_pointer self) {
   found.name = name;
   found.taken = state.settings.clock.now(self);
   found.status.grants = state.grants;
+  found.status.queues = state.queues;
   for (auto& one : found.status.decisions)
     if (const auto open = state.decisions.find(one.id); open != state.decisions.end()) {
       one.phase = open->second.phase;

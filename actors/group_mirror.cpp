@@ -120,7 +120,7 @@ void group_mirror::open(open_decision d, std::span<const node_part> parts) {
     // What was promised one by one is there.
     if (!part.victims.empty() || !promised.part.placed.shares_all_with(part.placed))
       mark(on);
-    promised = {part, {}};
+    promised = {part, {}, false};
   }
   kept_decision kept;
   kept.owners.reserve(d.placed.size());
@@ -136,6 +136,26 @@ void group_mirror::open(open_decision d, std::span<const node_part> parts) {
   static_cast<open_decision&>(kept) = std::move(d);
   auto id = kept.id;
   open_.insert_or_assign(std::move(id), std::move(kept));
+}
+
+void group_mirror::set_given_up(kept_decision& d, bool so) {
+  d.given_up = so;
+  const auto set_on = [&](const std::string& node) {
+    auto& on = node_named(node);
+    if (const auto part = on.second.promised.find(d.id); part != on.second.promised.end())
+      part->second.given_up = so;
+    mark(on);
+  };
+  for (const auto& p : d.placed)
+    set_on(p->what().node);
+  for (const auto& one : d.victims)
+    for (const auto& p : one.pods)
+      set_on(p.node);
+}
+
+void group_mirror::give_up(const std::string& id) {
+  if (const auto found = open_.find(id); found != open_.end())
+    set_given_up(found->second, true);
 }
 
 void group_mirror::spare_victims(const std::string& id) {
@@ -161,7 +181,8 @@ void group_mirror::close(const std::string& id) {
     if (promised == on.second.promised.end())
       return;
     // What the record shows stays as it is.
-    if (!on.second.record || !shows(*on.second.record, promised->second.part, id))
+    if (promised->second.given_up || !on.second.record
+        || !shows(*on.second.record, promised->second.part, id))
       mark(on);
     on.second.promised.erase(promised);
   };

@@ -72,6 +72,9 @@ public:
   void promise(const std::string& id, const pod_list::pointer& placed);
   /// The decision is under way with all that it does; `parts` is what it does by node.
   void open(open_decision d, std::span<const node_part> parts);
+  /// The decision is to be given up: from now on the group looks as if it had been, with the
+  /// victims that were not told staying and those whom it places waiting again.
+  void give_up(const std::string& id);
   /// The decision is given up: who goes by it is what the shards' records say.
   void spare_victims(const std::string& id);
   /// Its pods start, whatever happens.
@@ -81,7 +84,7 @@ public:
 
   /// The open decisions that have to be carried out as far as that their victims are told before a
   /// decision that does `parts` can have its room: until then theirs may be given up, and their
-  /// victims stay.
+  /// victims stay. And those that are to be given up, where they still hold its nodes or workloads.
   std::set<std::string> counts_on(const std::string& id, std::span<const node_part> parts) const;
 
   // -- what a cycle asks --------------------------------------------------------------------------
@@ -218,6 +221,7 @@ private:
   struct promised_part {
     node_part part;
     std::vector<marked_pod> marked;
+    bool given_up = false; ///< it will not be done
   };
 
   /// One node: what its shard says, what open decisions will do there, and what of both is in the
@@ -257,6 +261,7 @@ private:
 
   struct kept_decision : open_decision {
     std::vector<named_workload*> owners; ///< of the pods placed, in their order
+    bool given_up = false;
   };
 
   named_node& node_named(std::string_view name);
@@ -266,6 +271,8 @@ private:
   void refresh();
   void refresh_node(named_node& one);
   static void apply(pod_list& pods, promised_part& promised, const std::string& decision);
+  static void undo(pod_list& pods, const std::string& decision);
+  void set_given_up(kept_decision& d, bool so);
   bool stands_alike(const pod& before, const pod& now) const;
   void refresh_workload(named_workload& one);
   pod_list::pointer with_costs(const pod_list::pointer& p);

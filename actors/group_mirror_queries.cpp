@@ -1,5 +1,6 @@
 #include "actors/group_mirror.hpp"
 #include "preemption/engine.hpp"
+#include "preemption/groundless.hpp"
 #include "preemption/pending.hpp"
 #include "state/lately.hpp"
 
@@ -16,13 +17,24 @@ std::set<std::string> group_mirror::counts_on(const std::string& id,
   std::set<std::string> found;
   for (const auto& part : parts) {
     const auto on = nodes_.find(part.node);
-    if (part.placed.empty() || on == nodes_.end() || !on->second.record)
+    if (on == nodes_.end())
+      continue;
+    for (const auto& [other, theirs] : on->second.promised)
+      if (other != id && theirs.given_up)
+        found.insert(other);
+    for (const auto& p : part.placed)
+      if (const auto owner = workloads_.find(p.workload); owner != workloads_.end())
+        for (const auto& other : owner->second.placed_by)
+          if (const auto open = open_.find(other);
+              other != id && open != open_.end() && open->second.given_up)
+            found.insert(other);
+    if (part.placed.empty() || !on->second.record)
       continue;
     const auto& record = *on->second.record;
     std::vector<const node_part*> others;
     std::vector<std::string> untold;
     for (const auto& [other, theirs] : on->second.promised) {
-      if (other == id || shows(record, theirs.part, other))
+      if (other == id || theirs.given_up || shows(record, theirs.part, other))
         continue;
       others.push_back(&theirs.part);
       if (!theirs.part.victims.empty())
@@ -35,15 +47,19 @@ std::set<std::string> group_mirror::counts_on(const std::string& id,
 }
 
 void group_mirror::starts(const std::string& id) {
-  if (open_.contains(id))
-    starting_.insert(id);
+  const auto found = open_.find(id);
+  if (found == open_.end())
+    return;
+  starting_.insert(id);
+  if (found->second.given_up) // too late
+    set_given_up(found->second, false);
 }
 
 std::vector<held_decision> group_mirror::holds_below(std::int32_t priority) {
   view();
   std::vector<held_decision> holds;
   for (const auto& [id, d] : open_)
-    if (!starting_.contains(id) && std::ranges::any_of(d.placed, [&](const pod_list::pointer& p) {
+    if (!starting_.contains(id) && !d.given_up && std::ranges::any_of(d.placed, [&](const pod_list::pointer& p) {
           return p->what().priority < priority;
         }))
       holds.push_back(hold_of(d));
@@ -262,7 +278,7 @@ std::shared_ptr<const workload_record> group_mirror::find_workload(std::string_v
 std::vector<group_mirror::groundless_decision> group_mirror::groundless() {
   std::vector<groundless_decision> found;
   for (const auto& id : std::exchange(unjudged_, {}))
-    if (const auto open = open_.find(id); open != open_.end())
+    if (const auto open = open_.find(id); open != open_.end() && !open->second.given_up)
       if (auto reason = why_groundless(open->second); !reason.empty())
         found.push_back({id, std::move(reason)});
   return found;
@@ -272,7 +288,6 @@ time_point group_mirror::look_for_stuck(time_point now, duration force_delete_af
   refresh();
   auto next = no_time;
   for (const auto& [grace_over, uid] : told_in_order_) {
-    // Killed after the first of these times; gone, however slow the machine, within the second.
     const auto limit = grace_over + 2 * force_delete_after;
     if (limit > now) {
       next = limit;
@@ -291,21 +306,21 @@ time_point group_mirror::look_for_stuck(time_point now, duration force_delete_af
 }
 
 std::string group_mirror::why_groundless(const kept_decision& d) const {
+  std::vector<victim_pod> victims;
   for (const auto& one : d.victims)
-    for (const auto& p : one.pods)
-      if (stuck_.contains(p.uid))
-        return fmt::format("victim {} did not leave node {} within its limit", p.uid, p.node);
-  for (std::size_t i = 0; i < d.placed.size(); ++i) {
-    const auto& p = d.placed[i]->what();
-    const auto& owner = d.owners[i]->second.record;
-    if (!owner || !wants(*owner, p))
-      return fmt::format("pod {} is not wanted any more", p.name);
-    const auto on = nodes_.find(p.node);
-    const auto record = on == nodes_.end() ? nullptr : on->second.record;
-    if (!record || !takes_pods(*record))
-      return fmt::format("node {} takes no pods any more", p.node);
-  }
-  return {};
+    victims.insert(victims.end(), one.pods.begin(), one.pods.end());
+  std::vector<const pod*> placed;
+  for (const auto& p : d.placed)
+    placed.push_back(&p->what());
+  return reprieve::why_groundless(
+    placed, victims,
+    {.owner = [&](std::string_view name) { return find_workload(name).get(); },
+     .takes_pods =
+       [&](std::string_view node) {
+         const auto on = nodes_.find(node);
+         return on != nodes_.end() && on->second.record && takes_pods(*on->second.record);
+       },
+     .does_not_go = [&](std::string_view uid) { return stuck_.contains(uid); }});
 }
 
 } // namespace reprieve

@@ -1,5 +1,6 @@
 #include "actors/group_mirror.hpp"
 #include "actors/pod_changes.hpp"
+#include "preemption/groundless.hpp"
 #include "preemption/pending.hpp"
 #include "preemption/turn.hpp"
 
@@ -14,14 +15,6 @@ namespace {
 void take_from(resources& from, const resources& amounts) {
   for (const auto& [resource, amount] : amounts)
     from[resource] -= amount;
-}
-
-/// Shows a pod that does not go although it was told: its room is taken, and it is nobody's victim.
-/// Budgets do not count on it, as their owner does not either, or it would vote against the plan.
-void make_immovable(pod& p) {
-  p.phase = pod_phase::surplus;
-  p.evicted_by.clear();
-  p.daemon = true;
 }
 
 bool uses_less(const resources& now, const resources& before) {
@@ -86,6 +79,22 @@ void group_mirror::apply(pod_list& pods, promised_part& promised, const std::str
   });
 }
 
+/// What a decision that is given up has done to the record's pods is not shown, as far as it can be
+/// undone.
+void group_mirror::undo(pod_list& pods, const std::string& decision) {
+  const auto recorded = pods;
+  for (const auto& shared : recorded.shared()) {
+    const auto& p = shared->what();
+    if (p.phase == pod_phase::nominated && p.placed_by == decision) {
+      pods.erase(p.uid);
+    } else if (p.evicted_by == decision && p.stop_told == no_time && !is_leaving(p.phase)) {
+      auto stays = p;
+      stays.evicted_by.clear();
+      pods.put(std::move(stays));
+    }
+  }
+}
+
 /// Whether the pod's workload stands as it did before the pod came further.
 bool group_mirror::stands_alike(const pod& before, const pod& now) const {
   if (!stays_or_comes(before) || !stays_or_comes(now) || before.node != now.node
@@ -112,7 +121,10 @@ void group_mirror::refresh_node(named_node& one) {
     wanted = entry.record->pods;
     // Whatever becomes of a decision, the pods that it places are there until all of it is over.
     for (auto& [id, promised] : entry.promised)
-      apply(wanted, promised, id);
+      if (promised.given_up)
+        undo(wanted, id);
+      else
+        apply(wanted, promised, id);
   }
   auto [shown, changed, gone] =
     changes_between(entry.taken_in, entry.shown, wanted, look_at_costs,

@@ -103,7 +103,11 @@ public:
     return record ? std::string_view(record->spec->queue) : std::string_view{};
   }
   std::vector<held_decision> holds_below(std::int32_t priority) override {
-    return state_.mirror.holds_below(priority);
+    auto holds = state_.mirror.holds_below(priority);
+    std::erase_if(holds, [&](const held_decision& held) { // of this cycle
+      return decisions_before(state_, held.id) >= decisions_before_;
+    });
+    return holds;
   }
   foresight* answers_for(const preemptor& who) override {
     auto* known = state_.inquiries.find(who);
@@ -180,6 +184,10 @@ public:
   // -- what it decides ----------------------------------------------------------------------------
 
   void place(const waiting_unit& unit, plan made) override {
+    if (takes_holds_) { // nobody else waits for those who give up
+      preempt(unit, std::move(made));
+      return;
+    }
     auto& what = batch_.what;
     if (what.id.empty())
       begin(batch_, "placement");
@@ -208,18 +216,16 @@ public:
     settings.what.scored = made.scored;
     settings.budgets = budget_parts(view, made.followed.victims);
     take_plan(settings, unit, std::move(made));
+    takes_holds_ = false;
     launch(self_, std::move(settings));
   }
 
-  /// The room that the unit may have is held for less important ones: they give it up, and when
-  /// they have, the unit comes to its turn again (DESIGN 3.2).
-  void take_holds(const waiting_unit& unit, const std::vector<given_up>& holds, plan) override {
-    for (const auto& one : holds) {
-      waits_because(unit,
-                    fmt::format("it takes the room of decision {}: {}", one.decision, one.reason));
-      if (const auto found = state_.decisions.find(one.decision); found != state_.decisions.end())
-        self_->send(found->second.actor, cancel_decision{one.reason});
-    }
+  /// The room that the unit may have is held for less important ones: they give it up, and its own
+  /// decision asks for it when they have (DESIGN 3.2).
+  void take_holds(const waiting_unit&, const std::vector<given_up>& holds) override {
+    for (const auto& one : holds)
+      give_up(self_, one.decision, one.reason);
+    takes_holds_ = true;
   }
 
   void take_back(const queue_outcome& from) override {
@@ -385,6 +391,7 @@ private:
   bool explains_;
   scheduling_cycle cycle_;
   decision_settings batch_;
+  bool takes_holds_ = false; ///< for the unit whose plan comes next
 };
 
 void cycle_after(self_pointer self, duration delay) {
@@ -435,7 +442,7 @@ std::set<std::string> to_be_told_before(const coordinator_state& state,
           found.insert(id);
   std::erase_if(found, [&](const std::string& id) {
     const auto open = state.decisions.find(id);
-    return open == state.decisions.end() || open->second.told;
+    return open == state.decisions.end() || (open->second.told && !open->second.given_up);
   });
   return found;
 }
@@ -468,10 +475,21 @@ void launch(self_pointer self, decision_settings settings) {
                     settings.parts);
   begun.actor = self->spawn<caf::monitored>(run_decision, std::move(settings));
   state.running->emplace(id, begun.actor);
-  for (const auto& other : begun.after)
-    state.decisions.find(other)->second.followed_by.push_back(id);
+  for (const auto& other : begun.after) {
+    auto& before = state.decisions.find(other)->second;
+    (before.given_up ? before.awaited_by : before.followed_by).push_back(id);
+  }
   state.decisions[id] = std::move(begun);
   look_at_votes_later(self);
+}
+
+void give_up(self_pointer self, const std::string& id, std::string reason) {
+  auto& state = self->state;
+  const auto found = state.decisions.find(id);
+  if (found == state.decisions.end() || std::exchange(found->second.given_up, true))
+    return;
+  self->send(found->second.actor, cancel_decision{std::move(reason)});
+  state.mirror.give_up(id);
 }
 
 void serve_all(self_pointer self) {

@@ -29,6 +29,9 @@ std::string new_decision_id(coordinator_state& state);
 /// Hands a plan to a decision of its own; the mirror shows its effect from now on.
 void launch(coordinator_pointer self, decision_settings settings);
 
+/// Has the decision given up, if that is still possible; the mirror shows it as given up from now on.
+void give_up(coordinator_pointer self, const std::string& id, std::string reason);
+
 /// Asks all node shards, and calls `then` when their answers are among the inquiries.
 void ask_shards(coordinator_pointer self, evaluation_request wanted, std::function<void()> then);
 

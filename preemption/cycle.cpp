@@ -5,6 +5,7 @@
 #include "preemption/turn.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <limits>
 #include <set>
 #include <utility>
@@ -73,6 +74,7 @@ void scheduling_cycle::begin() {
   if (const auto due = line.next_due(); due != no_time)
     port_.look_again(due);
   auto in = port_.queue_input();
+  demand_ = real_demand(in);
   if (run_queue_stage(in))
     in = port_.queue_input();
   const auto gives_back = [](const queue_outcome& one) {
@@ -91,7 +93,7 @@ bool scheduling_cycle::run_queue_stage(queue_stage_input in) {
   in.now = settings_.now;
   in.limits[settings_.group.name] = settings_.group.limits;
   in.preempted_lately = {settings_.preempted_lately.begin(), settings_.preempted_lately.end()};
-  in.pending = port_.line().asked();
+  in.pending = demand_;
   queues_ = reprieve::run_queue_stage(in);
   std::vector<std::string> giving;
   for (const auto& one : queues_.queues)
@@ -116,25 +118,42 @@ bool scheduling_cycle::run_queue_stage(queue_stage_input in) {
 }
 
 /// What waits, by queue, as far as its own queue and the nodes could ever admit it: nothing else
-/// counts as demand (DESIGN 3.4).
-by_name<resources> scheduling_cycle::admissible() const {
+/// counts as demand (DESIGN 3.4). A unit that is larger than all that its queue would deserve
+/// deserves it in vain: others may have it. What the queue's pods use does not matter here, as
+/// shares would change with who runs, and whoever gained by it would have to go again.
+by_name<resources> scheduling_cycle::real_demand(queue_stage_input in) const {
   auto& line = port_.line();
+  in.pending = line.asked();
+  if (in.pending.empty() || in.queues.size() < 2)
+    return std::move(in.pending);
   line.judge_kinds(port_.nodes_seen(),
                    [&](const preemptor& who) { return could_ever_run(port_.nodes(), who); });
-  by_name<resources> found;
+  std::vector<wish> wishes;
+  std::deque<resources> wanted;
   for (const auto& [queue, units] : line.fresh())
-    if (!queue.empty())
-      for (const auto& [place, unit] : units)
-        if (ever_runs(unit))
-          add_pods_to(found[queue], wanted_by(*unit.who), 1);
+    for (const auto& [place, unit] : units)
+      if (!queue.empty() && ever_runs(unit))
+        wishes.push_back({queue, unit.who.get(), &wanted.emplace_back(wanted_by(*unit.who)), 1});
   for (const auto& [key, kind] : line.all_kinds())
     if (!kind.units.empty() && kind.ever_runs)
-      add_pods_to(found[kind.queue], kind.wanted, std::ssize(kind.units));
-  line.each_asleep([&](const waiting_unit& unit, const resources& wanted) {
+      wishes.push_back(
+        {kind.queue, kind.units.begin()->second.who.get(), &kind.wanted, std::ssize(kind.units)});
+  line.each_asleep([&](const waiting_unit& unit, const resources& each) {
     if (unit.record && ever_runs(unit))
-      add_pods_to(found[unit.record->spec->queue], wanted, 1);
+      wishes.push_back({unit.queue(), unit.who.get(), &each, 1});
   });
-  return found;
+  for (bool changed = true; changed;) {
+    in.pending.clear();
+    for (const auto& one : wishes)
+      add_pods_to(in.pending[std::string(one.queue)], *one.each, one.units);
+    const group_shares shares{in};
+    const auto in_vain = [&](const wish& one) {
+      const auto leaf = shares.leaf_of(one.queue);
+      return leaf == no_vertex || !shares.could_deserve(leaf, asked_by(shares, *one.who));
+    };
+    changed = std::erase_if(wishes, in_vain) > 0;
+  }
+  return std::move(in.pending);
 }
 
 bool scheduling_cycle::ever_runs(const waiting_unit& unit) const {
@@ -148,47 +167,8 @@ bool scheduling_cycle::ever_runs(const waiting_unit& unit) const {
 }
 
 void scheduling_cycle::share_out(queue_stage_input in) {
-  in.pending = port_.line().asked();
+  in.pending = demand_;
   shares_.emplace(in);
-  if (!shares_->anybody_uses_too_much())
-    return;
-  // Somebody may have to go, so demand has to be real.
-  in.pending = admissible();
-  shares_.emplace(in);
-  // A queue none of whose units fits into what it would deserve deserves it in vain: others may
-  // have it.
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (auto& [queue, asked] : in.pending) {
-      const auto leaf = shares_->leaf_of(queue);
-      if (asked.empty() || leaf == no_vertex || admits_any(leaf, queue))
-        continue;
-      asked.clear();
-      changed = true;
-    }
-    if (changed)
-      shares_.emplace(in);
-  }
-}
-
-bool scheduling_cycle::admits_any(std::size_t leaf, std::string_view queue) const {
-  const auto fits = [&](const waiting_unit& unit) {
-    return shares_->is_entitled(leaf, asked_by(*shares_, *unit.who));
-  };
-  const auto& line = port_.line();
-  if (const auto fresh = line.fresh().find(queue); fresh != line.fresh().end())
-    for (const auto& [place, unit] : fresh->second)
-      if (ever_runs(unit) && fits(unit))
-        return true;
-  bool any = std::ranges::any_of(line.kinds_in(queue), [&](const auto& one) {
-    const auto& kind = one.second;
-    return !kind.units.empty() && kind.ever_runs && fits(kind.units.begin()->second);
-  });
-  if (!any)
-    line.each_asleep([&](const waiting_unit& unit, const resources&) {
-      any = any || (unit.queue() == queue && ever_runs(unit) && fits(unit));
-    });
-  return any;
 }
 
 void scheduling_cycle::wake_kinds(const service_place* behind) {
@@ -406,11 +386,6 @@ bool scheduling_cycle::serve(const waiting_unit& unit, bool& parked) {
     port_.reserve(*unit.who, made.made);
   if (made.made.look_again != no_time)
     port_.look_again(made.made.look_again);
-  if (!made.gives_up.empty()) {
-    others_go();
-    port_.take_holds(unit, made.gives_up, std::move(made.made));
-    return true;
-  }
   if (made.made.assignments.empty()) {
     if (!made.lets_others_back && may_park(unit)) {
       port_.line().park(unit, reason_to_park(unit, made));
@@ -424,6 +399,13 @@ bool scheduling_cycle::serve(const waiting_unit& unit, bool& parked) {
   decided_ = true;
   for (const auto& one : judge_->movements_of(unit, made.made))
     shares_->add(one.leaf, one.amounts, one.sign);
+  if (!made.gives_up.empty()) {
+    for (const auto& one : made.released)
+      shares_->add(one.leaf, one.amounts, one.sign);
+    made_room_ = true;
+    port_.take_holds(unit, made.gives_up);
+    others_go();
+  }
   if (made.made.victims.empty() && made.made.result == plan::outcome::placed) {
     port_.place(unit, std::move(made.made));
   } else {
@@ -435,8 +417,11 @@ bool scheduling_cycle::serve(const waiting_unit& unit, bool& parked) {
 }
 
 std::string scheduling_cycle::why_waits(const waiting_unit& unit, bool at_front) {
-  if (!shares_)
-    share_out(port_.queue_input());
+  if (!shares_) {
+    auto in = port_.queue_input();
+    demand_ = real_demand(in);
+    share_out(std::move(in));
+  }
   auto made = unit_judge{port_, settings_, *shares_}.judge(unit, at_front);
   return made.quota.empty() ? std::move(made.made.why.summary) : std::move(made.quota);
 }

@@ -61,9 +61,8 @@ public:
   virtual void place(const waiting_unit& unit, plan made) = 0;
   /// The unit gets its room once the victims have gone.
   virtual void preempt(const waiting_unit& unit, plan made) = 0;
-  /// These decisions are given up for the unit, whose turn comes again when they are.
-  virtual void take_holds(const waiting_unit& unit, const std::vector<given_up>& holds,
-                          plan then) = 0;
+  /// These decisions are given up for the unit, whose plan comes next.
+  virtual void take_holds(const waiting_unit& unit, const std::vector<given_up>& holds) = 0;
   /// The queue's pods that go because it uses more than it may keep.
   virtual void take_back(const queue_outcome& from) = 0;
   /// Since when the required node is reserved for the unit's pod, and the room that it keeps there.
@@ -125,7 +124,14 @@ private:
   /// Whether somebody goes because of it.
   bool run_queue_stage(queue_stage_input in);
   void share_out(queue_stage_input in);
-  by_name<resources> admissible() const;
+  /// What one of those who wait asks for, or several that are alike.
+  struct wish {
+    std::string_view queue;
+    const preemptor* who = nullptr;
+    const resources* each = nullptr;
+    std::int64_t units = 1;
+  };
+  by_name<resources> real_demand(queue_stage_input in) const;
   bool ever_runs(const waiting_unit& unit) const;
   /// Takes kinds back that changes could help, and lines up their units behind that place.
   void wake_kinds(const service_place* behind);
@@ -133,7 +139,6 @@ private:
   /// Whether the kind is held back by a quota and others who share that make it easier.
   bool quota_eased(const waiting_line::kind& of, const group_shares::obstacle& obstacle,
                    const cycle_port::changes& changed) const;
-  bool admits_any(std::size_t leaf, std::string_view queue) const;
   void line_up();
   void look_at_front(queue_line& line);
   queue_line* next_line();
@@ -149,6 +154,7 @@ private:
 
   cycle_port& port_;
   plan_settings settings_;
+  by_name<resources> demand_; ///< that waits, by queue
   queue_stage_result queues_;
   std::optional<group_shares> shares_;
   std::optional<unit_judge> judge_;

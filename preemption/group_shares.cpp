@@ -52,8 +52,9 @@ group_shares::group_shares(const queue_stage_input& in) {
     leaf_of_[tree_.vertices[v].spec.name] = v;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     const auto accounts = table.accounts(c);
-    const auto shares = deserved_shares(tree_, columns_[c], capacity_[c], table.demand(c, accounts),
-                                        unit_of(in, columns_[c]));
+    units_.push_back(unit_of(in, columns_[c]));
+    const auto shares =
+      deserved_shares(tree_, columns_[c], capacity_[c], table.demand(c, accounts), units_[c]);
     for (std::size_t v = 0; v < vertices; ++v)
       deserved_[v][c] = shares.deserved[v];
     for (std::size_t row = 0; row < accounts.size(); ++row)
@@ -99,9 +100,11 @@ bool group_shares::is_alone(std::size_t leaf) const {
       return false;
     const auto parent = tree_.vertices[v].parent;
     const auto& siblings = parent == no_vertex ? tree_.top : tree_.vertices[parent].children;
+    // One that is not capped by its demand has its part of whatever comes to those above it.
     for (const auto other : siblings)
       if (other != v
-          && std::ranges::any_of(reserved_[other], [](std::int64_t kept) { return kept > 0; }))
+          && (!tree_.vertices[other].spec.cap_by_demand
+              || std::ranges::any_of(reserved_[other], [](std::int64_t kept) { return kept > 0; })))
         return false;
   }
   return true;
@@ -114,6 +117,15 @@ bool group_shares::is_entitled(std::size_t leaf, const amounts_by_column& more) 
     if (more[c] > 0 && staying_[leaf][c] + more[c] > deserved_[leaf][c])
       return false;
   return limits_in_the_way(leaf, more).empty();
+}
+
+bool group_shares::could_deserve(std::size_t leaf, const amounts_by_column& all) const {
+  if (is_alone(leaf))
+    return true;
+  for (std::size_t c = 0; c < columns_.size(); ++c)
+    if (all[c] > deserved_[leaf][c])
+      return false;
+  return true;
 }
 
 bool group_shares::leaves_room_for_others(std::size_t leaf, std::size_t column,
@@ -141,10 +153,44 @@ bool group_shares::leaves_room_for_others(std::size_t leaf, std::size_t column,
   return all <= capacity_[column];
 }
 
+/// Whether the queue stage would leave everybody what they have now, and the leaf so much more, if
+/// nobody else asked for anything (`kept_shares`).
+bool group_shares::may_be_kept(std::size_t leaf, std::size_t column, std::int64_t more) const {
+  // Where there is enough for all, nobody is brought down, and limits are looked at by themselves.
+  wide_int all = more;
+  bool plain = true;
+  for (const auto& one : tree_.vertices)
+    plain = plain && (one.leaf() || one.spec.cap_by_demand);
+  for (const auto v : tree_.leaves)
+    all += tree_.vertices[v].spec.cap_by_demand
+             ? staying_[v][column]
+             : std::max(staying_[v][column], deserved_[v][column]);
+  if (plain && all <= capacity_[column])
+    return true;
+  std::vector<std::int64_t> used(tree_.vertices.size());
+  for (const auto v : tree_.leaves)
+    used[v] = staying_[v][column];
+  const auto before = kept_shares(tree_, columns_[column], capacity_[column], used, units_[column]);
+  used[leaf] += more;
+  const auto after = kept_shares(tree_, columns_[column], capacity_[column], used, units_[column]);
+  return std::ranges::all_of(tree_.leaves, [&](std::size_t v) {
+    const auto stays = staying_[v][column];
+    const auto deserved = deserved_[v][column];
+    if (v == leaf)
+      return stays + more <= std::max(after[v], deserved);
+    return !tree_.vertices[v].spec.cap_by_demand || stays <= std::max(after[v], deserved)
+           || stays > std::max(before[v], deserved);
+  });
+}
+
 bool group_shares::may_borrow(std::size_t leaf, const amounts_by_column& more) const {
   for (std::size_t c = 0; c < columns_.size(); ++c)
     if (more[c] > 0 && !leaves_room_for_others(leaf, c, more[c]))
       return false;
+  if (tree_.vertices[leaf].spec.cap_by_demand)
+    for (std::size_t c = 0; c < columns_.size(); ++c)
+      if (more[c] > 0 && !may_be_kept(leaf, c, more[c]))
+        return false;
   return limits_in_the_way(leaf, more).empty();
 }
 

@@ -48,8 +48,11 @@ public:
   /// Whether so much more is within what the queue deserves and within all limits: it may be taken
   /// from queues that use more than they deserve.
   bool is_entitled(std::size_t leaf, const amounts_by_column& more) const;
+  /// Whether so much is within what the queue deserves in all, whatever its pods use.
+  bool could_deserve(std::size_t leaf, const amounts_by_column& all) const;
   /// Whether so much more takes nothing that is kept for others: what nobody deserves and no limit
-  /// forbids may be used until somebody who deserves it asks for it.
+  /// forbids may be used until somebody who deserves it asks for it. Nobody may have what it would
+  /// have to give back at once, nor what others would have to give back for it.
   bool may_borrow(std::size_t leaf, const amounts_by_column& more) const;
 
   /// A quota in the way of so much more: the share of the leaf itself, or the limit of a queue above
@@ -95,11 +98,13 @@ public:
 private:
   std::int64_t reserve_of(std::size_t vertex, std::size_t column, std::int64_t below) const;
   bool leaves_room_for_others(std::size_t leaf, std::size_t column, std::int64_t more) const;
+  bool may_be_kept(std::size_t leaf, std::size_t column, std::int64_t more) const;
 
   queue_tree tree_;
   std::vector<std::string> columns_;
   by_name<std::size_t> leaf_of_;
   amounts_by_column capacity_;
+  amounts_by_column units_; ///< in which each is shared
   std::vector<amounts_by_column> deserved_; ///< by vertex
   std::vector<amounts_by_column> staying_;  ///< likewise
   std::vector<amounts_by_column> reserved_; ///< likewise: used, or kept for who does not use it

@@ -82,12 +82,13 @@ judgement unit_judge::judge(const waiting_unit& unit, bool at_front, const claim
     return made;
   }
   by_room_and_quota(of, made);
-  if (!made.asks && !made.made.assignments.empty() && made.gives_up.empty())
+  if (!made.asks && !made.made.assignments.empty())
     keep_within_quota(of, made);
   if (!made.asks && !made.made.victims.empty() && !is_bound_to_a_node(*who)
       && lets_others_back(of, before.later, made)) {
     drop(made.made, made.made.policy);
     made.gives_up.clear();
+    made.released.clear();
   }
   return made;
 }
@@ -167,8 +168,23 @@ void unit_judge::by_priority(const preemptor& who, judgement& made) {
   if (holds.empty())
     return;
   auto found = decide_over_holds(port_.view(), who, settings_, holds);
+  made.released = released_by(holds, found.gives_up);
   made.made = std::move(found.made);
   made.gives_up = std::move(found.gives_up);
+}
+
+std::vector<quota_movement> unit_judge::released_by(std::span<const held_decision> holds,
+                                                    const std::vector<given_up>& which) {
+  std::vector<quota_movement> released;
+  for (const auto& held : holds)
+    if (std::ranges::find(which, held.id, &given_up::decision) != which.end())
+      for (const auto& p : held.nominated)
+        if (const auto leaf = shares_.leaf_of(port_.queue_of(p.workload)); leaf != no_vertex) {
+          resources taken;
+          add_taken(taken, p);
+          released.push_back({leaf, shares_.columns_of(taken), -1});
+        }
+  return released;
 }
 
 bool unit_judge::by_reclaim(const case_at_hand& of, judgement& made) {
@@ -328,19 +344,16 @@ bool unit_judge::take_holds_within_quota(const case_at_hand& of, const obstacle&
   if (found.gives_up.empty() || !found.made.victims.empty())
     return false;
   auto after = shares_;
-  for (const auto& held : holds)
-    if (std::ranges::find(found.gives_up, held.id, &given_up::decision) != found.gives_up.end())
-      for (const auto& p : held.nominated) {
-        resources taken;
-        add_taken(taken, p);
-        after.add(leaf_of(p), shares_.columns_of(taken), -1);
-      }
+  auto released = released_by(holds, found.gives_up);
+  for (const auto& one : released)
+    after.add(one.leaf, one.amounts, one.sign);
   const auto allowed = allowed_at(first);
   for (std::size_t c = 0; c < allowed.size(); ++c)
     if (of.asked[c] > 0 && after.staying(first.vertex)[c] + of.asked[c] > allowed[c])
       return false;
   made.made = std::move(found.made);
   made.gives_up = std::move(found.gives_up);
+  made.released = std::move(released);
   return true;
 }
 
@@ -408,9 +421,8 @@ unit_judge::column_amounts unit_judge::taken_by(const plan& made) const {
   return shares_.columns_of(sum);
 }
 
-std::vector<unit_judge::movement> unit_judge::movements_of(const waiting_unit& unit,
-                                                           const plan& made) {
-  std::vector<movement> found;
+std::vector<quota_movement> unit_judge::movements_of(const waiting_unit& unit, const plan& made) {
+  std::vector<quota_movement> found;
   if (const auto leaf = shares_.leaf_of(unit.queue()); leaf != no_vertex)
     found.push_back({leaf, taken_by(made), 1});
   if (made.victims.empty())
@@ -423,7 +435,7 @@ std::vector<unit_judge::movement> unit_judge::movements_of(const waiting_unit& u
     const auto leaf = shares_.leaf_of(port_.queue_of(one.portion.workload));
     if (leaf == no_vertex)
       continue;
-    movement gone{leaf, column_amounts(columns.size()), -1};
+    quota_movement gone{leaf, column_amounts(columns.size()), -1};
     for (const auto& each : one.pods)
       if (const auto p = view.find_pod(each.uid); p != no_row && !view.leaving(p))
         for (std::size_t c = 0; c < columns.size(); ++c)
@@ -434,11 +446,14 @@ std::vector<unit_judge::movement> unit_judge::movements_of(const waiting_unit& u
   return found;
 }
 
-bool unit_judge::quota_allows(const case_at_hand& of, const plan& made) {
+bool unit_judge::quota_allows(const case_at_hand& of, const judgement& judged) {
+  const auto& made = judged.made;
   const auto taken = taken_by(made);
-  if (made.victims.empty())
+  if (made.victims.empty() && judged.released.empty())
     return shares_.is_entitled(of.leaf, taken) || shares_.may_borrow(of.leaf, taken);
   auto after = shares_;
+  for (const auto& one : judged.released)
+    after.add(one.leaf, one.amounts, one.sign);
   for (const auto& one : movements_of(of.unit, made))
     if (one.sign < 0)
       after.add(one.leaf, one.amounts, -1);
@@ -455,10 +470,10 @@ bool unit_judge::quota_allows(const case_at_hand& of, const plan& made) {
 }
 
 void unit_judge::keep_within_quota(const case_at_hand& of, judgement& made) {
-  if (quota_allows(of, made.made))
+  if (quota_allows(of, made))
     return;
   keep_what_is_needed(of.who, made.made);
-  if (quota_allows(of, made.made))
+  if (quota_allows(of, made))
     return;
   auto limits = shares_.limits_in_the_way(of.leaf, of.asked);
   const auto share = shares_.share_in_the_way(of.leaf, of.asked);
@@ -470,6 +485,7 @@ void unit_judge::keep_within_quota(const case_at_hand& of, judgement& made) {
     made.quota = fmt::format("queue {} may not use as much", of.unit.queue());
   drop(made.made, made.made.policy);
   made.gives_up.clear();
+  made.released.clear();
 }
 
 } // namespace reprieve

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,7 +32,8 @@ public:
   virtual std::vector<queue_pod> pods_in(const std::vector<std::string>& queues) = 0;
   /// The queue of a workload, empty where it is in none.
   virtual std::string_view queue_of(std::string_view workload) = 0;
-  /// The decisions that hold room for pods of a lower priority and can be given up.
+  /// The decisions that held room for pods of a lower priority when the cycle began, and can be
+  /// given up.
   virtual std::vector<held_decision> holds_below(std::int32_t priority) = 0;
   /// What shards said of units of this kind; null where they were not asked.
   virtual foresight* answers_for(const preemptor& who) = 0;
@@ -60,10 +62,18 @@ struct claims {
                   const group_shares::amounts_by_column& more);
 };
 
+/// What comes to a queue or leaves it.
+struct quota_movement {
+  std::size_t leaf = no_vertex;
+  group_shares::amounts_by_column amounts;
+  std::int64_t sign = 1;
+};
+
 /// What comes of a unit when it is its turn.
 struct judgement {
   plan made;
-  std::vector<given_up> gives_up;
+  std::vector<given_up> gives_up;       ///< for the plan
+  std::vector<quota_movement> released; ///< what those decisions held
   std::string quota;       ///< which quota is in the way, as a sentence; empty where none is
   bool asks = false;       ///< shards are asked first: nothing is known yet
   bool no_queue = false;   ///< its queue does not exist
@@ -96,12 +106,7 @@ public:
   }
 
   /// What the plan takes and gives back in the queues.
-  struct movement {
-    std::size_t leaf = no_vertex;
-    group_shares::amounts_by_column amounts;
-    std::int64_t sign = 1;
-  };
-  std::vector<movement> movements_of(const waiting_unit& unit, const plan& made);
+  std::vector<quota_movement> movements_of(const waiting_unit& unit, const plan& made);
 
 private:
   using column_amounts = group_shares::amounts_by_column;
@@ -134,7 +139,10 @@ private:
   /// Drops the pods of a plan beyond those needed, or the plan, where the quota does not allow
   /// them.
   void keep_within_quota(const case_at_hand& of, judgement& made);
-  bool quota_allows(const case_at_hand& of, const plan& made);
+  bool quota_allows(const case_at_hand& of, const judgement& made);
+  /// What the decisions hold that are given up.
+  std::vector<quota_movement> released_by(std::span<const held_decision> holds,
+                                          const std::vector<given_up>& which);
   column_amounts allowed_at(const obstacle& one) const;
   column_amounts taken_by(const plan& made) const;
 

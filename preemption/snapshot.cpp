@@ -140,6 +140,11 @@ const group_status& snapshot::status_of(std::string_view group) const {
   return known == nullptr ? nothing : *known;
 }
 
+const by_name<queue_status>& snapshot::queues_in(std::string_view group) const {
+  const auto* known = find(groups_, group);
+  return known == nullptr || !known->queues ? queues_ : *known->queues;
+}
+
 std::vector<pod> snapshot::pods_in(std::string_view group) const {
   std::vector<pod> found;
   for (const auto& p : pods_)

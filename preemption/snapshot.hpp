@@ -57,6 +57,13 @@ public:
 
   /// What the snapshot says of a resource group's own state.
   const group_status& status_of(std::string_view group) const;
+  /// Whether a server wrote the group's state, so that what it does not have is not there.
+  bool is_of_server(std::string_view group) const {
+    return status_of(group).queues.has_value();
+  }
+  /// How the queues stood in the group when its last cycle ran: those of the group, where the
+  /// snapshot has them.
+  const by_name<queue_status>& queues_in(std::string_view group) const;
   /// The decisions of the group that hold room and may be given up, by id: of those that its status
   /// lists, where the snapshot has that.
   std::vector<held_decision> holds(std::string_view group) const;

@@ -1,6 +1,7 @@
 #include "preemption/snapshot_cycle.hpp"
 
 #include "preemption/engine.hpp"
+#include "preemption/groundless.hpp"
 #include "preemption/quota.hpp"
 #include "preemption/required_node.hpp"
 #include "preemption/turn.hpp"
@@ -34,6 +35,15 @@ const std::string& first_uid(const preemptor& who) {
   return who.groups.front().pods.front().uid;
 }
 
+/// What the decision would have done is not done, as far as that is possible.
+void undo(const std::string& decision, std::vector<pod>& pods) {
+  std::erase_if(
+    pods, [&](const pod& p) { return p.phase == pod_phase::nominated && p.placed_by == decision; });
+  for (auto& p : pods)
+    if (p.evicted_by == decision && p.stop_told == no_time && !is_leaving(p.phase))
+      p.evicted_by.clear();
+}
+
 void mark_victims(const std::vector<victim>& victims, const std::string& by,
                   std::vector<pod>& pods) {
   std::set<std::string_view> going;
@@ -58,14 +68,24 @@ public:
       before.emplace(p.uid, &p);
     for (const auto& p : cycle_.pods_) {
       const auto was = before.find(p.uid);
-      if (was == before.end() || *was->second != p)
+      if (was == before.end() || *was->second != p) {
         view_.put_pod(p);
+        changed_.insert(p.workload);
+      }
       if (was != before.end())
         before.erase(was);
     }
-    for (const auto& [uid, gone] : before)
+    for (const auto& [uid, gone] : before) {
       view_.remove_pod(uid);
+      changed_.insert(gone->workload);
+    }
+    for (const auto& who : cycle_.taken_.pending(settings.group.name))
+      expected_[who.workload].push_back(who);
+    for (const auto& name : changed_)
+      expect_what_lacks(name);
     view_.settle();
+    for (const auto& held : cycle_.taken_.holds(settings.group.name))
+      held_before_.insert(held.id);
   }
 
   void wait_for(const preemptor& who) {
@@ -97,8 +117,9 @@ public:
   std::vector<held_decision> holds_below(std::int32_t priority) override {
     auto holds = holds_among(cycle_.pods_);
     std::erase_if(holds, [&](const held_decision& held) {
-      return std::ranges::none_of(held.nominated,
-                                  [&](const pod& p) { return p.priority < priority; });
+      return !held_before_.contains(held.id)
+             || std::ranges::none_of(held.nominated,
+                                     [&](const pod& p) { return p.priority < priority; });
     });
     return holds;
   }
@@ -114,11 +135,13 @@ public:
   std::size_t most_domains_told() const override {
     return std::numeric_limits<std::size_t>::max();
   }
-  /// Where the snapshot does not say, a node counts as reserved since the workload was submitted:
-  /// the coordinator reserves it as soon as it sees the pod.
+  /// In a snapshot that is not of a server, a node counts as reserved since the workload was
+  /// submitted: the coordinator reserves it as soon as it sees the pod.
   time_point reserved_since(const preemptor& who) override {
     if (const auto* known = cycle_.taken_.reservation_for(settings_.group.name, first_uid(who)))
       return known->since;
+    if (cycle_.taken_.is_of_server(settings_.group.name))
+      return no_time;
     const auto* record = find(cycle_.taken_.workloads(), who.workload);
     return record == nullptr ? no_time : record->status.submitted;
   }
@@ -128,22 +151,18 @@ public:
   }
   bool still_lacks(const preemptor& who) override {
     const auto* record = find(cycle_.taken_.workloads(), who.workload);
-    std::vector<const pod*> its_pods;
-    for (const auto& p : cycle_.pods_)
-      if (p.workload == who.workload)
-        its_pods.push_back(&p);
     if (record == nullptr)
-      return std::ranges::none_of(its_pods, [&](const pod* p) {
-        return p->uid == first_uid(who) && p->phase != pod_phase::pending;
+      return std::ranges::none_of(cycle_.pods_, [&](const pod& p) {
+        return p.uid == first_uid(who) && p.phase != pod_phase::pending;
       });
-    return std::ranges::any_of(
-      cycle_.taken_.lacking_with(*record, its_pods),
-      [&](const preemptor& unit) { return first_uid(unit) == first_uid(who); });
+    return std::ranges::any_of(cycle_.lacking(*record), [&](const preemptor& unit) {
+      return first_uid(unit) == first_uid(who);
+    });
   }
   queue_stage_input queue_input() override {
     queue_stage_input in;
     in.capacity = capacity_to_share(view());
-    in.previous = cycle_.taken_.queues();
+    in.previous = cycle_.taken_.queues_in(settings_.group.name);
     in.divisible.insert(settings_.group.divisible.begin(), settings_.group.divisible.end());
     by_name<resources> elsewhere;
     for (const auto& p : cycle_.pods_) {
@@ -171,9 +190,11 @@ public:
         add_to(in.again[std::string(queue_of(workload))], waits_again(uses, wanted));
       }
     const auto& queues = cycle_.taken_.known().queues;
-    const auto* granted = cycle_.taken_.grants(settings_.group.name);
-    in.queues = granted == nullptr ? part_of_group(queues, elsewhere)
-                                   : part_by_grants(queues, granted, in.totals);
+    const auto& group = settings_.group.name;
+    const auto* granted = cycle_.taken_.grants(group);
+    in.queues = granted == nullptr && !cycle_.taken_.is_of_server(group)
+                  ? part_of_group(queues, elsewhere)
+                  : part_by_grants(queues, granted, in.totals);
     return in;
   }
   std::vector<returning_work> returning(std::string_view queue, time_point until) override {
@@ -216,14 +237,13 @@ public:
   }
 
   void place(const waiting_unit& unit, plan made) override {
-    take(unit, std::move(made), {});
+    take(unit, std::move(made));
   }
   void preempt(const waiting_unit& unit, plan made) override {
-    take(unit, std::move(made), {});
+    take(unit, std::move(made));
   }
-  void take_holds(const waiting_unit& unit, const std::vector<given_up>& holds,
-                  plan then) override {
-    take(unit, std::move(then), holds);
+  void take_holds(const waiting_unit&, const std::vector<given_up>& holds) override {
+    gives_up_ = holds;
   }
   void take_back(const queue_outcome& from) override {
     const auto id = cycle_.next_id();
@@ -232,13 +252,15 @@ public:
       if (p.evicted_by == id)
         view_.put_pod(p);
     cycle_.taken_back_.push_back({id, settings_.group.name, from});
+    for (const auto& one : from.victims)
+      expect_what_lacks(one.portion.workload);
   }
   void reserve(const preemptor& who, const plan& made) override {
     if (auto held = hold_of_reservation(who, made))
       view_.put_pod(*held);
   }
   void waits(const waiting_unit& unit, plan made) override {
-    take(unit, std::move(made), {});
+    take(unit, std::move(made));
   }
   void look_again(time_point) override {}
 
@@ -249,14 +271,43 @@ private:
                               : std::string_view(record->spec->resource_group))
            == settings_.group.name;
   }
+  /// Budgets expect the pods that a workload lacks as things are now, and no others.
+  void expect_what_lacks(const std::string& workload) {
+    const auto* record = find(cycle_.taken_.workloads(), workload);
+    if (record == nullptr)
+      return;
+    auto& known = expected_[workload];
+    const auto expect = [&](std::int64_t sign) {
+      for (const auto& unit : known)
+        for (const auto& group : unit.groups)
+          view_.expect(group.pods.front().labels, sign * std::ssize(group.pods));
+    };
+    expect(-1);
+    known = cycle_.lacking(*record);
+    expect(1);
+  }
   std::string_view queue_in_group(const pod& p) {
     return is_here(p) ? queue_of(p.workload) : std::string_view{};
   }
 
-  void take(const waiting_unit& unit, plan made, std::vector<given_up> gives_up) {
+  void take(const waiting_unit& unit, plan made) {
     turn_taken turn{cycle_.next_id(), settings_.group.name, *unit.who, std::move(made),
-                    std::move(gives_up)};
+                    std::exchange(gives_up_, {})};
+    std::set<std::string> concerned;
+    for (const auto& held : holds_among(cycle_.pods_))
+      if (gives_up(turn, held))
+        for (const auto& p : held.nominated)
+          concerned.insert(p.workload);
     carry_out(turn, cycle_.pods_, view_);
+    if (unit.record && !turn.made.assignments.empty()) {
+      concerned.insert(unit.who->workload);
+      for (const auto& one : turn.made.assignments) // is counted below
+        view_.expect(one.placed.labels, 1);
+    }
+    for (const auto& one : turn.made.victims)
+      concerned.insert(one.portion.workload);
+    for (const auto& name : concerned)
+      expect_what_lacks(name);
     cycle_.turns_.push_back(std::move(turn));
   }
 
@@ -264,7 +315,11 @@ private:
   const plan_settings& settings_;
   cluster_view view_;
   waiting_line line_;
+  std::set<std::string, std::less<>> held_before_; ///< decisions that stood when the cycle began
   std::map<std::string, std::vector<waiting_unit>> units_; ///< by workload
+  std::set<std::string> changed_;                          ///< workloads, before the cycle
+  std::map<std::string, std::vector<preemptor>> expected_; ///< by budgets, by workload
+  std::vector<given_up> gives_up_;                         ///< for the unit whose plan comes next
 };
 
 snapshot_cycle::snapshot_cycle(const snapshot& taken) : taken_(taken), pods_(taken.pods()) {}
@@ -275,6 +330,14 @@ std::shared_ptr<const workload_record> snapshot_cycle::record_of(std::string_vie
   return record == nullptr
            ? nullptr
            : std::shared_ptr<const workload_record>(std::shared_ptr<void>{}, record);
+}
+
+std::vector<preemptor> snapshot_cycle::lacking(const workload_record& record) const {
+  std::vector<const pod*> its_pods;
+  for (const auto& p : pods_)
+    if (p.workload == record.spec->name)
+      its_pods.push_back(&p);
+  return taken_.lacking_with(record, its_pods);
 }
 
 std::string snapshot_cycle::next_id() const {
@@ -288,42 +351,55 @@ void snapshot_cycle::run(const plan_settings& settings,
   for (const auto& who : taken_.pending(settings.group.name))
     if (!moved.contains(who.workload) && (!left_out || !left_out(who.workload)))
       port.wait_for(who);
-  for (const auto& name : moved) {
-    std::vector<const pod*> its_pods;
-    for (const auto& p : pods_)
-      if (p.workload == name)
-        its_pods.push_back(&p);
-    for (const auto& who : taken_.lacking_with(taken_.workloads().at(name), its_pods))
-      port.wait_for(who);
-  }
+  for (const auto& name : moved)
+    if (const auto record = record_of(name); record && !(left_out && left_out(name)))
+      for (const auto& who : lacking(*record))
+        port.wait_for(who);
   tell_sleepers(settings, left_out);
   scheduling_cycle cycle{port, settings};
   cycle.run();
   queues_[settings.group.name] = cycle.queues();
 }
 
-/// Nominations can't be had any more whose node takes no pods: their decisions are given up, as far
-/// as nobody was bound by them, and their workloads wait again (DESIGN 3.2).
+/// Decisions that have lost their ground are given up, as far as nobody was bound by them, and
+/// their workloads wait again (DESIGN 3.2). Nobody counts on the room of pods that do not go.
 std::set<std::string> snapshot_cycle::drop_groundless(const plan_settings& settings) {
-  const auto view = taken_.view_of(settings.group.name);
-  std::set<std::string> moved;
-  for (const auto& held : taken_.holds(settings.group.name)) {
-    const bool lost = std::ranges::any_of(held.nominated, [&](const pod& p) {
-      const auto n = view.find_node(p.node);
-      return n == no_row || !view.usable(n);
-    });
-    if (!lost || std::ranges::any_of(held.nominated, [&](const pod& p) {
-          return find(taken_.workloads(), p.workload) == nullptr;
-        }))
+  const auto& group = settings.group.name;
+  const auto view = taken_.view_of(group);
+  std::map<std::string_view, std::vector<victim_pod>> going; // by decision
+  for (const auto& one : taken_.status_of(group).decisions)
+    going[one.id] = one.victims;
+  std::set<std::string, std::less<>> stuck;
+  for (auto& p : pods_) {
+    if (!taken_.is_of_server(group) && !p.evicted_by.empty())
+      going[p.evicted_by].push_back({p.uid, p.node});
+    if (view.find_node(p.node) == no_row
+        || !will_not_go(p, settings.group.force_delete_after, settings.now))
       continue;
+    stuck.insert(p.uid);
+    make_immovable(p);
+  }
+  const decision_ground ground{
+    .owner = [&](std::string_view name) { return find(taken_.workloads(), name); },
+    .takes_pods =
+      [&](std::string_view name) {
+        const auto n = view.find_node(name);
+        return n != no_row && view.usable(n);
+      },
+    .does_not_go = [&](std::string_view uid) { return stuck.contains(uid); }};
+  std::set<std::string> moved;
+  for (const auto& held : taken_.holds(group)) {
+    std::vector<const pod*> placed;
+    for (const auto& p : held.nominated)
+      if (taken_.is_of_server(group) || ground.owner(p.workload) != nullptr)
+        placed.push_back(&p);
+    auto why = why_groundless(placed, going[held.id], ground);
+    if (why.empty())
+      continue;
+    groundless_.push_back({held.id, std::move(why)});
     for (const auto& p : held.nominated)
       moved.insert(p.workload);
-    std::erase_if(pods_, [&](const pod& p) {
-      return p.phase == pod_phase::nominated && p.placed_by == held.id;
-    });
-    for (auto& p : pods_)
-      if (p.evicted_by == held.id && p.stop_told == no_time && !is_leaving(p.phase))
-        p.evicted_by.clear();
+    undo(held.id, pods_);
   }
   return moved;
 }
@@ -393,12 +469,7 @@ void carry_out(const turn_taken& turn, std::vector<pod>& pods, cluster_view& vie
     for (const auto& held : holds_among(pods))
       if (gives_up(turn, held)) {
         give_up(held, view);
-        std::erase_if(pods, [&](const pod& p) {
-          return p.phase == pod_phase::nominated && p.placed_by == held.id;
-        });
-        for (auto& p : pods)
-          if (p.evicted_by == held.id && p.stop_told == no_time && !is_leaving(p.phase))
-            p.evicted_by.clear();
+        undo(held.id, pods);
       }
   if (auto held = hold_of_reservation(turn.who, turn.made)) {
     held->placed_by = turn.id;

@@ -50,6 +50,10 @@ public:
   const std::vector<pods_taken_back>& taken_back() const {
     return taken_back_;
   }
+  /// The decisions that were given up before anybody was served, as they had lost their ground.
+  const std::vector<given_up>& groundless() const {
+    return groundless_;
+  }
   /// How the queues stood in each group when its cycle began.
   const by_name<queue_stage_result>& queues() const {
     return queues_;
@@ -64,12 +68,15 @@ private:
   std::set<std::string> drop_groundless(const plan_settings& settings);
   void tell_sleepers(const plan_settings& settings,
                      const std::function<bool(std::string_view)>& left_out);
+  /// What the workload lacks with what was decided.
+  std::vector<preemptor> lacking(const workload_record& record) const;
   std::string next_id() const;
 
   const snapshot& taken_;
   std::vector<pod> pods_; ///< of all groups, as they are with what was decided
   std::vector<turn_taken> turns_;
   std::vector<pods_taken_back> taken_back_;
+  std::vector<given_up> groundless_;
   by_name<queue_stage_result> queues_;
 };
 

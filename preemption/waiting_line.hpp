@@ -146,8 +146,9 @@ public:
     return woken;
   }
 
-  /// What all who wait ask for at least, by queue; those as well whose time has not come, so that
-  /// what queues deserve does not change because somebody was stopped and comes back.
+  /// What all who wait ask for at least, by queue. Those whose time has not come are counted: what
+  /// queues deserve must not change because somebody pauses, or those who have its room meanwhile
+  /// would have to go when it comes back.
   const by_name<resources>& asked() const {
     return asked_;
   }

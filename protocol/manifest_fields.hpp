@@ -320,6 +320,7 @@ inline constexpr auto fields_of<node_reservation> = std::make_tuple(
 template <>
 inline constexpr auto fields_of<group_status> = std::make_tuple(
     optional_field("grants", &group_status::grants),
+    optional_field("queues", &group_status::queues),
     optional_field("decisions", &group_status::decisions),
     optional_field("reservations", &group_status::reservations));
 

@@ -281,7 +281,8 @@ private:
     });
   }
 
-  absl::Status read(const manifest_tree& from, by_name<resources>& into, by_type form) {
+  template <class T>
+  absl::Status read(const manifest_tree& from, by_name<T>& into, by_type form) {
     return for_each_entry(
       from, [&](const manifest_tree& entry) { return read(entry, into[entry.key], form); });
   }

@@ -86,10 +86,11 @@ private:
     return map;
   }
 
-  static manifest_tree tree_of(const by_name<resources>& amounts, by_type form) {
+  template <class T>
+  static manifest_tree tree_of(const by_name<T>& values, by_type form) {
     auto map = empty(manifest_tree::type::map);
-    for (const auto& [name, of_name] : amounts)
-      map.add(name, tree_of(of_name, form));
+    for (const auto& [name, value] : values)
+      map.add(name, tree_of(value, form));
     return map;
   }
 

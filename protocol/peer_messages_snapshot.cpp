@@ -1,5 +1,6 @@
 #include "protocol/convert_decision.hpp"
 #include "protocol/convert_disruption_budget.hpp"
+#include "protocol/convert_queue.hpp"
 #include "protocol/peer_form.hpp"
 #include "protocol/peer_messages.hpp"
 #include "protocol/records.hpp"
@@ -85,6 +86,9 @@ static v1::GroupSnapshot to_proto(const read_group_result& from) {
   if (from->status.grants)
     for (const auto& [queue, amounts] : *from->status.grants)
       write_map(amounts, *(*to.mutable_grants())[queue].mutable_of());
+  to.set_knows_queues(from->status.queues.has_value());
+  if (from->status.queues)
+    write_each(*from->status.queues, *to.mutable_queues());
   write_all(from->status.decisions, *to.mutable_decisions());
   write_all(from->status.reservations, *to.mutable_reservations());
   return to;
@@ -108,6 +112,8 @@ static absl::StatusOr<read_group_result> from_proto(const v1::GroupSnapshot& fro
     for (const auto& [queue, amounts] : from.grants())
       read_map(amounts.of(), grants[queue]);
   }
+  if (from.knows_queues())
+    read.each("queues", from.queues(), to.status.queues.emplace(), from_proto);
   read.all("decisions", from.decisions(), to.status.decisions, from_proto);
   read.all("reservations", from.reservations(), to.status.reservations, from_proto);
   if (!read.status().ok())

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "state/decision.hpp"
+#include "state/queue.hpp"
 #include "state/resources.hpp"
 #include "state/time.hpp"
 
@@ -41,6 +42,8 @@ struct node_reservation {
 struct group_status {
   /// By queue, what pods of the group may use; nothing where that is not known.
   std::optional<std::map<std::string, resources, std::less<>>> grants;
+  /// How the queues stood when the newest cycle began; nothing where none has run.
+  std::optional<std::map<std::string, queue_status, std::less<>>> queues;
   std::vector<standing_decision> decisions;   ///< in order of id
   std::vector<node_reservation> reservations; ///< in order of uid
 

@@ -39,6 +39,16 @@ std::size_t actor_world::timers() {
   return scheduler().clock().schedule().size();
 }
 
+duration actor_world::until_next_timer() {
+  const auto& clock = scheduler().clock();
+  const auto& schedule = clock.schedule();
+  if (schedule.empty())
+    return std::chrono::hours{1};
+  return std::max<duration>(std::chrono::duration_cast<duration>(schedule.begin()->first
+                                                                 - clock.now()),
+                            std::chrono::microseconds{1});
+}
+
 const std::deque<caf::resumable*>& actor_world::waiting() {
   return scheduler().jobs;
 }

@@ -50,6 +50,9 @@ public:
   /// Lets one of them handle a message.
   void step_at(std::size_t position);
 
+  /// Until the next timer is due; an hour where none is set.
+  duration until_next_timer();
+
   /// Lets time pass at once: what is due by then waits to be handled.
   void pass(duration time);
 
