@@ -54,6 +54,10 @@ void append(std::string& key, const wanted_group& group) {
   key += '\x1d';
 }
 
+const std::string& first_uid(const waiting_unit& unit) {
+  return unit.who->groups.front().pods.front().uid;
+}
+
 time_point due_of(const waiting_unit& unit) {
   return unit.record ? unit.record->status.resume_after : no_time;
 }
@@ -75,6 +79,14 @@ service_place place_of(const waiting_unit& unit, std::size_t position) {
   place.workload = unit.who->workload;
   place.unit = position;
   if (unit.record) {
+    // By its first pod, so that a unit keeps its place when others of the workload have theirs.
+    const auto& first = unit.who->groups.front();
+    const auto group = group_position(unit.record->spec, first.name).value_or(0);
+    constexpr auto bits = 20U; // more than a workload may have pods
+    place.unit = (((std::size_t{unit.who->gang ? 0U : 1U} << bits)
+                   + static_cast<std::size_t>(first.pods.front().replica))
+                  << 2 * bits)
+                 + (group << bits) + static_cast<std::size_t>(first.pods.front().index);
     place.workload_priority = unit.record->status.resolved.priority;
     place.submitted = unit.record->status.submitted;
   } else {
@@ -141,10 +153,7 @@ void waiting_line::remove(const entry& one) {
   if (one.asleep)
     return;
   if (!one.kind.empty()) {
-    const auto of = kinds_.find(one.kind);
-    of->second.units.erase(one.place);
-    if (of->second.units.empty())
-      kinds_.erase(of);
+    kinds_.find(one.kind)->second.units.erase(one.place);
     return;
   }
   const auto line = fresh_.find(one.unit.queue());
@@ -154,9 +163,21 @@ void waiting_line::remove(const entry& one) {
 }
 
 void waiting_line::put(const std::string& workload, std::vector<waiting_unit> units) {
+  const auto before = exchange(workload, std::move(units));
+  for (const auto& [uid, kind] : before)
+    if (const auto of = kinds_.find(kind); of != kinds_.end() && of->second.units.empty())
+      kinds_.erase(of);
+}
+
+/// The kinds of those that were there and had one, by first uid.
+std::map<std::string, std::string, std::less<>>
+waiting_line::exchange(const std::string& workload, std::vector<waiting_unit> units) {
   const auto known = by_workload_.find(workload);
+  std::map<std::string, std::string, std::less<>> kinds;
   if (known != by_workload_.end()) {
     for (const auto& one : known->second) {
+      if (!one.kind.empty())
+        kinds.emplace(first_uid(one.unit), one.kind);
       count(one, -1);
       remove(one);
       --size_;
@@ -167,7 +188,7 @@ void waiting_line::put(const std::string& workload, std::vector<waiting_unit> un
       by_workload_.erase(known);
   }
   if (units.empty())
-    return;
+    return kinds;
   auto& entries = by_workload_[workload];
   entries.clear();
   const auto due = due_of(units.front());
@@ -179,10 +200,15 @@ void waiting_line::put(const std::string& workload, std::vector<waiting_unit> un
     auto wanted = wanted_by(*units[i].who);
     auto& one = entries.emplace_back(
       entry{std::move(place), std::move(units[i]), {}, std::move(wanted), asleep});
+    // Who is the same as before stays among its kind: it may be the next of it.
+    if (const auto before = kinds.find(first_uid(one.unit)); before != kinds.end() && !asleep)
+      if (auto kind = kind_of(one.unit); kind && *kind == before->second)
+        one.kind = *std::move(kind);
     count(one, 1);
     add(one);
     ++size_;
   }
+  return kinds;
 }
 
 void waiting_line::wake_sleepers(time_point now) {
@@ -218,8 +244,8 @@ waiting_line::entry* waiting_line::find(const waiting_unit& unit) {
   const auto known = by_workload_.find(unit.who->workload);
   if (known == by_workload_.end())
     return nullptr;
-  const auto found =
-    std::ranges::find_if(known->second, [&](const entry& one) { return one.unit.who == unit.who; });
+  const auto found = std::ranges::find_if(
+    known->second, [&](const entry& one) { return first_uid(one.unit) == first_uid(unit); });
   return found == known->second.end() ? nullptr : &*found;
 }
 
@@ -266,7 +292,7 @@ const parked_reason* waiting_line::parked(const waiting_unit& unit) const {
   if (known == by_workload_.end())
     return nullptr;
   for (const auto& one : known->second)
-    if (one.unit.who == unit.who && !one.kind.empty()) {
+    if (first_uid(one.unit) == first_uid(unit) && !one.kind.empty()) {
       const auto& aside = kinds_.find(one.kind)->second.aside;
       return aside ? &*aside : nullptr;
     }

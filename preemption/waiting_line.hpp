@@ -196,6 +196,8 @@ private:
     bool asleep = false;
   };
 
+  std::map<std::string, std::string, std::less<>> exchange(const std::string& workload,
+                                                           std::vector<waiting_unit> units);
   void add(const entry& one);
   void remove(const entry& one);
   void count(const entry& one, std::int64_t sign);

@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <set>
+#include <string_view>
+
 namespace reprieve {
 
 namespace {
@@ -62,8 +65,14 @@ snapshot_manifests::snapshot_manifests(std::shared_ptr<const cluster_snapshot> o
     for (const auto& one : group.nodes)
       add([&one](const auto&) { return documents(*one); });
   }
+  // Placements go with their deployments, some a moment later.
+  std::set<std::string_view> deployments;
+  for (const auto& group : of->groups)
+    for (const auto& one : group.workloads)
+      deployments.insert(one->spec->name);
   for (const auto& one : of->placements)
-    add([&one](const auto&) { return document(one); });
+    if (deployments.contains(one.deployment))
+      add([&one](const auto&) { return document(one); });
 }
 
 std::string snapshot_manifests::next(std::size_t bytes) {

@@ -31,6 +31,13 @@ std::string names_of(const std::vector<victim>& victims) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+/// Which of the victims the cluster counts is found when a decision begins.
+std::vector<victim> as_planned(std::vector<victim> victims) {
+  for (auto& one : victims)
+    one.counted = false;
+  return victims;
+}
+
 std::string text_of(const decision& one) {
   std::vector<std::string> pods;
   for (const auto& [placed] : one.assignments)
@@ -83,7 +90,7 @@ std::string cycle_comparison::of_taken_back() {
                          names_of(from.victims));
     const auto& by = *left_.front();
     left_.erase(left_.begin());
-    if (by.queue != from.queue || by.victims != from.victims
+    if (by.queue != from.queue || as_planned(by.victims) != from.victims
         || by.why.reprieved != from.reprieved || by.why.passed_over != from.passed_over)
       return fmt::format("queue {} gives back {}, and queue {} should {}", by.queue,
                          names_of(by.victims), from.queue, names_of(from.victims));
@@ -138,7 +145,7 @@ std::string cycle_comparison::of_plan(const turn_taken& turn, const decision& by
       fields += fmt::format(" {}", name);
   };
   compare("the number of pods", by.assignments.size(), made.assignments.size());
-  compare("victims", by.victims, made.victims);
+  compare("victims", as_planned(by.victims), made.victims);
   compare("score", by.scored, made.scored);
   compare("summary", by.why.summary, made.why.summary);
   compare("reasoning", by.why, made.why);
@@ -203,9 +210,8 @@ std::string cycle_comparison::with(coordinator_pointer self, const cycle_seen& l
   if (difference.empty())
     difference = of_taken_back();
   for (const auto& turn : cycle_.turns()) {
-    if (!difference.empty())
-      return difference;
-    difference = of_reservation(turn, self);
+    if (difference.empty())
+      difference = of_reservation(turn, self);
     if (turn.made.assignments.empty() || !difference.empty())
       continue;
     decided = true;
@@ -216,8 +222,20 @@ std::string cycle_comparison::with(coordinator_pointer self, const cycle_seen& l
     difference = "more pods are placed than should be";
   if (difference.empty())
     difference = of_waiting(self, live);
+  // What is reserved is reserved while the cycle runs.
+  decided = decided || std::ranges::any_of(cycle_.turns(), [](const turn_taken& turn) {
+              return turn.made.reserve.has_value();
+            });
   if (difference.empty() && !decided && live.decisions.empty())
     difference = of_reasons(self);
+  if (difference.empty())
+    return {};
+  for (const auto& one : live.decisions)
+    difference += "\n  decided: " + text_of(one);
+  for (const auto& [name, why] : live.waiting)
+    difference += fmt::format("\n  waits: {} ({})", name, why.empty() ? why_waits(self, name) : why);
+  for (const auto& turn : cycle_.turns())
+    difference += fmt::format("\n  expected: {}", turn.made.why.summary);
   return difference;
 }
 

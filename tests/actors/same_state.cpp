@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 
 namespace reprieve::tests {
 
@@ -128,6 +129,39 @@ absl::StatusOr<snapshot> written_and_read(const cluster_snapshot& of) {
   std::vector<snapshot::entry> entries;
   for (auto& one : *found)
     entries.push_back({std::move(one.value), std::move(one.status), one.given});
+  return snapshot::of(std::move(entries));
+}
+
+absl::StatusOr<snapshot> taken_from(const cluster_snapshot& of) {
+  std::vector<snapshot::entry> entries;
+  for (const auto& [name, one] : of.known->classes)
+    entries.push_back({one, {}, {}});
+  for (const auto& [name, one] : of.known->queues) {
+    const auto* status = find(of.queues, name);
+    entries.push_back({one, status == nullptr ? object_status{} : object_status{*status}, {}});
+  }
+  for (const auto& [name, one] : of.known->groups)
+    for (const auto& group : of.groups)
+      if (group.name == name)
+        entries.push_back({one, group.status, {}});
+  std::set<std::string_view> names;
+  const given_pod_fields all{true, true, true, true, true, true};
+  for (const auto& group : of.groups) {
+    for (const auto& one : group.budgets)
+      entries.push_back({one, {}, {}});
+    for (const auto& one : group.workloads) {
+      names.insert(one->spec->name);
+      entries.push_back({*one->spec, workload_course{*one}, {}});
+    }
+    for (const auto& one : group.nodes) {
+      entries.push_back({*one->spec, one->status, {}});
+      for (const auto& p : one->pods)
+        entries.push_back({p, {}, all});
+    }
+  }
+  for (const auto& one : of.placements)
+    if (names.contains(one.deployment))
+      entries.push_back({one, {}, {}});
   return snapshot::of(std::move(entries));
 }
 
