@@ -46,13 +46,14 @@ bool scheduling_cycle::run() {
     begin();
   while (auto* line = next_line()) {
     const auto [place, unit, kind] = line->heap.front();
+    const turn_of now{place, is_entitled(*line)};
     bool parked = false;
     made_room_ = false;
     if (!serve(unit, parked))
       return false;
     advance(*line, parked);
     if (made_room_)
-      wake_kinds(&place);
+      wake_kinds(&now);
   }
   return true;
 }
@@ -171,8 +172,13 @@ void scheduling_cycle::share_out(queue_stage_input in) {
   shares_.emplace(in);
 }
 
-void scheduling_cycle::wake_kinds(const service_place* behind) {
+void scheduling_cycle::wake_kinds(const turn_of* behind) {
   const auto changed = port_.take_changes();
+  const auto excess = shares_->excess();
+  const auto grew = [&](const std::vector<std::int64_t>& before) {
+    return before.size() != excess.size()
+           || !std::ranges::equal(excess, before, std::ranges::less_equal{});
+  };
   const auto over = port_.decisions_over();
   const auto woken = port_.line().wake([&](const waiting_line::kind& of) {
     const auto leaf = shares_->leaf_of(of.queue);
@@ -186,7 +192,7 @@ void scheduling_cycle::wake_kinds(const service_place* behind) {
     const bool crowded = shares_->anybody_uses_too_much(asked);
     const auto& was = *of.aside;
     if ((within_limits && !was.within_limits) || (entitled && !was.entitled)
-        || (borrows && !was.may_borrow) || (entitled && crowded && !was.crowded))
+        || (borrows && !was.may_borrow) || (entitled && crowded && grew(was.excess)))
       return true;
     if (obstacle && quota_eased(of, *obstacle, changed))
       return true;
@@ -197,10 +203,21 @@ void scheduling_cycle::wake_kinds(const service_place* behind) {
   if (behind == nullptr)
     return;
   for (const auto& key : woken) {
+    if (parked_now_.contains(key))
+      continue; // it has had its turn
     const auto& of = port_.line().all_kinds().find(key)->second;
-    if (auto next = waiting_line::next_of(of, *behind)) {
+    const auto leaf = shares_->leaf_of(of.queue);
+    const auto& first = *of.units.begin();
+    const bool entitled =
+      leaf == no_vertex || shares_->is_entitled(leaf, asked_by(*shares_, *first.second.who));
+    if (entitled && !behind->entitled)
+      continue; // its turn would have been before
+    auto next = entitled == behind->entitled
+                  ? waiting_line::next_of(of, behind->place)
+                  : std::optional<std::pair<service_place, waiting_unit>>{first};
+    if (next) {
       auto& line = lines_[of.queue];
-      line.leaf = shares_->leaf_of(of.queue);
+      line.leaf = leaf;
       line.heap.push_back({next->first, next->second, key});
       std::push_heap(line.heap.begin(), line.heap.end());
       look_at_front(line);
@@ -283,7 +300,7 @@ scheduling_cycle::queue_line* scheduling_cycle::next_line() {
       return &line;
     if (line.asked.empty()) // there was no other line yet
       look_at_front(line);
-    const bool entitled = line.leaf == no_vertex || shares_->is_entitled(line.leaf, line.asked);
+    const bool entitled = is_entitled(line);
     if (best == nullptr || (entitled && !best_entitled)
         || (entitled == best_entitled && line.heap.front().place < best->heap.front().place)) {
       best = &line;
@@ -291,6 +308,11 @@ scheduling_cycle::queue_line* scheduling_cycle::next_line() {
     }
   }
   return best;
+}
+
+bool scheduling_cycle::is_entitled(const queue_line& line) const {
+  return line.leaf == no_vertex || lines_.size() == 1
+         || shares_->is_entitled(line.leaf, line.asked);
 }
 
 void scheduling_cycle::advance(queue_line& line, bool parked) {
@@ -330,6 +352,8 @@ parked_reason scheduling_cycle::reason_to_park(const waiting_unit& unit,
   why.may_borrow = made.may_borrow;
   why.within_limits = made.within_limits;
   why.crowded = shares_->anybody_uses_too_much(asked);
+  if (made.entitled)
+    why.excess = shares_->excess();
   why.decisions = port_.decisions_made();
   if (const auto leaf = shares_->leaf_of(unit.queue()); leaf != no_vertex)
     if (const auto obstacle = shares_->first_in_the_way(leaf, asked)) {
@@ -390,6 +414,8 @@ bool scheduling_cycle::serve(const waiting_unit& unit, bool& parked) {
     if (!made.lets_others_back && may_park(unit)) {
       port_.line().park(unit, reason_to_park(unit, made));
       parked = port_.line().parked(unit) != nullptr;
+      if (auto key = parked ? kind_of(unit) : std::nullopt)
+        parked_now_.insert(*std::move(key));
     }
     if (!made.quota.empty())
       made.made.why.summary = std::move(made.quota);
@@ -422,7 +448,7 @@ std::string scheduling_cycle::why_waits(const waiting_unit& unit, bool at_front)
     demand_ = real_demand(in);
     share_out(std::move(in));
   }
-  auto made = unit_judge{port_, settings_, *shares_}.judge(unit, at_front);
+  auto made = unit_judge{port_, settings_, *shares_}.judge(unit, at_front, claims_before(unit));
   return made.quota.empty() ? std::move(made.made.why.summary) : std::move(made.quota);
 }
 

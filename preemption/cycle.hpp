@@ -134,7 +134,11 @@ private:
   by_name<resources> real_demand(queue_stage_input in) const;
   bool ever_runs(const waiting_unit& unit) const;
   /// Takes kinds back that changes could help, and lines up their units behind that place.
-  void wake_kinds(const service_place* behind);
+  struct turn_of {
+    service_place place;
+    bool entitled = false;
+  };
+  void wake_kinds(const turn_of* behind);
   bool could_help(const waiting_line::kind& of, std::span<const node_row> nodes) const;
   /// Whether the kind is held back by a quota and others who share that make it easier.
   bool quota_eased(const waiting_line::kind& of, const group_shares::obstacle& obstacle,
@@ -142,6 +146,8 @@ private:
   void line_up();
   void look_at_front(queue_line& line);
   queue_line* next_line();
+  /// Whether its first is within what its queue deserves.
+  bool is_entitled(const queue_line& line) const;
   void advance(queue_line& line, bool parked);
   /// False where shards are asked first.
   bool serve(const waiting_unit& unit, bool& parked);
@@ -162,6 +168,7 @@ private:
   front_of_line front_; ///< who may preempt in a group with sessions (DESIGN 3.6)
   std::map<std::string, queue_line, std::less<>> lines_;                      ///< by queue
   std::map<std::string, std::vector<returning_work>, std::less<>> returning_; ///< likewise
+  std::set<std::string, std::less<>> parked_now_; ///< kinds that have had their turn in vain
   bool begun_ = false;
   bool others_may_have_gone_ = false;
   bool decided_ = false;

@@ -265,6 +265,15 @@ bool group_shares::anybody_uses_too_much() const {
   return anybody_uses_too_much(amounts_by_column(columns_.size(), 1));
 }
 
+std::vector<std::int64_t> group_shares::excess() const {
+  std::vector<std::int64_t> found;
+  found.reserve(tree_.leaves.size() * columns_.size());
+  for (const auto leaf : tree_.leaves)
+    for (std::size_t c = 0; c < columns_.size(); ++c)
+      found.push_back(std::max<std::int64_t>(staying_[leaf][c] - deserved_[leaf][c], 0));
+  return found;
+}
+
 bool group_shares::others_have_pods(std::size_t leaf) const {
   return std::ranges::any_of(tree_.leaves, [&](std::size_t other) {
     return other != leaf

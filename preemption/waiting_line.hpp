@@ -70,6 +70,7 @@ struct parked_reason {
   std::string held_back_by;
   std::vector<std::int64_t> left;
   bool crowded = false; ///< some queue used more than it deserves
+  std::vector<std::int64_t> excess; ///< how much more, where it was entitled to that
   /// How many decisions had been made: pods of those that were not over could not be victims.
   std::uint64_t decisions = 0;
 };
