@@ -51,6 +51,11 @@ bool scheduling_cycle::run() {
   if (!std::exchange(begun_, true))
     begin();
   while (auto* line = next_line()) {
+    if (line->behind) { // they had their turn
+      line->passed = line->behind;
+      find_who_is_before(*line);
+      continue;
+    }
     const auto [place, unit, kind] = line->heap.front();
     bool parked = false;
     made_room_ = false;
@@ -241,20 +246,53 @@ void scheduling_cycle::line_up() {
   for (auto& [queue, line] : lines_) {
     std::make_heap(line.heap.begin(), line.heap.end());
     line.leaf = queue.empty() ? no_vertex : shares_->leaf_of(queue);
+  }
+  for (const auto& [key, kind] : port_.line().all_kinds())
+    if (kind.aside && !kind.units.empty())
+      set_aside(key, kind);
+  for (auto& [queue, line] : lines_)
     look_at_front(line);
+}
+
+void scheduling_cycle::set_aside(const std::string& key, const waiting_line::kind& of) {
+  const auto known = lines_.find(of.queue);
+  if (known != lines_.end() && known->second.leaf != no_vertex)
+    known->second.aside.push_back({key, asked_by(*shares_, *of.units.begin()->second.who)});
+}
+
+void scheduling_cycle::find_who_is_before(queue_line& line) {
+  line.behind.reset();
+  if (line.heap.empty() || line.leaf == no_vertex)
+    return;
+  const auto& kinds = port_.line().all_kinds();
+  for (const auto& [key, asked] : line.aside) {
+    const auto of = kinds.find(key);
+    if (of == kinds.end() || !of->second.aside || shares_->is_entitled(line.leaf, asked))
+      continue;
+    const auto& units = of->second.units;
+    auto last = units.lower_bound(line.heap.front().place);
+    if (last == units.begin())
+      continue;
+    const auto& place = (--last)->first;
+    if ((!line.passed || *line.passed < place) && (!line.behind || *line.behind < place))
+      line.behind = place;
   }
 }
 
 void scheduling_cycle::look_at_front(queue_line& line) {
   line.asked.clear();
-  if (lines_.size() > 1 && !line.heap.empty() && line.leaf != no_vertex)
-    line.asked = asked_by(*shares_, *line.heap.front().unit.who);
+  line.behind.reset();
+  if (lines_.size() < 2 || line.heap.empty() || line.leaf == no_vertex)
+    return;
+  line.asked = asked_by(*shares_, *line.heap.front().unit.who);
+  find_who_is_before(line);
 }
 
 /// The line whose first is served next: of those whose first is within what its queue deserves, else
 /// of all, the one whose first comes first.
 scheduling_cycle::queue_line* scheduling_cycle::next_line() {
   queue_line* best = nullptr;
+  const service_place* best_place = nullptr;
   bool best_entitled = false;
   for (auto& [queue, line] : lines_) {
     if (line.heap.empty())
@@ -263,12 +301,15 @@ scheduling_cycle::queue_line* scheduling_cycle::next_line() {
       return &line;
     if (line.asked.empty()) // there was no other line yet
       look_at_front(line);
-    const bool entitled =
-      line.leaf == no_vertex || shares_->is_entitled(line.leaf, line.asked);
+    const bool entitled = !line.behind
+                          && (line.leaf == no_vertex
+                              || shares_->is_entitled(line.leaf, line.asked));
+    const auto& place = line.behind ? *line.behind : line.heap.front().place;
     if (best == nullptr || (entitled && !best_entitled)
-        || (entitled == best_entitled && line.heap.front().place < best->heap.front().place)) {
+        || (entitled == best_entitled && place < *best_place)) {
       best = &line;
       best_entitled = entitled;
+      best_place = &place;
     }
   }
   return best;
@@ -333,6 +374,8 @@ bool scheduling_cycle::serve(const waiting_unit& unit, bool& parked) {
                                .crowded = shares_->anybody_uses_too_much(asked),
                                .decisions = port_.decisions_made()});
       parked = port_.line().parked(unit) != nullptr;
+      if (const auto key = parked ? kind_of(unit) : std::nullopt)
+        set_aside(*key, port_.line().all_kinds().find(*key)->second);
     }
     if (!made.quota.empty())
       made.made.why.summary = std::move(made.quota);
