@@ -45,6 +45,11 @@ bool scheduling_cycle::run() {
   if (!std::exchange(begun_, true))
     begin();
   while (auto* line = next_line()) {
+    if (line->behind) { // they had their turn
+      line->passed = line->behind;
+      find_who_is_before(*line);
+      continue;
+    }
     const auto [place, unit, kind] = line->heap.front();
     const turn_of now{place, is_entitled(*line)};
     bool parked = false;
@@ -278,20 +283,53 @@ void scheduling_cycle::line_up() {
   for (auto& [queue, line] : lines_) {
     std::make_heap(line.heap.begin(), line.heap.end());
     line.leaf = queue.empty() ? no_vertex : shares_->leaf_of(queue);
+  }
+  for (const auto& [key, kind] : port_.line().all_kinds())
+    if (kind.aside && !kind.units.empty())
+      set_aside(key, kind);
+  for (auto& [queue, line] : lines_)
     look_at_front(line);
+}
+
+void scheduling_cycle::set_aside(const std::string& key, const waiting_line::kind& of) {
+  const auto known = lines_.find(of.queue);
+  if (known != lines_.end() && known->second.leaf != no_vertex)
+    known->second.aside.push_back({key, asked_by(*shares_, *of.units.begin()->second.who)});
+}
+
+void scheduling_cycle::find_who_is_before(queue_line& line) {
+  line.behind.reset();
+  if (line.heap.empty() || line.leaf == no_vertex)
+    return;
+  const auto& kinds = port_.line().all_kinds();
+  for (const auto& [key, asked] : line.aside) {
+    const auto of = kinds.find(key);
+    if (of == kinds.end() || !of->second.aside || shares_->is_entitled(line.leaf, asked))
+      continue;
+    const auto& units = of->second.units;
+    auto last = units.lower_bound(line.heap.front().place);
+    if (last == units.begin())
+      continue;
+    const auto& place = (--last)->first;
+    if ((!line.passed || *line.passed < place) && (!line.behind || *line.behind < place))
+      line.behind = place;
   }
 }
 
 void scheduling_cycle::look_at_front(queue_line& line) {
   line.asked.clear();
-  if (lines_.size() > 1 && !line.heap.empty() && line.leaf != no_vertex)
-    line.asked = asked_by(*shares_, *line.heap.front().unit.who);
+  line.behind.reset();
+  if (lines_.size() < 2 || line.heap.empty() || line.leaf == no_vertex)
+    return;
+  line.asked = asked_by(*shares_, *line.heap.front().unit.who);
+  find_who_is_before(line);
 }
 
 /// The line whose first is served next: of those whose first is within what its queue deserves,
 /// else of all, the one whose first comes first.
 scheduling_cycle::queue_line* scheduling_cycle::next_line() {
   queue_line* best = nullptr;
+  const service_place* best_place = nullptr;
   bool best_entitled = false;
   for (auto& [queue, line] : lines_) {
     if (line.heap.empty())
@@ -300,11 +338,13 @@ scheduling_cycle::queue_line* scheduling_cycle::next_line() {
       return &line;
     if (line.asked.empty()) // there was no other line yet
       look_at_front(line);
-    const bool entitled = is_entitled(line);
+    const bool entitled = !line.behind && is_entitled(line);
+    const auto& place = line.behind ? *line.behind : line.heap.front().place;
     if (best == nullptr || (entitled && !best_entitled)
-        || (entitled == best_entitled && line.heap.front().place < best->heap.front().place)) {
+        || (entitled == best_entitled && place < *best_place)) {
       best = &line;
       best_entitled = entitled;
+      best_place = &place;
     }
   }
   return best;
@@ -414,8 +454,10 @@ bool scheduling_cycle::serve(const waiting_unit& unit, bool& parked) {
     if (!made.lets_others_back && may_park(unit)) {
       port_.line().park(unit, reason_to_park(unit, made));
       parked = port_.line().parked(unit) != nullptr;
-      if (auto key = parked ? kind_of(unit) : std::nullopt)
+      if (auto key = parked ? kind_of(unit) : std::nullopt) {
+        set_aside(*key, port_.line().all_kinds().find(*key)->second);
         parked_now_.insert(*std::move(key));
+      }
     }
     if (!made.quota.empty())
       made.made.why.summary = std::move(made.quota);

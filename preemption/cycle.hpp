@@ -114,10 +114,21 @@ private:
       return other.place < place; // the heap has the first on top
     }
   };
+  /// A kind that is set aside. Its units are not served, but have their turn all the same: whoever
+  /// comes after one of them in the same queue comes after it.
+  struct kind_aside {
+    std::string key;
+    group_shares::amounts_by_column asked;
+  };
   struct queue_line {
     std::vector<candidate> heap;
     group_shares::amounts_by_column asked; ///< by the first of them
     std::size_t leaf = no_vertex;
+    std::vector<kind_aside> aside;
+    /// The last unit set aside before the first, of those that are not within what the queue
+    /// deserves; and up to which these had their turn.
+    std::optional<service_place> behind;
+    std::optional<service_place> passed;
   };
 
   void begin();
@@ -144,6 +155,8 @@ private:
   bool quota_eased(const waiting_line::kind& of, const group_shares::obstacle& obstacle,
                    const cycle_port::changes& changed) const;
   void line_up();
+  void set_aside(const std::string& key, const waiting_line::kind& of);
+  void find_who_is_before(queue_line& line);
   void look_at_front(queue_line& line);
   queue_line* next_line();
   /// Whether its first is within what its queue deserves.

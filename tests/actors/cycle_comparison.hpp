@@ -19,7 +19,6 @@ struct cycle_tally {
   int groundless = 0;
   int waiting = 0;
   int reserved = 0;
-  int counted = 0;   ///< decisions about replicas
   int disturbed = 0; ///< that could not be compared
 };
 
