@@ -130,14 +130,8 @@ public:
     return state_.mirror.still_lacks(who);
   }
   queue_stage_input queue_input() override {
-    queue_stage_input in;
-    in.totals = state_.mirror.usage();
-    in.capacity = capacity_to_share(state_.mirror.view_of_nodes());
-    in.queues = part_by_grants(state_.known->queues, state_.grants ? &*state_.grants : nullptr,
-                               in.totals);
-    in.previous = state_.queues;
-    if (const auto* group = find(state_.known->groups, state_.settings.resource_group))
-      in.divisible.insert(group->divisible.begin(), group->divisible.end());
+    auto in = queues_of_group(state_);
+    in.pending = state_.lifecycle.pending;
     return in;
   }
   changes take_changes() override {
@@ -454,6 +448,18 @@ void launch(self_pointer self, decision_settings settings) {
 void serve_all(self_pointer self) {
   self->state.running_cycle = std::make_shared<live_cycle>(self);
   std::shared_ptr(self->state.running_cycle)->run();
+}
+
+queue_stage_input queues_of_group(coordinator_state& state) {
+  queue_stage_input in;
+  in.totals = state.mirror.usage();
+  in.capacity = capacity_to_share(state.mirror.view_of_nodes());
+  in.queues =
+    part_by_grants(state.known->queues, state.grants ? &*state.grants : nullptr, in.totals);
+  in.previous = state.queues;
+  if (const auto* group = find(state.known->groups, state.settings.resource_group))
+    in.divisible.insert(group->divisible.begin(), group->divisible.end());
+  return in;
 }
 
 std::string why_waits(self_pointer self, const std::string& workload) {

@@ -2,6 +2,7 @@
 
 #include "preemption/required_node.hpp"
 #include "preemption/turn.hpp"
+#include "state/queue_limits.hpp"
 
 #include <fmt/format.h>
 
@@ -40,6 +41,11 @@ bool could_take(const cluster_view& view, node_row n, amounts request, std::int6
 void add_pods_to(resources& sum, const resources& each, std::int64_t count) {
   for (const auto& [resource, amount] : each)
     sum[resource] += amount * count;
+}
+
+void add_demand(by_name<resources>& to, const by_name<resources>& more) {
+  for (const auto& [queue, amounts] : more)
+    add_to(to[queue], amounts);
 }
 
 } // namespace
@@ -91,7 +97,7 @@ void scheduling_cycle::run_queue_stage() {
   in.now = settings_.now;
   in.limits[settings_.group.name] = settings_.group.limits;
   in.preempted_lately = {settings_.preempted_lately.begin(), settings_.preempted_lately.end()};
-  in.pending = port_.line().asked();
+  add_demand(in.pending, port_.line().asked());
   queues_ = reprieve::run_queue_stage(in);
   std::vector<std::string> giving;
   for (const auto& one : queues_.queues)
@@ -148,12 +154,14 @@ by_name<resources> scheduling_cycle::admissible() const {
 
 void scheduling_cycle::share_out() {
   auto in = port_.queue_input();
-  in.pending = port_.line().asked();
+  const auto beside = in.pending;
+  add_demand(in.pending, port_.line().asked());
   shares_.emplace(in);
   if (!shares_->anybody_uses_too_much())
     return;
   // Somebody may have to go, so demand has to be real.
-  in.pending = admissible();
+  in.pending = beside;
+  add_demand(in.pending, admissible());
   shares_.emplace(in);
   // A queue none of whose units fits into what it would deserve deserves it in vain: others may
   // have it.
@@ -161,7 +169,7 @@ void scheduling_cycle::share_out() {
     changed = false;
     for (auto& [queue, asked] : in.pending) {
       const auto leaf = shares_->leaf_of(queue);
-      if (asked.empty() || leaf == no_vertex || admits_any(leaf, queue))
+      if (asked.empty() || leaf == no_vertex || beside.contains(queue) || admits_any(leaf, queue))
         continue;
       asked.clear();
       changed = true;

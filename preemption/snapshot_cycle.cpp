@@ -33,6 +33,12 @@ const std::string& first_uid(const preemptor& who) {
   return who.groups.front().pods.front().uid;
 }
 
+std::string_view group_of(const snapshot& taken, const pod& p) {
+  const auto* record = find(taken.workloads(), p.workload);
+  return record == nullptr ? std::string_view(default_group)
+                           : std::string_view(record->spec->resource_group);
+}
+
 void mark_victims(const std::vector<victim>& victims, const std::string& by,
                   std::vector<pod>& pods) {
   std::set<std::string_view> going;
@@ -141,29 +147,7 @@ public:
       [&](const preemptor& unit) { return first_uid(unit) == first_uid(who); });
   }
   queue_stage_input queue_input() override {
-    queue_stage_input in;
-    in.capacity = capacity_to_share(view());
-    in.previous = cycle_.taken_.queues();
-    in.divisible.insert(settings_.group.divisible.begin(), settings_.group.divisible.end());
-    by_name<resources> elsewhere;
-    for (const auto& p : cycle_.pods_) {
-      if (!takes_room(p.phase))
-        continue;
-      const auto queue = queue_of(p.workload);
-      const bool leaves = is_leaving(p.phase) || !p.evicted_by.empty();
-      if (!is_here(p)) {
-        if (!queue.empty() && !leaves)
-          add_taken(elsewhere[std::string(queue)], p);
-        continue;
-      }
-      auto& totals = in.totals[std::string(queue)];
-      add_taken(leaves ? totals.leaving : totals.staying, p);
-    }
-    const auto& queues = cycle_.taken_.known().queues;
-    const auto* granted = cycle_.taken_.grants(settings_.group.name);
-    in.queues = granted == nullptr ? part_of_group(queues, elsewhere)
-                                   : part_by_grants(queues, granted, in.totals);
-    return in;
+    return queues_in(cycle_.taken_, settings_.group, cycle_.pods_, view());
   }
   changes take_changes() override {
     return {}; // nothing is set aside
@@ -207,10 +191,7 @@ public:
 
 private:
   bool is_here(const pod& p) const {
-    const auto* record = find(cycle_.taken_.workloads(), p.workload);
-    return (record == nullptr ? std::string_view(default_group)
-                              : std::string_view(record->spec->resource_group))
-           == settings_.group.name;
+    return group_of(cycle_.taken_, p) == settings_.group.name;
   }
   std::string_view queue_in_group(const pod& p) {
     return is_here(p) ? queue_of(p.workload) : std::string_view{};
@@ -350,6 +331,33 @@ cluster_view snapshot_cycle::whole_view() const {
     carry_out(turn, pods, view);
   view.settle();
   return view;
+}
+
+queue_stage_input queues_in(const snapshot& taken, const resource_group& group,
+                            std::span<const pod> pods, const cluster_view& view) {
+  queue_stage_input in;
+  in.capacity = capacity_to_share(view);
+  in.previous = taken.queues();
+  in.divisible.insert(group.divisible.begin(), group.divisible.end());
+  by_name<resources> elsewhere;
+  for (const auto& p : pods) {
+    if (!takes_room(p.phase))
+      continue;
+    const auto* record = find(taken.workloads(), p.workload);
+    const auto queue = record == nullptr ? std::string{} : record->spec->queue;
+    const bool leaves = is_leaving(p.phase) || !p.evicted_by.empty();
+    if (group_of(taken, p) != group.name) {
+      if (!queue.empty() && !leaves)
+        add_taken(elsewhere[queue], p);
+      continue;
+    }
+    auto& totals = in.totals[queue];
+    add_taken(leaves ? totals.leaving : totals.staying, p);
+  }
+  const auto* granted = taken.grants(group.name);
+  in.queues = granted == nullptr ? part_of_group(taken.known().queues, elsewhere)
+                                 : part_by_grants(taken.known().queues, granted, in.totals);
+  return in;
 }
 
 void carry_out(const turn_taken& turn, std::vector<pod>& pods, cluster_view& view) {
