@@ -28,8 +28,8 @@ public:
   /// Whether the unit lacks its pods even now: a decision made since may have taken those that it was
   /// to join.
   virtual bool still_lacks(const preemptor& who) = 0;
-  /// The queues with the group's part of their limits, what their pods use, the capacity. Without
-  /// what waits, and without pods.
+  /// The queues with the group's part of their limits, what their pods use, the capacity. Of what
+  /// waits only what is not in the line, and without pods.
   virtual queue_stage_input queue_input() = 0;
   /// Nodes that changed since this was last asked in a way that could help somebody.
   struct changes {
