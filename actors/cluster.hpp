@@ -81,6 +81,9 @@ struct count_order {
   string_map node_selector;
   std::vector<toleration> tolerations;
   std::int32_t count = 0;
+  /// Uids of replicas that are expected to go, where some are too many: others wait for their room.
+  /// A cluster that can choose takes these first.
+  std::vector<std::string> first_to_go;
   bool let_go = false; ///< its pods are not to be counted any more, and stay as they are
   revision epoch = 0;
 };

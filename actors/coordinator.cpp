@@ -57,10 +57,15 @@ quota_grants lower(self_pointer self, const lower_grants& asked) {
   auto& state = self->state;
   quota_grants kept;
   by_name<queue_totals> below;
-  for (const auto& [queue, used] : state.mirror.usage())
+  const auto count = [&](const std::string& queue, const resources& used) {
     for (const auto* at = find(state.known->queues, queue); at != nullptr;
          at = find(state.known->queues, at->parent))
-      add_to(below[at->name].staying, used.staying);
+      add_to(below[at->name].staying, used);
+  };
+  for (const auto& [queue, used] : state.mirror.usage())
+    count(queue, used.staying);
+  for (const auto& [queue, used] : state.lifecycle.coming)
+    count(queue, used);
   for (const auto& [queue, amounts] : asked.queues) {
     auto& granted = (*state.grants)[queue];
     for (const auto& [resource, amount] : amounts) {

@@ -55,6 +55,9 @@ public:
   std::vector<std::shared_ptr<const workload_record>> counted_deployments() const;
   /// What the phase has to know of each pod.
   std::vector<lifecycle_pod> lifecycle_pods();
+  /// By deployment, the uids of replicas that have not been told to go and whose room others wait
+  /// for, or that a decision takes away.
+  std::map<std::string, std::vector<std::string>, std::less<>> expected_to_go();
   /// Whether the cluster counts the pod as a replica.
   bool is_replica(const victim_pod& p) const;
 

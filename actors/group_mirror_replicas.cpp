@@ -1,6 +1,9 @@
 #include "actors/group_mirror.hpp"
 #include "preemption/lifecycle_cycle.hpp"
 
+#include <set>
+#include <string_view>
+
 // Replicas that are placed by the cluster's own scheduler (DESIGN 3.3).
 
 namespace reprieve {
@@ -45,6 +48,20 @@ std::vector<lifecycle_pod> group_mirror::lifecycle_pods() {
   for (const auto& [name, entry] : nodes_)
     for (const auto& p : entry.shown)
       found.push_back(lifecycle_pod_of(p));
+  return found;
+}
+
+std::map<std::string, std::vector<std::string>, std::less<>> group_mirror::expected_to_go() {
+  refresh();
+  std::set<std::string_view> awaited;
+  for (const auto& [name, share] : placements_)
+    for (const auto& room : share.nominations)
+      awaited.insert(room.victims.begin(), room.victims.end());
+  std::map<std::string, std::vector<std::string>, std::less<>> found;
+  for (const auto& [name, entry] : nodes_)
+    for (const auto& p : entry.shown)
+      if (p.stop_told == no_time && (!p.evicted_by.empty() || awaited.contains(p.uid)))
+        found[p.workload].push_back(p.uid);
   return found;
 }
 

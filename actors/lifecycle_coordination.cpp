@@ -53,7 +53,8 @@ count_order order_for(const coordinator_state& state, const workload_record& rec
 
 bool same(const count_order& a, const count_order& b) {
   return a.what->what() == b.what->what() && a.uid == b.uid && a.node_selector == b.node_selector
-         && a.tolerations == b.tolerations && a.count == b.count && a.let_go == b.let_go;
+         && a.tolerations == b.tolerations && a.count == b.count && a.let_go == b.let_go
+         && a.first_to_go == b.first_to_go;
 }
 
 void give(self_pointer self, const std::string& deployment, count_order order) {
@@ -69,14 +70,18 @@ void give(self_pointer self, const std::string& deployment, count_order order) {
 void order_counts(self_pointer self) {
   auto& state = self->state;
   std::set<std::string, std::less<>> counted;
+  const auto expected = state.mirror.expected_to_go();
   const auto shares = shares_of(state);
   for (const auto& record : state.mirror.counted_deployments()) {
     const auto& name = record->spec->name;
     counted.insert(name);
-    if (record->deleting)
-      give(self, name, order_for(state, *record, 0));
-    else if (const auto share = shares.find(name); share != shares.end())
-      give(self, name, order_for(state, *record, share->second->committed));
+    const auto share = shares.find(name);
+    if (!record->deleting && share == shares.end())
+      continue;
+    auto order = order_for(state, *record, record->deleting ? 0 : share->second->committed);
+    if (const auto going = expected.find(name); going != expected.end())
+      order.first_to_go = going->second;
+    give(self, name, std::move(order));
   }
   for (auto& [name, order] : state.lifecycle.ordered)
     if (!counted.contains(name) && !order.let_go) {
@@ -123,9 +128,8 @@ lifecycle_cycle_input input_of(self_pointer self) {
     one.queue = record->spec->queue;
     one.wanted = replicas_wanted(record->spec);
   }
-  in.granted = state.grants;
-  for (const auto& [queue, used] : state.mirror.usage())
-    in.used[queue] = used.staying;
+  in.queues = queues_of_group(state);
+  in.queues->pending = state.mirror.line().asked();
   return in;
 }
 
@@ -197,12 +201,15 @@ void run_lifecycle(self_pointer self) {
   if (std::exchange(ours.on, on) != on)
     tell_group_limits(self); // a replica of an earlier version may have been replaced by now
   state.mirror.leave_replicas_to_cluster(on);
-  if (on || !ours.ordered.empty())
+  // A decision's counts are told when all of it is known here, so that it is known who is expected
+  // to go.
+  if ((on || !ours.ordered.empty()) && ours.open.empty())
     order_counts(self);
   if (!on) {
     ours.waiting.clear();
     ours.pending.clear();
     ours.blocked.clear();
+    ours.coming.clear();
     return;
   }
   if (!state.grants || !ours.open.empty() || ours.notes > 0)
@@ -213,6 +220,7 @@ void run_lifecycle(self_pointer self) {
   ours.waiting = std::move(outcome.waiting);
   ours.pending = std::move(outcome.pending);
   ours.blocked = std::move(outcome.blocked);
+  ours.coming = std::move(outcome.coming);
   for (auto& step : outcome.steps)
     decide(self, std::move(step));
   note(self, std::move(outcome.remembered));
@@ -234,6 +242,8 @@ void add_needs_of_replicas(const coordinator_state& state, by_name<quota_need>& 
     add(needs[queue].pending, amounts);
   for (const auto& [queue, amounts] : state.lifecycle.blocked)
     add(needs[queue].blocked, amounts);
+  for (const auto& [queue, amounts] : state.lifecycle.coming)
+    add(needs[queue].used.staying, amounts);
 }
 
 void count_replicas(coordinator_state& state, decision_settings& settings) {

@@ -30,6 +30,7 @@ struct lifecycle_state {
   std::map<std::string, std::string, std::less<>> waiting; ///< deployments, and why
   by_name<resources> pending;                              ///< by queue, as in `quota_need`
   by_name<resources> blocked;                              ///< likewise
+  by_name<resources> coming; ///< by queue: what replicas take that have no pod yet
   std::map<std::string, count_order, std::less<>> ordered; ///< by deployment: what was told last
 };
 

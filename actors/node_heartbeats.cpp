@@ -1,5 +1,6 @@
 #include "actors/node_heartbeats.hpp"
 
+#include "actors/node_watch.hpp"
 #include "state/quantity.hpp"
 
 #include <fmt/format.h>
@@ -42,6 +43,7 @@ void carry_out(self_pointer self, status_changes changes, std::function<void()> 
   }
   write_records(self, std::move(changes.records),
                 [self, told = std::move(changes.told), then = std::move(then)] {
+                  watch_own_nodes(self); // nothing is to be placed on a lost one
                   for (const auto& one : told)
                     self->send(self->state.events, one);
                   then();

@@ -10,7 +10,7 @@ void watch_own_nodes(node_shard_pointer self) {
     return;
   watch_nodes watched{state.shard, {}, epoch_of(state), self};
   for (const auto& [name, record] : state.records.durable())
-    watched.nodes.push_back(*record->spec);
+    watched.nodes.push_back(planned_on(*record));
   self->send(state.cluster, std::move(watched));
 }
 

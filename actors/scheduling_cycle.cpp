@@ -137,15 +137,8 @@ public:
     return state_.mirror.still_lacks(who);
   }
   queue_stage_input queue_input() override {
-    queue_stage_input in;
-    in.totals = state_.mirror.usage();
-    in.again = state_.mirror.waiting_again();
-    in.capacity = capacity_to_share(state_.mirror.view_of_nodes());
-    in.queues =
-      part_by_grants(state_.known->queues, state_.grants ? &*state_.grants : nullptr, in.totals);
-    in.previous = state_.queues;
-    if (const auto* group = find(state_.known->groups, state_.settings.resource_group))
-      in.divisible.insert(group->divisible.begin(), group->divisible.end());
+    auto in = queues_of_group(state_);
+    in.pending = state_.lifecycle.pending;
     return in;
   }
   std::vector<returning_work> returning(std::string_view queue, time_point until) override {
@@ -495,6 +488,19 @@ void give_up(self_pointer self, const std::string& id, std::string reason) {
 void serve_all(self_pointer self) {
   self->state.running_cycle = std::make_shared<live_cycle>(self);
   std::shared_ptr(self->state.running_cycle)->run();
+}
+
+queue_stage_input queues_of_group(coordinator_state& state) {
+  queue_stage_input in;
+  in.totals = state.mirror.usage();
+  in.again = state.mirror.waiting_again();
+  in.capacity = capacity_to_share(state.mirror.view_of_nodes());
+  in.queues =
+    part_by_grants(state.known->queues, state.grants ? &*state.grants : nullptr, in.totals);
+  in.previous = state.queues;
+  if (const auto* group = find(state.known->groups, state.settings.resource_group))
+    in.divisible.insert(group->divisible.begin(), group->divisible.end());
+  return in;
 }
 
 std::string why_waits(self_pointer self, const std::string& workload) {

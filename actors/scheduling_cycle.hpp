@@ -35,6 +35,9 @@ void give_up(coordinator_pointer self, const std::string& id, std::string reason
 /// Asks all node shards, and calls `then` when their answers are among the inquiries.
 void ask_shards(coordinator_pointer self, evaluation_request wanted, std::function<void()> then);
 
+/// The queues with the group's part of their limits, and what its pods use in them.
+queue_stage_input queues_of_group(coordinator_state& state);
+
 /// Runs a lifecycle cycle, where the group has that policy and nothing of the last one is under
 /// way.
 void run_lifecycle(coordinator_pointer self);

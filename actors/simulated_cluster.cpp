@@ -215,14 +215,16 @@ void step(self_pointer self, simulated_pod& p) {
 
 void take_order(self_pointer self, watch_nodes& order) {
   auto& state = self->state;
+  auto& newest = state.newest_watch[order.shard];
+  if (order.epoch < newest)
+    return; // also where it tells of no nodes
+  newest = order.epoch;
   std::set<std::string_view> fresh;
   for (const auto& one : order.nodes)
     if (!is_stale(state, one.name, order.epoch)) {
       state.watchers[one.name] = order.report_to;
       fresh.insert(one.name);
     }
-  if (fresh.empty() && !order.nodes.empty())
-    return;
   state.scheduler.watch(order);
   // Those that have ended too: their end may not have been heard.
   for (auto& [uid, p] : state.pods)

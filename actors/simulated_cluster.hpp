@@ -62,6 +62,7 @@ struct simulated_cluster_state {
   text_map<revision> newest_epoch; ///< by node: its agent has seen orders of that
   simulated_scheduler scheduler;
   text_map<pod_observer_actor> watchers; ///< by node: who hears of pods that the scheduler places
+  text_map<revision> newest_watch;       ///< by shard: whose list of nodes that was
 };
 
 simulated_cluster_actor::behavior_type

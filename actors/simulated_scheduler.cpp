@@ -86,8 +86,10 @@ simulated_scheduler::moves simulated_scheduler::decide(time_point now) {
     const auto& what = order->what->what();
     auto& replicas = replicas_[what.workload];
     while (std::ssize(replicas) > order->count) {
-      const auto newest = std::ranges::max_element(replicas, {}, [](const auto& one) {
-        return std::tuple(one.second.created, one.second.ordinal);
+      const auto newest = std::ranges::max_element(replicas, {}, [&](const auto& one) {
+        const bool expected =
+          std::ranges::find(order->first_to_go, one.first) != order->first_to_go.end();
+        return std::tuple(expected, one.second.created, one.second.ordinal);
       });
       made.stopped.push_back(newest->first);
       replicas.erase(newest);

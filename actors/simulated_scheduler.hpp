@@ -14,8 +14,9 @@ namespace reprieve {
 
 /// The plain scheduler that the simulated machines of a resource group have where its policy is
 /// Lifecycle (DESIGN 3.3). It knows counts and no preemption: where a deployment has too many
-/// replicas, the newest go; where it has too few, one after another is put on the first node by
-/// name that suits it and has room, those of higher priority first.
+/// replicas, those go that are expected to, then the newest; where it has too few, one after
+/// another is put on the first node by name that suits it and has room, those of higher priority
+/// first.
 class simulated_scheduler {
 public:
   using life = simulated_journal::entry;

@@ -23,7 +23,14 @@ absl::Status vote_on_workload(const workload_shard_state& state, const workload_
   return absl::OkStatus();
 }
 
-absl::Status vote_on_count(const workload_shard_state& state, const count_change& change) {
+absl::Status vote_on_count(const workload_shard_state& state, const std::string& decision,
+                           const count_change& change) {
+  for (const auto& [other, hold] : state.holds.held)
+    if (other != decision
+        && std::ranges::find(hold.parts.counts, change.placement, &count_change::placement)
+             != hold.parts.counts.end())
+      return absl::FailedPreconditionError(
+        fmt::format("placement {} is being changed by decision {}", change.placement, other));
   const auto known = state.placements.newest(change.placement);
   const auto committed = known ? known->committed : 0;
   if (known && (known->deployment != change.deployment || known->cluster != change.cluster))
@@ -88,7 +95,7 @@ absl::Status vote(workload_shard_pointer self, const prepare<workload_parts>& as
     if (auto voted = vote_on_budget(state, asked.decision, part); !voted.ok())
       return voted;
   for (const auto& change : asked.parts.counts)
-    if (auto voted = vote_on_count(state, change); !voted.ok())
+    if (auto voted = vote_on_count(state, asked.decision, change); !voted.ok())
       return voted;
   if (!asked.parts.budgets.empty())
     state.evicting[asked.decision] = asked.parts.budgets;

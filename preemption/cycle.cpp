@@ -3,6 +3,7 @@
 #include "preemption/ever_runs.hpp"
 #include "preemption/required_node.hpp"
 #include "preemption/turn.hpp"
+#include "state/queue_limits.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -34,6 +35,11 @@ bool could_take(const cluster_view& view, node_row n, amounts request, std::int6
 void add_pods_to(resources& sum, const resources& each, std::int64_t count) {
   for (const auto& [resource, amount] : each)
     sum[resource] += amount * count;
+}
+
+void add_demand(by_name<resources>& to, const by_name<resources>& more) {
+  for (const auto& [queue, amounts] : more)
+    add_to(to[queue], amounts);
 }
 
 } // namespace
@@ -129,9 +135,11 @@ bool scheduling_cycle::run_queue_stage(queue_stage_input in) {
 /// shares would change with who runs, and whoever gained by it would have to go again.
 by_name<resources> scheduling_cycle::real_demand(queue_stage_input in) const {
   auto& line = port_.line();
-  in.pending = line.asked();
-  if (in.pending.empty() || in.queues.size() < 2)
+  const auto beside = in.pending;
+  if (line.asked().empty() || in.queues.size() < 2) {
+    add_demand(in.pending, line.asked());
     return std::move(in.pending);
+  }
   line.judge_kinds(port_.nodes_seen(),
                    [&](const preemptor& who) { return could_ever_run(port_.nodes(), who); });
   std::vector<wish> wishes;
@@ -149,7 +157,7 @@ by_name<resources> scheduling_cycle::real_demand(queue_stage_input in) const {
       wishes.push_back({unit.queue(), unit.who.get(), &each, 1});
   });
   for (bool changed = true; changed;) {
-    in.pending.clear();
+    in.pending = beside;
     for (const auto& one : wishes)
       add_pods_to(in.pending[std::string(one.queue)], *one.each, one.units);
     const group_shares shares{in};

@@ -29,8 +29,8 @@ public:
   /// Whether the unit lacks its pods even now: a decision made since may have taken those that it
   /// was to join.
   virtual bool still_lacks(const preemptor& who) = 0;
-  /// The queues with the group's part of their limits, what their pods use, the capacity. Without
-  /// what waits, and without pods.
+  /// The queues with the group's part of their limits, what their pods use, the capacity. Of what
+  /// waits only what is not in the line, and without pods.
   virtual queue_stage_input queue_input() = 0;
   /// Work of the queue that was stopped and comes back by then, or whose pods still leave.
   virtual std::vector<returning_work> returning(std::string_view queue, time_point until) = 0;

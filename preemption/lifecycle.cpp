@@ -285,7 +285,8 @@ preemptor one_pod_of(const lifecycle_deployment& who) {
 
 lifecycle_pod lifecycle_pod_of(const pod& p) {
   lifecycle_pod made{p.uid, p.name, no_time};
-  if (p.stop_told == no_time)
+  // One that a decision has told to go was told when it is taken away by force, too.
+  if (p.stop_told == no_time || (!p.evicted_by.empty() && p.evicted_by != not_wanted))
     return made;
   // Whatever does not fit a time point lasts for ever.
   const wide_int over = wide_int{p.stop_told.time_since_epoch().count()} + p.checkpoint_time.count()

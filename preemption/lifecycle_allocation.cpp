@@ -1,7 +1,7 @@
 #include "preemption/lifecycle_allocation.hpp"
 
 #include "preemption/node_filter.hpp"
-#include "state/quantity.hpp"
+#include "state/queue_limits.hpp"
 
 #include <fmt/format.h>
 
@@ -10,33 +10,65 @@
 
 namespace reprieve {
 
-/// Queues without a grant have no limit.
-std::string lifecycle_grants::why_not(std::string_view queue, const resources& more) const {
-  const auto* granted = granted_ ? find(*granted_, queue) : nullptr;
-  if (granted == nullptr)
+lifecycle_grants::lifecycle_grants(const std::optional<queue_stage_input>& queues,
+                                   const by_name<resources>& asked) {
+  if (!queues)
+    return;
+  in_ = *queues;
+  for (const auto& [queue, amounts] : asked)
+    add_to(in_.pending[queue], amounts);
+  shares_.emplace(in_);
+}
+
+lifecycle_grants::obstacle lifecycle_grants::in_the_way(std::string_view queue,
+                                                        const resources& more,
+                                                        bool from_others) const {
+  if (!shares_)
     return {};
-  const auto* used = find(used_, queue);
-  for (const auto& [resource, most] : *granted) {
-    const auto asked = amount_of(more, resource);
-    const auto taken = used == nullptr ? 0 : amount_of(*used, resource);
-    if (asked > 0 && taken + asked > most)
-      return fmt::format("queue {} has a limit of {} {} here, {} are taken and {} more are asked for",
-                         queue, format_quantity(most, resource), resource,
-                         format_quantity(taken, resource), format_quantity(asked, resource));
+  const auto leaf = shares_->leaf_of(queue);
+  if (leaf == no_vertex)
+    return {fmt::format("queue {} does not exist any more", queue), false};
+  const auto asked = shares_->columns_of(more);
+  if (const auto limits = shares_->limits_in_the_way(leaf, asked); !limits.empty())
+    return {shares_->sentence_of(limits.front(), asked), true};
+  const auto share = shares_->share_in_the_way(leaf, asked);
+  if (!share || (!from_others && shares_->may_borrow(leaf, asked) && keeps(queue, more)))
+    return {};
+  return {shares_->sentence_of(*share, asked), false};
+}
+
+namespace {
+
+/// What a replica takes is not asked for any more, and who loses one asks for it again.
+void move_demand(queue_stage_input& in, const std::string& queue, const resources& amounts,
+                 std::int64_t sign) {
+  auto& staying = in.totals[queue].staying;
+  auto& pending = in.pending[queue];
+  for (const auto& [resource, amount] : amounts) {
+    staying[resource] += sign * amount;
+    pending[resource] = std::max<std::int64_t>(amount_of(pending, resource) - sign * amount, 0);
   }
-  return {};
 }
 
-void lifecycle_grants::take(std::string_view queue, const resources& more) {
-  auto& used = used_[std::string(queue)];
-  for (const auto& [resource, amount] : more)
-    used[resource] += amount;
+} // namespace
+
+bool lifecycle_grants::keeps(std::string_view queue, const resources& more) const {
+  auto after = in_;
+  move_demand(after, std::string(queue), more, 1);
+  const auto result = run_queue_stage(after);
+  return std::ranges::none_of(result.queues, [&](const queue_outcome& one) {
+    return one.queue == queue && std::ranges::any_of(one.lines, [](const queue_line& line) {
+             return line.to_free > 0;
+           });
+  });
 }
 
-void lifecycle_grants::give_back(std::string_view queue, const resources& less) {
-  auto& used = used_[std::string(queue)];
-  for (const auto& [resource, amount] : less)
-    used[resource] -= amount;
+void lifecycle_grants::add(std::string_view queue, const resources& amounts, std::int64_t sign) {
+  const auto leaf = shares_ ? shares_->leaf_of(queue) : no_vertex;
+  if (leaf == no_vertex)
+    return;
+  shares_->add(leaf, shares_->columns_of(amounts), sign);
+  move_demand(in_, std::string(queue), amounts, sign);
 }
 
 resources taken_by_replica(const lifecycle_deployment& who) {
@@ -47,7 +79,7 @@ resources taken_by_replica(const lifecycle_deployment& who) {
 
 lifecycle_allocation::lifecycle_allocation(const cluster_view& view,
                                            const lifecycle_cycle_input& given)
-    : view_(view), given_(given), grants_(given) {
+    : view_(view), given_(given) {
   std::map<std::string_view, const placement*> known; // by deployment
   for (const auto& one : given.placements) {
     auto& kept = known[one.deployment];
@@ -82,25 +114,54 @@ lifecycle_allocation::lifecycle_allocation(const cluster_view& view,
 
 void lifecycle_allocation::run() {
   count_pods();
+  count_asked();
+  grants_.emplace(given_.queues, asked_);
   hold_nominated();
   // The cluster is about to place those, whoever else asks.
   for (auto& share : shares_)
     seat_those_on_their_way(share);
-  for (auto& share : shares_)
-    give_more(share);
+  // Those first that are within what their queue deserves.
+  for (const bool deserved : {true, false})
+    for (auto& share : shares_)
+      give_more(share, deserved);
 }
 
 void lifecycle_allocation::count_pods() {
-  std::map<std::string, std::int32_t, std::less<>> bound;
-  for (const auto n : nodes_)
-    for (const auto p : view_.pods_on(n))
-      if (view_.phase(p) != pod_phase::nominated)
-        ++bound[view_.id_of(view_.portion_of(p)).workload];
+  std::map<std::string, counted_share*, std::less<>> by_deployment;
   for (auto& share : shares_)
-    if (const auto found = bound.find(share.of->who.name); found != bound.end())
-      share.bound = share.now.assigned = found->second;
-    else
-      share.now.assigned = 0;
+    by_deployment.emplace(share.of->who.name, &share);
+  const auto count = [&](std::span<const pod_row> pods, std::int32_t counted_share::*of) {
+    for (const auto p : pods)
+      if (view_.phase(p) != pod_phase::nominated)
+        if (const auto found = by_deployment.find(view_.id_of(view_.portion_of(p)).workload);
+            found != by_deployment.end())
+          ++(found->second->*of);
+  };
+  for (const auto n : nodes_) {
+    count(view_.pods_on(n), &counted_share::bound);
+    count(view_.leaving_on(n), &counted_share::leaving);
+  }
+  for (auto& share : shares_)
+    share.now.assigned = share.bound;
+}
+
+void lifecycle_allocation::count_asked() {
+  for (const auto& share : shares_) {
+    // Those that leave are demand until they have gone, and not twice.
+    const auto missing = share.of->wanted - share.bound - share.leaving;
+    if (missing <= 0)
+      continue;
+    const auto wanted = one_pod_of(share.of->who);
+    const auto asked = demand_of(view_, wanted);
+    if (!asked.unknown_resource.empty())
+      continue;
+    const node_filter filter{view_, asked};
+    if (std::ranges::any_of(nodes_, [&](node_row n) {
+          return filter.suits(0, n) && covers(view_.capacity(n), asked.groups.front().request);
+        }))
+      for (const auto& [resource, amount] : taken_by_replica(share.of->who))
+        asked_[share.of->queue][resource] += amount * missing;
+  }
 }
 
 void lifecycle_allocation::hold_nominated() {
@@ -177,30 +238,57 @@ private:
   std::size_t from_ = 0;
 };
 
-/// Replicas that are committed and have no pod on a node yet.
+/// One more replica has its part of the queue without having a pod.
+void lifecycle_allocation::take(counted_share& share) {
+  const auto more = taken_by_replica(share.of->who);
+  grants_->take(share.of->queue, more);
+  add_to(coming_[share.of->queue], more);
+  if (auto asked = asked_.find(share.of->queue); asked != asked_.end())
+    for (const auto& [resource, amount] : more)
+      if (auto& left = asked->second[resource]; (left -= amount) <= 0)
+        asked->second.erase(resource);
+}
+
+void lifecycle_allocation::block(counted_share& share, lifecycle_grants::obstacle by) {
+  if (by.limit)
+    for (const auto& [resource, amount] : taken_by_replica(share.of->who))
+      blocked_[share.of->queue][resource] += amount * (share.of->wanted - share.now.committed);
+  share.why_no_more = std::move(by.why);
+}
+
+/// Replicas that are committed and have no pod on a node yet. Those that no node has room for, or
+/// their queue does not allow any more, are taken back: they would take what is made free for
+/// others, and hold a part of their queue for nothing.
 void lifecycle_allocation::seat_those_on_their_way(counted_share& share) {
   share.now.committed = std::min(share.now.committed, share.of->wanted);
   if (share.now.committed <= share.bound)
     return;
   seat_search seats{*this, share};
+  const auto more = taken_by_replica(share.of->who);
   for (auto coming = share.now.committed - share.bound; coming > 0; --coming) {
-    grants_.take(share.of->queue, taken_by_replica(share.of->who));
-    if (const auto n = seats.find(false); n != no_row)
-      seats.take(n);
-    else
-      ++share.unseated;
+    const auto n = seats.find(false);
+    auto forbids = n == no_row ? lifecycle_grants::obstacle{}
+                               : grants_->in_the_way(share.of->queue, more, false);
+    if (n == no_row || !forbids.why.empty()) {
+      share.now.committed -= coming;
+      share.taken_back = true;
+      block(share, std::move(forbids));
+      return;
+    }
+    take(share);
+    seats.take(n);
   }
 }
 
-void lifecycle_allocation::give_more(counted_share& share) {
+void lifecycle_allocation::give_more(counted_share& share, bool deserved) {
   if (share.now.committed >= share.of->wanted)
     return;
   if (share.now.preempted) {
     share.why_no_more = "gets nothing while pods of it go that it lost to others";
     return;
   }
-  if (share.unseated > 0)
-    return; // there is no room for those that it has
+  if (share.taken_back)
+    return; // there is nothing for those that it had
   // Those that were about to go stay.
   share.now.committed = std::max(share.now.committed, std::min(share.bound, share.of->wanted));
   const auto more = taken_by_replica(share.of->who);
@@ -209,14 +297,12 @@ void lifecycle_allocation::give_more(counted_share& share) {
     const auto n = seats.find(true);
     if (n == no_row)
       return;
-    if (auto why = grants_.why_not(share.of->queue, more); !why.empty()) {
-      auto& blocked = blocked_[share.of->queue];
-      for (const auto& [resource, amount] : more)
-        blocked[resource] += amount * (share.of->wanted - share.now.committed);
-      share.why_no_more = std::move(why);
+    if (auto found = grants_->in_the_way(share.of->queue, more, deserved); !found.why.empty()) {
+      if (!deserved)
+        block(share, std::move(found));
       return;
     }
-    grants_.take(share.of->queue, more);
+    take(share);
     seats.take(n);
     ++share.now.committed;
     // Of the rooms that were nominated for it, it has one now: this one, if it is among them.

@@ -1,9 +1,11 @@
 #pragma once
 
+#include "preemption/group_shares.hpp"
 #include "preemption/lifecycle_cycle.hpp"
 #include "preemption/lifecycle_match.hpp"
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,29 +20,42 @@ struct counted_share {
   bool exists = false;        ///< as a record
   std::int32_t committed = 0; ///< before the cycle
   std::int32_t bound = 0;     ///< pods on nodes that are not leaving
-  std::int32_t unseated = 0;  ///< committed replicas without a pod that no node has room for
+  std::int32_t leaving = 0;   ///< pods on nodes that are
+  bool taken_back = false;    ///< replicas without a pod that may not have one
   std::string why_no_more;    ///< where something but room is in the way
 
   std::int32_t lacking() const {
-    const auto has = now.committed - unseated;
-    return of->wanted > has ? of->wanted - has : 0;
+    return of->wanted > now.committed ? of->wanted - now.committed : 0;
   }
 };
 
-/// What queues may still take here.
+/// What queues may still take here (DESIGN 3.4).
 class lifecycle_grants {
 public:
-  explicit lifecycle_grants(const lifecycle_cycle_input& given)
-      : granted_(given.granted), used_(given.used) {}
+  /// `asked` is what replicas without a pod ask for, by queue.
+  lifecycle_grants(const std::optional<queue_stage_input>& queues, const by_name<resources>& asked);
 
-  /// Why the queue may not take so much more; empty where it may.
-  std::string why_not(std::string_view queue, const resources& more) const;
-  void take(std::string_view queue, const resources& more);
-  void give_back(std::string_view queue, const resources& less);
+  struct obstacle {
+    std::string why;    ///< empty where there is none
+    bool limit = false; ///< of the queue or one above it; otherwise its share
+  };
+  /// What keeps the queue from so much more, of free room or, with `from_others`, of what others
+  /// have: that is only for those who deserve it.
+  obstacle in_the_way(std::string_view queue, const resources& more, bool from_others) const;
+  void take(std::string_view queue, const resources& more) {
+    add(queue, more, 1);
+  }
+  void give_back(std::string_view queue, const resources& less) {
+    add(queue, less, -1);
+  }
 
 private:
-  const std::optional<by_name<resources>>& granted_;
-  by_name<resources> used_;
+  void add(std::string_view queue, const resources& amounts, std::int64_t sign);
+  /// Whether the queue stage would let it keep so much more.
+  bool keeps(std::string_view queue, const resources& more) const;
+
+  queue_stage_input in_;
+  std::optional<group_shares> shares_; ///< where queues count
 };
 
 /// What one replica takes of a quota.
@@ -59,8 +74,17 @@ public:
   const std::vector<counted_share>& shares() const {
     return shares_;
   }
-  lifecycle_grants& grants() {
-    return grants_;
+  const lifecycle_grants& grants() const {
+    return *grants_;
+  }
+  /// By queue, what replicas without a pod ask for that are not committed, as far as a node could
+  /// ever take them.
+  const by_name<resources>& asked() const {
+    return asked_;
+  }
+  /// By queue, what replicas take that are committed and have no pod yet.
+  const by_name<resources>& coming() const {
+    return coming_;
   }
   by_name<resources>& blocked() {
     return blocked_;
@@ -75,9 +99,13 @@ private:
   };
 
   void count_pods();
+  void count_asked();
   void hold_nominated();
   void seat_those_on_their_way(counted_share& share);
-  void give_more(counted_share& share);
+  /// With `deserved`, only as far as its queue deserves it.
+  void give_more(counted_share& share, bool deserved);
+  void take(counted_share& share);
+  void block(counted_share& share, lifecycle_grants::obstacle by);
   bool is_held(const counted_share& share, node_row n, amounts request) const;
   std::span<wide_int> room(node_row n) {
     return std::span{room_}.subspan(std::size_t{n} * view_.width(), view_.width());
@@ -86,7 +114,9 @@ private:
 
   const cluster_view& view_;
   const lifecycle_cycle_input& given_;
-  lifecycle_grants grants_;
+  by_name<resources> asked_;
+  by_name<resources> coming_;
+  std::optional<lifecycle_grants> grants_;
   std::vector<counted_share> shares_;
   std::vector<node_row> nodes_; ///< by name
   std::vector<wide_int> room_;  ///< a row of amounts for each node

@@ -56,14 +56,11 @@ private:
   }
 
   void count_pending() {
-    for (const auto& share : shares()) {
-      const auto without = share.of->wanted - std::min(share.bound, share.of->wanted);
-      for (const auto& [resource, amount] : taken_by_replica(share.of->who))
-        if (without > 0)
-          out_.pending[share.of->queue][resource] += amount * without;
+    for (const auto& share : shares())
       if (!share.why_no_more.empty())
         out_.waiting[share.now.deployment] = share.why_no_more;
-    }
+    out_.pending = allocation_.asked();
+    out_.coming = allocation_.coming();
     out_.blocked = allocation_.blocked();
   }
 
@@ -86,7 +83,7 @@ private:
       return false;
     step.why.summary =
       more > 0 ? fmt::format("{} fit without preemption: {}", replicas(more), told(step.counts))
-      : fewer  ? fmt::format("fewer replicas are asked for: {}", told(step.counts))
+      : fewer  ? fmt::format("fewer replicas are asked for or find room: {}", told(step.counts))
                : fmt::format("no node has room yet: {}", told(step.counts));
     put(std::move(step));
     return true;
@@ -163,18 +160,24 @@ private:
     auto grants = allocation_.grants();
     return std::ranges::find_if(made.matches, [&](const lifecycle_match& match) {
       const auto* share = share_of(match.deployment);
+      bool from_others = false;
       for (const auto& one : match.victims)
-        if (const auto* loser = share_of(one.deployment); loser != nullptr && stays(one))
+        if (const auto* loser = share_of(one.deployment); loser != nullptr && stays(one)) {
           grants.give_back(loser->of->queue, taken_by_replica(loser->of->who));
+          from_others =
+            from_others
+            || (one.stage == victim_stage::committed && loser->of->queue != share->of->queue);
+        }
       const auto more = taken_by_replica(share->of->who);
-      auto why = grants.why_not(share->of->queue, more);
+      auto found = grants.in_the_way(share->of->queue, more, from_others);
       grants.take(share->of->queue, more);
-      if (why.empty())
+      if (found.why.empty())
         return false;
       auto& blocked = out_.blocked[share->of->queue];
       for (const auto& [resource, amount] : more)
-        blocked[resource] += amount * (share->lacking() - match.replica);
-      out_.waiting[match.deployment] = std::move(why);
+        if (found.limit)
+          blocked[resource] += amount * (share->lacking() - match.replica);
+      out_.waiting[match.deployment] = std::move(found.why);
       return true;
     });
   }
@@ -189,7 +192,6 @@ private:
     out_.look_again = made.look_again;
     for (const auto& share : shares())
       take_step(made, share);
-    withdraw_unseated(made);
     explain_waiting(made);
     remember(&made);
   }
@@ -270,26 +272,6 @@ private:
     for (const auto& one : step.force_deletes)
       text += fmt::format("; {} is force-deleted", one.uid);
     return text;
-  }
-
-  /// Replicas that are committed but find no room would take what is made free for others: they are
-  /// taken back until there is room for them.
-  void withdraw_unseated(const lifecycle_plan& made) {
-    for (const auto& share : shares()) {
-      const auto& who = share.of->who;
-      if (share.unseated == 0 || std::ranges::none_of(made.matches, [&](const auto& match) {
-            const auto* other = share_of(match.deployment);
-            return match.deployment != who.name && other->of->who.priority >= who.priority;
-          }))
-        continue;
-      lifecycle_step step;
-      add_change(step, share);
-      step.counts.back().to -= share.unseated;
-      step.counts.back().nominations = rooms_of(made, who.name);
-      step.why.summary = fmt::format("no node has room for its pods, and others wait for room: {}",
-                                     told(step.counts));
-      put(std::move(step));
-    }
   }
 
   void explain_waiting(const lifecycle_plan& made) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "preemption/lifecycle.hpp"
+#include "preemption/queue_stage.hpp"
 #include "state/catalog.hpp"
 #include "state/decision.hpp"
 
@@ -31,8 +32,9 @@ struct lifecycle_cycle_input {
   std::vector<lifecycle_pod> pods;
   /// How many preemptions each workload had in the last hour, where there were any.
   std::map<std::string, std::int32_t, std::less<>> preempted_lately;
-  std::optional<by_name<resources>> granted; ///< by queue; without it queues limit nobody
-  by_name<resources> used;                   ///< by queue: what pods that stay take of that
+  /// The queues with the group's part of their limits, what pods use in them, and what those ask
+  /// for that are placed pod by pod. Without it queues limit nobody.
+  std::optional<queue_stage_input> queues;
   time_point now = no_time;
   bool explain = true;
 };
@@ -59,8 +61,10 @@ struct lifecycle_outcome {
   /// from now on.
   std::vector<placement> remembered;
   std::map<std::string, std::string, std::less<>> waiting; ///< deployments, and why
-  by_name<resources> pending; ///< by queue: what replicas without a pod ask for
-  by_name<resources> blocked; ///< of that, what only the queue's grant is in the way of
+  /// By queue: what replicas ask for that are not committed, as far as a node could ever take them.
+  by_name<resources> pending;
+  by_name<resources> coming;  ///< what those take that are committed and have no pod yet
+  by_name<resources> blocked; ///< of that, what only a limit is in the way of
   time_point look_again = no_time;
 
   bool operator==(const lifecycle_outcome&) const = default;

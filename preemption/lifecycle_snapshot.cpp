@@ -1,5 +1,7 @@
 #include "preemption/lifecycle_snapshot.hpp"
 
+#include "preemption/snapshot_cycle.hpp"
+
 namespace reprieve {
 
 namespace {
@@ -68,10 +70,20 @@ lifecycle_cycle_input lifecycle_cycle_of(const snapshot& taken, const std::strin
       in.placements.push_back(share);
   for (const auto& p : taken.pods())
     in.pods.push_back(lifecycle_pod_of(p));
-  for (const auto& [name, record] : taken.workloads())
-    if (record.spec->resource_group == cluster && is_counted(record.spec) && !record.deleting)
+  in.queues = queues_in(taken, in.cluster, taken.pods(), taken.view_of(cluster));
+  for (const auto& [name, record] : taken.workloads()) {
+    if (record.spec->resource_group != cluster)
+      continue;
+    if (!is_counted(record.spec)) {
+      for (const auto& unit : taken.pending_of(name))
+        for (const auto& group : unit.groups)
+          for (const auto& p : group.pods)
+            add_pending(*in.queues, record.spec->queue, p.requests);
+    } else if (!record.deleting) {
       in.deployments.push_back(
         {deployment_of(record), record.spec->queue, replicas_wanted(record.spec)});
+    }
+  }
   return in;
 }
 

@@ -15,7 +15,7 @@ lifecycle_input lifecycle_of(const snapshot& taken,
                              const std::function<bool(std::string_view deployment)>& seeks,
                              time_point now);
 
-/// What a cycle in one cluster runs on, as its coordinator would; queues limit nobody there.
+/// What a cycle in one cluster runs on, as its coordinator would.
 lifecycle_cycle_input lifecycle_cycle_of(const snapshot& taken, const std::string& cluster,
                                          time_point now);
 

@@ -44,6 +44,12 @@ void undo(const std::string& decision, std::vector<pod>& pods) {
       p.evicted_by.clear();
 }
 
+std::string_view group_of(const snapshot& taken, const pod& p) {
+  const auto* record = find(taken.workloads(), p.workload);
+  return record == nullptr ? std::string_view(default_group)
+                           : std::string_view(record->spec->resource_group);
+}
+
 void mark_victims(const std::vector<victim>& victims, const std::string& by,
                   std::vector<pod>& pods) {
   std::set<std::string_view> going;
@@ -160,24 +166,7 @@ public:
     });
   }
   queue_stage_input queue_input() override {
-    queue_stage_input in;
-    in.capacity = capacity_to_share(view());
-    in.previous = cycle_.taken_.queues_in(settings_.group.name);
-    in.divisible.insert(settings_.group.divisible.begin(), settings_.group.divisible.end());
-    by_name<resources> elsewhere;
-    for (const auto& p : cycle_.pods_) {
-      if (!takes_room(p.phase))
-        continue;
-      const auto queue = queue_of(p.workload);
-      const bool leaves = is_leaving(p.phase) || !p.evicted_by.empty();
-      if (!is_here(p)) {
-        if (!queue.empty() && !leaves)
-          add_taken(elsewhere[std::string(queue)], p);
-        continue;
-      }
-      auto& totals = in.totals[std::string(queue)];
-      add_taken(leaves ? totals.leaving : totals.staying, p);
-    }
+    auto in = queues_in(cycle_.taken_, settings_.group, cycle_.pods_, view());
     std::map<std::string_view, resources> leaving;
     for (const auto& p : cycle_.pods_)
       if (is_here(p) && takes_room(p.phase) && (is_leaving(p.phase) || !p.evicted_by.empty()))
@@ -189,12 +178,6 @@ public:
           add_to(wanted, wanted_by(*unit.who));
         add_to(in.again[std::string(queue_of(workload))], waits_again(uses, wanted));
       }
-    const auto& queues = cycle_.taken_.known().queues;
-    const auto& group = settings_.group.name;
-    const auto* granted = cycle_.taken_.grants(group);
-    in.queues = granted == nullptr && !cycle_.taken_.is_of_server(group)
-                  ? part_of_group(queues, elsewhere)
-                  : part_by_grants(queues, granted, in.totals);
     return in;
   }
   std::vector<returning_work> returning(std::string_view queue, time_point until) override {
@@ -266,10 +249,7 @@ public:
 
 private:
   bool is_here(const pod& p) const {
-    const auto* record = find(cycle_.taken_.workloads(), p.workload);
-    return (record == nullptr ? std::string_view(default_group)
-                              : std::string_view(record->spec->resource_group))
-           == settings_.group.name;
+    return group_of(cycle_.taken_, p) == settings_.group.name;
   }
   /// Budgets expect the pods that a workload lacks as things are now, and no others.
   void expect_what_lacks(const std::string& workload) {
@@ -462,6 +442,34 @@ cluster_view snapshot_cycle::whole_view() const {
     carry_out(turn, pods, view);
   view.settle();
   return view;
+}
+
+queue_stage_input queues_in(const snapshot& taken, const resource_group& group,
+                            std::span<const pod> pods, const cluster_view& view) {
+  queue_stage_input in;
+  in.capacity = capacity_to_share(view);
+  in.previous = taken.queues_in(group.name);
+  in.divisible.insert(group.divisible.begin(), group.divisible.end());
+  by_name<resources> elsewhere;
+  for (const auto& p : pods) {
+    if (!takes_room(p.phase))
+      continue;
+    const auto* record = find(taken.workloads(), p.workload);
+    const auto queue = record == nullptr ? std::string{} : record->spec->queue;
+    const bool leaves = is_leaving(p.phase) || !p.evicted_by.empty();
+    if (group_of(taken, p) != group.name) {
+      if (!queue.empty() && !leaves)
+        add_taken(elsewhere[queue], p);
+      continue;
+    }
+    auto& totals = in.totals[queue];
+    add_taken(leaves ? totals.leaving : totals.staying, p);
+  }
+  const auto* granted = taken.grants(group.name);
+  in.queues = granted == nullptr && !taken.is_of_server(group.name)
+                ? part_of_group(taken.known().queues, elsewhere)
+                : part_by_grants(taken.known().queues, granted, in.totals);
+  return in;
 }
 
 void carry_out(const turn_taken& turn, std::vector<pod>& pods, cluster_view& view) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,10 @@ struct pods_taken_back {
   std::string resource_group;
   queue_outcome from;
 };
+
+/// The queues of a snapshot with one group's part of their limits, and what these pods use in them.
+queue_stage_input queues_in(const snapshot& taken, const resource_group& group,
+                            std::span<const pod> pods, const cluster_view& view);
 
 /// The scheduling cycle over a snapshot: the one that the coordinator runs on a live cluster.
 class snapshot_cycle {

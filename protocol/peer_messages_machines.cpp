@@ -73,6 +73,7 @@ static v1::CountOrder to_proto(const count_order& from) {
   to.set_epoch(from.epoch);
   to.mutable_node_selector()->insert(from.node_selector.begin(), from.node_selector.end());
   write_all(from.tolerations, *to.mutable_tolerations());
+  to.mutable_first_to_go()->Assign(from.first_to_go.begin(), from.first_to_go.end());
   return to;
 }
 
@@ -90,6 +91,7 @@ static absl::StatusOr<count_order> from_proto(const v1::CountOrder& from) {
   to.epoch = from.epoch();
   to.node_selector.insert(from.node_selector().begin(), from.node_selector().end());
   read.all("tolerations", from.tolerations(), to.tolerations, from_proto);
+  to.first_to_go.assign(from.first_to_go().begin(), from.first_to_go().end());
   return read.result(std::move(to));
 }
 

@@ -188,11 +188,16 @@ absl::Status can_promise(const node_record& record, std::span<const node_part* c
             fmt::format("portion {} would go without its pod {} on node {}",
                         to_string(portion_of(p)), p.uid, name));
   }
-  for (const auto& uid : wanted.forced)
-    if (const pod* leaving = find_pod(record, uid);
-        leaving == nullptr || leaving->phase != pod_phase::terminating)
+  for (const auto& uid : wanted.forced) {
+    const pod* leaving = find_pod(record, uid);
+    if (leaving == nullptr || leaving->phase != pod_phase::terminating)
       return absl::FailedPreconditionError(
         fmt::format("pod {} does not terminate on node {} any more", uid, name));
+    if (!leaving->evicted_by.empty() && leaving->evicted_by != not_wanted)
+      return absl::FailedPreconditionError(
+        fmt::format("pod {} was told to leave node {} by decision {}", uid, name,
+                    leaving->evicted_by));
+  }
   balance left{record.spec->capacity};
   std::map<std::string_view, exchange> others; // by decision
   for (const auto& p : record.pods) {
@@ -338,12 +343,15 @@ pod_pointers force_delete(node_record& record, std::span<const std::string> uids
     const auto found = record.pods.find_shared(uid);
     if (!found)
       continue;
-    if (found->what().phase == pod_phase::force_deleting && found->what().evicted_by == decision) {
+    const auto& by = found->what().evicted_by;
+    if (found->what().phase == pod_phase::force_deleting && (by == decision || by == not_wanted)) {
       forced.push_back(found);
-    } else if (found->what().phase == pod_phase::terminating) {
+    } else if (found->what().phase == pod_phase::terminating && (by.empty() || by == not_wanted)) {
       auto next = found->what();
       next.phase = pod_phase::force_deleting;
-      next.evicted_by = decision;
+      // Its workload has a place for one that is not wanted, which is to be filled anew.
+      if (by.empty())
+        next.evicted_by = decision;
       next.stop_told = now;
       next.checkpoint_time = next.grace_period = duration{0};
       record.pods.put(forced.emplace_back(std::make_shared<const shared_pod>(std::move(next))));

@@ -103,8 +103,9 @@ void release(node_record& record, std::string_view decision, std::span<const por
 /// Puts what the decision places into the record as bound. Returns those pods.
 pod_pointers bind_at_once(node_record& record, const node_part& part, time_point now);
 
-/// Marks those of these pods that terminate as being force-deleted by the decision, with no time
-/// left to them. Returns these, and those that the decision has marked before.
+/// Marks those of these pods that terminate, and that no other decision has told to, as being
+/// force-deleted by the decision, with no time left to them. Returns these, and those that the
+/// decision has marked before.
 pod_pointers force_delete(node_record& record, std::span<const std::string> uids,
                           std::string_view decision, time_point now);
 

@@ -1,5 +1,7 @@
 #include "tests/engine/counted_world.hpp"
 
+#include "preemption/group_shares.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,11 +35,34 @@ counted_world& counted_world::wants(std::string name, std::int32_t priority, std
   return *this;
 }
 
+counted_world& counted_world::queue(std::string name, std::string parent, std::int64_t limit) {
+  if (!given.queues)
+    given.queues.emplace();
+  auto& made_queue = given.queues->queues[name];
+  made_queue.name = std::move(name);
+  made_queue.parent = std::move(parent);
+  made_queue.weight = 1;
+  made_queue.cap_by_demand = true;
+  if (limit > 0)
+    made_queue.limit = {{"gpu", limit * 1000}};
+  return *this;
+}
+
 lifecycle_outcome counted_world::plan() const {
   auto input = given;
   for (const auto& p : pods)
     input.pods.push_back(lifecycle_pod_of(p));
-  return run_lifecycle_cycle(view_of(nodes, pods, {}), input);
+  const auto view = view_of(nodes, pods, {});
+  if (input.queues) {
+    input.queues->capacity = capacity_to_share(view);
+    for (const auto& p : pods) {
+      const auto owner =
+        std::ranges::find(given.deployments, p.workload, [](const auto& d) { return d.who.name; });
+      auto& totals = input.queues->totals[owner->queue];
+      add_taken(is_leaving(p.phase) ? totals.leaving : totals.staying, p);
+    }
+  }
+  return run_lifecycle_cycle(view, input);
 }
 
 void counted_world::write(const lifecycle_outcome& outcome) {

@@ -24,6 +24,9 @@ struct counted_world {
   counted_world& wants(std::string name, std::int32_t priority, std::int32_t replicas,
                        std::int64_t gpus = 1);
 
+  /// Capped by demand. Without a queue, none has limits.
+  counted_world& queue(std::string name, std::string parent = {}, std::int64_t limit = 0);
+
   lifecycle_outcome plan() const;
   /// Writes down what the cycle came to, as the shards do.
   void write(const lifecycle_outcome& outcome);

@@ -190,26 +190,81 @@ TEST(lifecycle_cycle, takes_back_replicas_without_room_that_would_take_the_room_
 
 TEST(lifecycle_cycle, commits_nothing_beyond_what_the_queue_may_use) {
   counted_world world;
-  world.node("n1", 4).wants("a", 1, 4);
-  world.given.granted = by_name<resources>{{"default", {{"gpu", 2000}}}};
+  world.node("n1", 4).wants("a", 1, 4).queue("default", "", 2);
   const auto outcome = world.plan();
   ASSERT_EQ(outcome.steps.size(), 1U);
   EXPECT_EQ(outcome.steps.front().counts.front().to, 2);
   EXPECT_THAT(outcome.waiting.at("a"), HasSubstr("queue default has a limit of 2 gpu here"));
   EXPECT_EQ(outcome.blocked.at("default").at("gpu"), 2000);
-  EXPECT_EQ(outcome.pending.at("default").at("gpu"), 4000);
+  EXPECT_EQ(outcome.pending.at("default").at("gpu"), 2000);
+  EXPECT_EQ(outcome.coming.at("default").at("gpu"), 2000);
+}
+
+TEST(lifecycle_cycle, the_limit_of_a_queue_above_counts_for_all_below_it) {
+  counted_world world;
+  world.node("n1", 8).queue("all", "", 3).queue("one", "all").queue("two", "all");
+  world.wants("a", 5, 2).wants("b", 1, 4);
+  world.deployment("a").queue = "one";
+  world.deployment("b").queue = "two";
+  ASSERT_TRUE(world.settle());
+  EXPECT_EQ(world.committed("a"), 2);
+  EXPECT_EQ(world.committed("b"), 1);
+  EXPECT_THAT(world.plan().waiting.at("b"), HasSubstr("queue all has a limit of 3 gpu here"));
+  EXPECT_EQ(world.plan().blocked.at("two").at("gpu"), 3000);
+}
+
+TEST(lifecycle_cycle, nobody_goes_for_what_the_limit_of_a_queue_above_forbids) {
+  auto world = crawl_and_web();
+  world.queue("above", "", 1).queue("default").queue("below", "above");
+  world.deployment("web").queue = "below";
+  world.write(world.plan());
+  const auto within = world.plan();
+  ASSERT_NE(preemption_in(within), nullptr);
+  world.queue("below", "above").given.queues->queues["above"].limit = {{"gpu", 0}};
+  const auto outcome = world.plan();
+  EXPECT_EQ(preemption_in(outcome), nullptr);
+  EXPECT_THAT(outcome.waiting.at("web"), HasSubstr("queue above has a limit of 0 gpu here"));
 }
 
 TEST(lifecycle_cycle, takes_within_a_full_queue_what_victims_give_back_to_it) {
   auto world = crawl_and_web();
-  world.given.granted = by_name<resources>{{"default", {{"gpu", 2000}}}};
-  world.given.used = {{"default", {{"gpu", 2000}}}};
+  world.queue("default", "", 2).queue("other");
   world.write(world.plan());
   EXPECT_NE(preemption_in(world.plan()), nullptr);
   world.deployment("crawl").queue = "other";
+  world.given.queues->queues["default"].limit = {{"gpu", 0}};
   const auto outcome = world.plan();
   EXPECT_EQ(preemption_in(outcome), nullptr) << "nobody goes for what the queue can't have";
-  EXPECT_THAT(outcome.waiting.at("web"), HasSubstr("queue default has a limit of 2 gpu here"));
+  EXPECT_THAT(outcome.waiting.at("web"), HasSubstr("queue default has a limit of 0 gpu here"));
+}
+
+TEST(lifecycle_cycle, a_queue_gets_no_more_than_the_others_leave_of_what_they_deserve) {
+  counted_world world;
+  world.node("n1", 4).queue("one").queue("two").wants("a", 9, 4).wants("b", 1, 4);
+  world.deployment("a").queue = "one";
+  world.deployment("b").queue = "two";
+  ASSERT_TRUE(world.settle());
+  EXPECT_EQ(world.committed("a"), 2) << "each deserves two";
+  EXPECT_EQ(world.committed("b"), 2);
+  EXPECT_THAT(world.plan().waiting.at("a"), HasSubstr("queue one deserves 2 gpu here"));
+  EXPECT_TRUE(world.plan().steps.empty()) << "b is less important, and has what its queue deserves";
+}
+
+TEST(lifecycle_cycle, what_no_node_could_ever_take_is_no_demand) {
+  counted_world world;
+  world.node("n1", 2).wants("huge", 1, 2, 4).wants("a", 1, 3);
+  const auto outcome = world.plan();
+  EXPECT_EQ(outcome.pending.at("default").at("gpu"), 1000);
+}
+
+TEST(lifecycle_cycle, one_that_leaves_is_not_asked_for_again_until_it_has_gone) {
+  auto world = crawl_and_web();
+  world.deployment("crawl").queue = "crawlers";
+  ASSERT_TRUE(world.settle());
+  EXPECT_FALSE(world.plan().pending.contains("crawlers"));
+  world.let_go();
+  ASSERT_TRUE(world.settle());
+  EXPECT_EQ(world.plan().pending.at("crawlers").at("gpu"), 1000);
 }
 
 TEST(lifecycle_cycle, one_placement_is_changed_by_one_step_at_a_time) {

@@ -27,11 +27,13 @@ metadata: {name: e2}
 spec: {resourceGroup: edge, capacity: {gpu: 1}}
 )";
 
-std::string deployment(const std::string& name, int priority, int replicas) {
+std::string deployment(const std::string& name, int priority, int replicas,
+                       const std::string& queue = "default") {
   return "kind: Workload\nmetadata: {name: " + name
-         + "}\nspec:\n  resourceGroup: edge\n  kind: deployment\n  priority: "
-         + std::to_string(priority) + "\n  podGroups:\n  - name: pods\n    replicas: "
-         + std::to_string(replicas) + "\n    template: {spec: {requests: {gpu: 1}}}\n";
+         + "}\nspec:\n  resourceGroup: edge\n  kind: deployment\n  queue: " + queue
+         + "\n  priority: " + std::to_string(priority)
+         + "\n  podGroups:\n  - name: pods\n    replicas: " + std::to_string(replicas)
+         + "\n    template: {spec: {requests: {gpu: 1}}}\n";
 }
 
 class lifecycle : public testing::Test {
@@ -81,6 +83,20 @@ TEST_F(lifecycle, one_of_two_replicas_goes_for_a_more_important_deployment) {
   EXPECT_THAT(why, HasSubstr("its priority 1 is below 9"));
   EXPECT_THAT(why, HasSubstr("It waits: 1 replica: "));
   EXPECT_THAT(told({"explain", "workload", "crawl"}), HasSubstr("policy lifecycle"));
+}
+
+TEST_F(lifecycle, queues_share_replicas_and_limits_further_up_hold) {
+  start();
+  apply(two_gpus);
+  apply("kind: Node\nmetadata: {name: e3}\nspec: {resourceGroup: edge, capacity: {gpu: 4}}\n"
+        "---\nkind: Queue\nmetadata: {name: all}\nspec: {limit: {gpu: 4}}\n"
+        "---\nkind: Queue\nmetadata: {name: one}\nspec: {parent: all, weight: 1}\n"
+        "---\nkind: Queue\nmetadata: {name: two}\nspec: {parent: all, weight: 1}\n");
+  apply(deployment("a", 9, 4, "one") + "---\n" + deployment("b", 1, 4, "two"));
+  ASSERT_TRUE(shows("a.edge +a +edge +2 +2")) << told({"get", "placements"});
+  ASSERT_TRUE(shows("b.edge +b +edge +2 +2")) << told({"get", "placements"});
+  EXPECT_THAT(told({"explain", "workload", "b"}), ContainsRegex("It waits: queue (all|two) "));
+  EXPECT_THAT(told({"events"}), testing::Not(HasSubstr("Preempted")));
 }
 
 TEST_F(lifecycle, goes_on_where_it_was_after_a_kill) {

@@ -32,7 +32,7 @@ cluster_shape draw_shape(dice& luck, bool always_counted) {
   if (luck.one_in(2))
     shape.groups.emplace_back("other");
   // Not with replicas of earlier versions, who place deployments pod by pod until they are gone.
-  if (always_counted)
+  if (always_counted || luck.one_in(3))
     shape.groups.emplace_back(counted_group);
   else if (luck.one_in(4))
     shape.oldest_schema = first_schema_version;
@@ -57,6 +57,8 @@ simulation::simulation(const simulation_settings& settings)
         return process > 0 && members_[static_cast<std::size_t>(process) - 1]->is_live();
       }),
       people_(luck_, facts_, shape_.groups) {
+  if (settings.log)
+    facts_.tell_decisions([this](const std::string& what) { log(what); });
   store_ = std::make_shared<memory_store>();
   records_ = store_->watch(with_prefix(std::string(keys::owners)), 0,
                            [this](const absl::StatusOr<watch_batch>& batch) {
@@ -276,6 +278,7 @@ void simulation::come_to_rest() {
 void simulation::heal() {
   faults_ = false;
   healed_ = true;
+  facts_.calm_down();
   network_.mend();
   for (auto& one : members_) {
     one->connection().block(false);

@@ -1,5 +1,4 @@
-#include "preemption/amounts.hpp"
-#include "preemption/lifecycle_cycle.hpp"
+#include "preemption/lifecycle_snapshot.hpp"
 #include "preemption/preemptor.hpp"
 #include "preemption/snapshot_cycle.hpp"
 #include "tests/simulation/simulation.hpp"
@@ -72,6 +71,8 @@ std::optional<snapshot> simulation::look_at(const std::string& group) {
   for (const auto& name : facts_.resource_groups()) {
     resource_group made;
     made.name = name;
+    if (name == counted_group)
+      made.policy = group_policy::lifecycle;
     group_status status;
     status.grants.emplace();
     for (const auto& [queue, record] : facts_.quota())
@@ -93,6 +94,8 @@ std::optional<snapshot> simulation::look_at(const std::string& group) {
   }
   for (const auto& [name, record] : facts_.workloads())
     entries.push_back({*record.spec, workload_course{record}, {}});
+  for (const auto& [name, share] : facts_.placements())
+    entries.push_back({share, {}, {}});
   for (const auto& [name, budget] : facts_.budgets())
     entries.push_back({budget, {}, {}});
   auto taken = snapshot::of(std::move(entries));
@@ -132,15 +135,14 @@ void simulation::check_progress(const std::string& group) {
   }
 }
 
-/// Where the cluster counts replicas, there are as many as are committed, and as many are committed
-/// as are asked for where a node and the queue have room for more.
+/// Where the cluster counts replicas, there are as many as are committed, and a cycle over the
+/// records has nothing to do.
 void simulation::check_replicas() {
   if (!facts_.resource_groups().contains(counted_group))
     return;
   const auto now = look_at(counted_group);
   if (!now)
     return;
-  const auto view = now->view_of(counted_group);
   for (const auto& [name, record] : facts_.workloads()) {
     if (record.spec->resource_group != counted_group)
       continue;
@@ -154,36 +156,26 @@ void simulation::check_replicas() {
     for (const auto& [node, on] : facts_.nodes())
       for (const auto& p : on.pods)
         pods += p.workload == name;
-    const auto wanted = replicas_wanted(record.spec);
-    const auto& template_pods = record.spec->groups.front().pods;
-    bool has_room = false;
-    for (const auto& [node, on] : facts_.nodes()) {
-      const auto row = view.find_node(node);
-      const auto asked = view.columns(template_pods.requests);
-      has_room = has_room
-                 || (row != no_row && asked && takes_pods(on)
-                     && covers(view.free(row), amounts{*asked}));
-    }
     if (share == facts_.placements().end()) {
       facts_.complain(fmt::format("deployment {} has no placement", name));
       continue;
     }
     const auto committed = share->second.committed;
-    if (committed > wanted || pods > committed || (pods < committed && has_room))
+    if (committed > replicas_wanted(record.spec) || pods != committed)
       facts_.complain(
         fmt::format("deployment {} asks for {} replicas, has {} committed and {} pods{}", name,
-                    wanted, committed, pods, facts_.text_of_nodes()));
+                    replicas_wanted(record.spec), committed, pods, facts_.text_of_nodes()));
     if (share->second.assigned != pods)
       facts_.complain(fmt::format("placement {} says {} replicas are assigned, and {} are",
                                   share->first, share->second.assigned, pods));
-    const bool limited = std::ranges::any_of(
-      facts_.queues(), [](const auto& one) { return !one.second.limit.empty(); });
-    if (committed < wanted && has_room && !limited)
-      facts_.complain(fmt::format("deployment {} has {} of {} replicas, although there is room; "
-                                  "the scheduler says '{}'{}",
-                                  name, committed, wanted, reason_given(name),
-                                  facts_.text_of_nodes()));
   }
+  auto in = lifecycle_cycle_of(
+    *now, counted_group, outside_.clock().now(caf::actor_cast<caf::scheduled_actor*>(machines_)));
+  const auto left = run_lifecycle_cycle(now->view_of(counted_group), in);
+  for (const auto& step : left.steps)
+    facts_.complain(fmt::format("nothing was done although {}; the scheduler says '{}'{}",
+                                step.why.summary, reason_given(step.deployments.front()),
+                                facts_.text_of_nodes()));
 }
 
 void simulation::check_rest() {

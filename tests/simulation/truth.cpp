@@ -340,13 +340,25 @@ void truth::load(open_decision& known, const decision_head& head) {
       complain(fmt::format("decision {} is committed and its chunk {} is not there", id, k));
     else if (const auto added = add_body(known.what, body->second); !added.ok())
       complain(std::string(added.message()));
+  if (tell_)
+    tell_(fmt::format("decision {} ({}): {}", id, known.what.policy, known.what.why.summary));
+}
+
+/// With nothing new, there are only so many that can be better off without others.
+void truth::count_preemption(const decision& d) {
+  constexpr int most = 40;
+  if (d.victims.empty())
+    return;
+  ++counted_.preemptions;
+  if (calm_ && ++preemptions_since_ > most)
+    complain(fmt::format("nobody asked for anything since {} decisions with victims, and now {}: {}",
+                         preemptions_since_, d.id, d.why.summary + text_of_nodes()));
 }
 
 /// Of what decides over replicas: nobody more important loses, and nobody the last one.
 void truth::check_counts(const decision& d) {
   ++counted_.commits;
-  if (!d.victims.empty())
-    ++counted_.preemptions;
+  count_preemption(d);
   if (d.why.summary.empty())
     complain(fmt::format("decision {} is not explained", d.id));
   std::set<std::string_view> forced;
@@ -369,8 +381,7 @@ void truth::check_counts(const decision& d) {
 
 void truth::check_commit(const decision& d) {
   ++counted_.commits;
-  if (!d.victims.empty())
-    ++counted_.preemptions;
+  count_preemption(d);
   const bool reclaims = !d.queue.empty();
   if (d.assignments.empty() != reclaims)
     complain(fmt::format("decision {} is committed and places nobody", d.id));

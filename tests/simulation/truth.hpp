@@ -54,6 +54,16 @@ public:
 
   void complain(std::string what);
 
+  /// Calls `tell` with each decision that is committed, and why it was made.
+  void tell_decisions(std::function<void(const std::string&)> tell) {
+    tell_ = std::move(tell);
+  }
+
+  /// Nobody asks for anything any more: from now on evictions have to come to an end.
+  void calm_down() {
+    calm_ = true;
+  }
+
   /// When nothing is under way any more: no decision is open, and the machines run what the
   /// records say.
   void check_rest();
@@ -137,6 +147,7 @@ private:
   void decision_written(const std::string& id, const std::string& value);
   void check_commit(const decision& d);
   void check_counts(const decision& d);
+  void count_preemption(const decision& d);
   void load(open_decision& known, const decision_head& head);
   void check_wanted(const decision& d);
   void check_whole_portions(const decision& d);
@@ -148,6 +159,7 @@ private:
   bool is_going(const std::string& uid) const;
 
   std::string broken_;
+  std::function<void(const std::string&)> tell_;
   std::map<int, std::int32_t> programs_; ///< versions that they know, by generation
   std::int32_t schema_ = 0;
   std::map<std::string, owner, std::less<>> owners_;       ///< by replica
@@ -168,6 +180,8 @@ private:
   std::map<std::string, simulated_journal::entry, std::less<>> machines_;
   std::map<std::string, resources, std::less<>> requests_; ///< by uid
   counters counted_;
+  bool calm_ = false;
+  int preemptions_since_ = 0; ///< since it is calm
 };
 
 } // namespace reprieve::simulation

@@ -300,7 +300,8 @@ void draw(watch_nodes& to) {
 
 void draw(count_order& to) {
   pod p;
-  draw_all(to.resource_group, to.uid, to.node_selector, to.tolerations, to.let_go, p);
+  draw_all(to.resource_group, to.uid, to.node_selector, to.tolerations, to.first_to_go, to.let_go,
+           p);
   draw_signed(to.count);
   draw_signed(to.epoch);
   to.what = std::make_shared<const shared_pod>(std::move(p));

@@ -54,6 +54,28 @@ TEST(node_record, a_copy_shares_the_pods_that_do_not_change) {
   EXPECT_EQ(find_pod(record, "a-0")->evicted_by, "");
 }
 
+TEST(node_record, takes_away_by_force_only_what_no_other_decision_has_told) {
+  auto record = node_with(8);
+  auto own = pod_of("own", 0, 1, pod_phase::terminating);
+  auto told = pod_of("told", 0, 1, pod_phase::terminating);
+  told.evicted_by = "d1";
+  auto unwanted = pod_of("unwanted", 0, 1, pod_phase::terminating);
+  unwanted.evicted_by = not_wanted;
+  for (const auto& p : {own, told, unwanted})
+    put_pod(record, p);
+  const auto forcing = [](const std::string& uid) { return node_part{"n1", {}, {}, {uid}}; };
+  EXPECT_TRUE(promise(record, forcing("own-0")).ok());
+  EXPECT_TRUE(promise(record, forcing("unwanted-0")).ok());
+  EXPECT_FALSE(promise(record, forcing("told-0")).ok());
+
+  const std::vector<std::string> all{"own-0", "told-0", "unwanted-0"};
+  EXPECT_EQ(force_delete(record, all, "d2", time_point{}).size(), 2U);
+  EXPECT_EQ(find_pod(record, "own-0")->evicted_by, "d2");
+  EXPECT_EQ(*find_pod(record, "told-0"), told);
+  EXPECT_EQ(find_pod(record, "unwanted-0")->evicted_by, not_wanted);
+  EXPECT_EQ(force_delete(record, all, "d2", time_point{}).size(), 2U) << "the orders are repeated";
+}
+
 TEST(node_record, promises_nothing_new_where_the_user_or_its_silence_says_no) {
   const auto wanted = part({pod_of("b", 0, 4)}, {});
   auto closed = node_with(8);

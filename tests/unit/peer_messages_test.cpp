@@ -93,7 +93,8 @@ bool same(const watch_nodes& a, const watch_nodes& b) {
 bool same(const count_order& a, const count_order& b) {
   return a.resource_group == b.resource_group && a.what->what() == b.what->what() && a.uid == b.uid
          && a.node_selector == b.node_selector && a.tolerations == b.tolerations
-         && a.count == b.count && a.let_go == b.let_go && a.epoch == b.epoch;
+         && a.count == b.count && a.first_to_go == b.first_to_go && a.let_go == b.let_go
+         && a.epoch == b.epoch;
 }
 
 bool same(const delete_order& a, const delete_order& b) {

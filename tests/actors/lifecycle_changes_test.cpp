@@ -1,0 +1,210 @@
+#include "tests/actors/lifecycle_world.hpp"
+
+/// What happens in between, where a cluster counts replicas: queues, deletions, nodes that are
+/// lost.
+namespace reprieve {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::HasSubstr;
+
+/// Capped by its demand, so that others may use what it does not.
+queue queue_named(std::string name, std::string parent = {}, std::int64_t limit = 0) {
+  queue q;
+  q.name = std::move(name);
+  q.parent = std::move(parent);
+  q.weight = 1;
+  q.cap_by_demand = true;
+  if (limit > 0)
+    q.limit = {{"gpu", limit * 1000}};
+  return q;
+}
+
+workload in_queue(std::string name, workload w) {
+  w.queue = std::move(name);
+  return w;
+}
+
+class lifecycle_changes : public lifecycle_replica {
+protected:
+  /// How many pods of the deployment have been started so far.
+  int started(const std::string& deployment) {
+    int sum = 0;
+    for (const auto& [uid, times] : read_account(journal()).started)
+      if (uid.starts_with(deployment + "-"))
+        sum += times;
+    return sum;
+  }
+
+  std::string why_waits(const std::string& deployment) {
+    const auto why = replica_->explain_workload(deployment);
+    return why.ok() ? why->pending_reason : std::string(why.status().message());
+  }
+};
+
+// -- queues ---------------------------------------------------------------------------------------
+
+TEST_F(lifecycle_changes, queues_share_and_nothing_wanders_between_them) {
+  start();
+  auto one = queue_named("one");
+  auto two = queue_named("two");
+  one.cap_by_demand = two.cap_by_demand = false;
+  apply({counting(), edge_node("n1", 4), one, two});
+  apply({in_queue("one", deployed("a", 9, 4))});
+  ASSERT_TRUE(comes_to("a", 2));
+  apply({in_queue("two", deployed("b", 1, 4))});
+  ASSERT_TRUE(comes_to("b", 2, seconds{30})) << why_waits("b");
+  const auto before = started("a") + started("b");
+  replica_->world().advance(seconds{120});
+  EXPECT_EQ(committed("a"), 2);
+  EXPECT_EQ(committed("b"), 2);
+  EXPECT_EQ(replica_->pods("a", pod_phase::running), 2U);
+  EXPECT_EQ(replica_->pods("b", pod_phase::running), 2U);
+  EXPECT_EQ(started("a") + started("b"), before);
+  EXPECT_EQ(before, 4);
+  EXPECT_THAT(why_waits("a"), HasSubstr("queue one deserves 2 gpu here"));
+}
+
+TEST_F(lifecycle_changes, a_limit_further_up_holds_for_replicas) {
+  start();
+  apply({counting(), edge_node("n1", 8), queue_named("all", "", 3), queue_named("one", "all"),
+         queue_named("two", "all")});
+  apply({in_queue("one", deployed("a", 5, 2)), in_queue("two", deployed("b", 1, 4))});
+  ASSERT_TRUE(comes_to("a", 2));
+  ASSERT_TRUE(comes_to("b", 1));
+  replica_->world().advance(seconds{60});
+  EXPECT_EQ(committed("b"), 1);
+  EXPECT_THAT(why_waits("b"), HasSubstr("queue all has a limit of 3 gpu here"));
+  apply({queue_named("all", "", 5)});
+  ASSERT_TRUE(comes_to("b", 3)) << why_waits("b");
+}
+
+TEST_F(lifecycle_changes,
+       a_limit_that_falls_takes_as_many_as_it_must_and_one_that_rises_gives_back) {
+  start();
+  apply({counting(), edge_node("n1", 4), queue_named("one", "", 4)});
+  apply({in_queue("one", deployed("a", 1, 4))});
+  ASSERT_TRUE(comes_to("a", 4));
+  apply({queue_named("one", "", 2)});
+  ASSERT_TRUE(commits("a", 2, seconds{30}));
+  replica_->world().advance(seconds{60});
+  EXPECT_EQ(committed("a"), 2);
+  EXPECT_EQ(replica_->pods("a", pod_phase::running), 2U);
+  EXPECT_EQ(started("a"), 4) << "two went, and nobody else";
+  apply({queue_named("one", "", 3)});
+  ASSERT_TRUE(comes_to("a", 3));
+  EXPECT_EQ(started("a"), 5);
+}
+
+// -- while victims go -----------------------------------------------------------------------------
+
+TEST_F(lifecycle_changes, what_was_taken_comes_back_when_the_preemptor_is_deleted) {
+  begin_with_crawl("40s");
+  apply({deployed("web", 9, 1)});
+  ASSERT_TRUE(commits("crawl", 1));
+  ASSERT_TRUE(replica_->remove(object_kind::workload, "web").ok());
+  ASSERT_TRUE(comes_to("crawl", 2, seconds{60}));
+  EXPECT_EQ(committed("crawl"), 2);
+  EXPECT_FALSE(share("crawl")->preempted);
+  EXPECT_FALSE(share("web"));
+}
+
+TEST_F(lifecycle_changes, a_victim_may_be_deleted_while_it_goes) {
+  begin_with_crawl("5s");
+  apply({deployed("web", 9, 2)});
+  ASSERT_TRUE(commits("crawl", 1));
+  ASSERT_TRUE(replica_->remove(object_kind::workload, "crawl").ok());
+  ASSERT_TRUE(comes_to("web", 2, seconds{30}));
+  EXPECT_FALSE(share("crawl"));
+  EXPECT_EQ(committed("web"), 2);
+}
+
+TEST_F(lifecycle_changes, a_victim_that_asks_for_more_gets_nothing_while_it_goes) {
+  begin_with_crawl("5s");
+  apply({deployed("web", 9, 1)});
+  ASSERT_TRUE(commits("crawl", 1));
+  apply({played(deployed("crawl", 1, 4), "stop-takes", "5s")});
+  replica_->world().advance(seconds{2});
+  EXPECT_EQ(committed("crawl"), 1);
+  EXPECT_THAT(why_waits("crawl"), HasSubstr("gets nothing until its pod has gone"));
+  ASSERT_TRUE(comes_to("web", 1, seconds{30}));
+  apply({edge_node("n3", 1)});
+  ASSERT_TRUE(comes_to("crawl", 2, seconds{30}));
+  EXPECT_EQ(preemptions_of("crawl"), 1);
+}
+
+TEST_F(lifecycle_changes, a_preemptor_that_asks_for_less_takes_nobody_more) {
+  start();
+  apply({counting(), edge_node("n1", 4), played(deployed("crawl", 1, 4), "stop-takes", "3s")});
+  ASSERT_TRUE(comes_to("crawl", 4));
+  apply({deployed("web", 9, 2)});
+  ASSERT_TRUE(commits("crawl", 2));
+  apply({deployed("web", 9, 1)});
+  ASSERT_TRUE(comes_to("web", 1, seconds{30}));
+  ASSERT_TRUE(comes_to("crawl", 3, seconds{30}));
+  replica_->world().advance(seconds{60});
+  EXPECT_EQ(preemptions_of("crawl"), 1);
+}
+
+// -- nodes ----------------------------------------------------------------------------------------
+
+TEST_F(lifecycle_changes, nothing_is_placed_on_a_node_that_is_lost) {
+  start();
+  auto group = counting();
+  group.heartbeat_timeout = seconds{10};
+  apply({group, edge_node("n1", 2), edge_node("n2", 2)});
+  ASSERT_TRUE(replica_->heartbeat({"n1", "n2"}).ok());
+  for (int i = 0; i < 4; ++i) {
+    replica_->world().advance(seconds{5});
+    ASSERT_TRUE(replica_->heartbeat({"n2"}).ok());
+  }
+  apply({deployed("a", 1, 3)});
+  ASSERT_TRUE(comes_to("a", 2));
+  for (const auto& p : pods_of("a"))
+    EXPECT_EQ(p.node, "n2");
+  EXPECT_EQ(committed("a"), 2);
+  ASSERT_TRUE(replica_->heartbeat({"n1", "n2"}).ok());
+  EXPECT_TRUE(comes_to("a", 3));
+}
+
+TEST_F(lifecycle_changes, a_node_that_is_closed_keeps_its_replicas_and_gets_no_more) {
+  begin_with_crawl();
+  auto closed = edge_node("n1", 1);
+  closed.schedulable = false;
+  apply({closed, deployed("web", 9, 2), edge_node("n3", 1)});
+  ASSERT_TRUE(comes_to("web", 1, seconds{30}));
+  replica_->world().advance(seconds{30});
+  EXPECT_EQ(committed("crawl") + committed("web"), 3);
+  for (const auto& p : pods_of("web"))
+    EXPECT_NE(p.node, "n1");
+}
+
+// -- policies -------------------------------------------------------------------------------------
+
+TEST_F(lifecycle_changes, a_policy_that_changes_to_and_fro_while_victims_go_comes_to_rest) {
+  for (int after = 0; after < 8; ++after) {
+    SCOPED_TRACE(after);
+    store_ = std::make_shared<memory_store>();
+    std::remove(journal().c_str());
+    begin_with_crawl("3s");
+    apply({deployed("web", 9, 1)});
+    replica_->world().advance(milliseconds{after * 300});
+    apply({counting(group_policy::workload_aware)});
+    replica_->world().advance(milliseconds{after * 200});
+    apply({counting()});
+    ASSERT_TRUE(comes_to("web", 1, seconds{60})) << why_waits("web");
+    replica_->world().advance(seconds{60});
+    EXPECT_EQ(replica_->pods("web", pod_phase::running), 1U);
+    EXPECT_EQ(replica_->pods("crawl", pod_phase::running), 1U);
+    EXPECT_EQ(committed("crawl"), 1);
+    EXPECT_EQ(committed("web"), 1);
+    EXPECT_EQ(share("crawl")->assigned, 1);
+    replica_.reset();
+  }
+}
+
+} // namespace
+
+} // namespace reprieve
