@@ -300,9 +300,11 @@ void draw(node_reservation& to) {
 }
 
 void draw(group_status& to) {
-  auto& [grants, decisions, reservations] = to;
+  auto& [grants, queues, decisions, reservations] = to;
   if (*rc::gen::arbitrary<bool>())
     draw(grants.emplace());
+  if (*rc::gen::arbitrary<bool>())
+    draw(queues.emplace());
   draw_all(decisions, reservations);
 }
 
