@@ -198,17 +198,17 @@ void scheduling_cycle::wake_kinds(const turn_of* behind) {
     if (leaf == no_vertex || changed.rules)
       return true;
     const auto asked = asked_by(*shares_, *of.units.begin()->second.who);
-    const auto obstacle = shares_->first_in_the_way(leaf, asked);
-    const bool within_limits = !obstacle || !obstacle->limit;
-    const bool entitled = shares_->is_entitled(leaf, asked);
-    const bool borrows = entitled || shares_->may_borrow(leaf, asked);
-    const bool crowded = shares_->anybody_uses_too_much(asked);
     const auto& was = *of.aside;
-    if ((within_limits && !was.within_limits) || (entitled && !was.entitled)
-        || (borrows && !was.may_borrow) || (entitled && crowded && grew(was.excess)))
+    const bool entitled = shares_->is_entitled(leaf, asked);
+    if ((entitled && !was.entitled)
+        || (entitled && shares_->anybody_uses_too_much(asked) && grew(was.excess)))
       return true;
-    if (obstacle && quota_eased(of, *obstacle, changed))
-      return true;
+    if (!was.may_borrow) { // a quota is in the way
+      const auto obstacle = shares_->first_in_the_way(leaf, asked);
+      if (!obstacle || (!obstacle->limit && !was.within_limits)
+          || quota_eased(of, *obstacle, changed))
+        return true;
+    }
     return could_help(of, changed.freed)
            || (was.decisions > port_.line().settled() && could_help(of, changed.arrived));
   });

@@ -160,11 +160,9 @@ bool group_shares::may_be_kept(std::size_t leaf, std::size_t column, std::int64_
   wide_int all = more;
   bool plain = true;
   for (const auto& one : tree_.vertices)
-    plain = plain && (one.leaf() || one.spec.cap_by_demand);
+    plain = plain && one.spec.cap_by_demand;
   for (const auto v : tree_.leaves)
-    all += tree_.vertices[v].spec.cap_by_demand
-             ? staying_[v][column]
-             : std::max(staying_[v][column], deserved_[v][column]);
+    all += staying_[v][column];
   if (plain && all <= capacity_[column])
     return true;
   std::vector<std::int64_t> used(tree_.vertices.size());

@@ -65,19 +65,26 @@ private:
     const auto unit = unit_of(in_, name);
     auto shares =
       deserved_shares(table_.tree(), name, capacity, table_.demand(column, accounts), unit);
-    // Without those who leave: the room that they leave may be promised to others, who stay.
-    std::vector<std::int64_t> staying(table_.tree().vertices.size());
-    for (std::size_t row = 0; row < accounts.size(); ++row)
-      staying[table_.tree().leaves[row]] = accounts[row].staying;
-    auto kept = kept_shares(table_.tree(), name, capacity, staying, unit);
+    // Until pods are gone, so that nothing is shared anew because they leave. Room that they leave
+    // and others are promised is there twice, as it is used twice.
+    std::vector<std::int64_t> used(table_.tree().vertices.size());
+    wide_int all = table_.used_outside(column);
+    wide_int leaving = 0;
+    for (std::size_t row = 0; row < accounts.size(); ++row) {
+      used[table_.tree().leaves[row]] = accounts[row].used;
+      all += accounts[row].used;
+      leaving += accounts[row].used - accounts[row].staying;
+    }
+    const auto twice = std::clamp<wide_int>(all - capacity, 0, leaving);
+    auto kept = kept_shares(table_.tree(), name, narrowed(capacity + twice), used, unit);
     for (std::size_t row = 0; row < accounts.size(); ++row)
       accounts[row].deserved = shares.deserved[table_.tree().leaves[row]];
     std::ranges::move(shares.cuts, std::back_inserter(result_.cuts));
     queue_balance balance{capacity, table_.used_outside(column), std::move(accounts)};
     balance.settle();
     std::vector<queue_account> before{balance.accounts().begin(), balance.accounts().end()};
-    courses_.push_back({std::move(balance), std::move(shares.deserved), std::move(kept),
-                        std::move(before), {}});
+    courses_.push_back(
+      {std::move(balance), std::move(shares.deserved), std::move(kept), std::move(before), {}});
   }
 
   /// A queue that uses more than it may loses pods until it does not, before anything moves between
@@ -90,9 +97,9 @@ private:
     }
   }
 
-  /// What the queue's pods may use: what it is allocated, or, capped by its demand, what it may keep
-  /// whoever else asks. Those that preprocess chose are chosen together with those that make room
-  /// for others, so that none goes who would not be needed for both.
+  /// What the queue's pods may use: what it is allocated, or, capped by its demand, what it may
+  /// keep whoever else asks. Those that preprocess chose are chosen together with those that make
+  /// room for others, so that none goes who would not be needed for both.
   row_of_amounts allowed(std::size_t row) const {
     row_of_amounts amounts;
     for (const auto& course : courses_)
