@@ -216,8 +216,6 @@ void scheduling_cycle::wake_kinds(const turn_of* behind) {
   if (behind == nullptr)
     return;
   for (const auto& key : woken) {
-    if (parked_now_.contains(key))
-      continue; // it has had its turn
     const auto& of = port_.line().all_kinds().find(key)->second;
     const auto leaf = shares_->leaf_of(of.queue);
     const auto& first = *of.units.begin();
@@ -225,11 +223,14 @@ void scheduling_cycle::wake_kinds(const turn_of* behind) {
       leaf == no_vertex || shares_->is_entitled(leaf, asked_by(*shares_, *first.second.who));
     if (entitled && !behind->entitled)
       continue; // its turn would have been before
-    auto next = entitled == behind->entitled
-                  ? waiting_line::next_of(of, behind->place)
-                  : std::optional<std::pair<service_place, waiting_unit>>{first};
+    auto& line = lines_[of.queue];
+    // Those have had their turn that come before others of their queue which had theirs.
+    const service_place* after = entitled == behind->entitled ? &behind->place : nullptr;
+    if (line.passed && (after == nullptr || *after < *line.passed))
+      after = &*line.passed;
+    auto next = after != nullptr ? waiting_line::next_of(of, *after)
+                                 : std::optional<std::pair<service_place, waiting_unit>>{first};
     if (next) {
-      auto& line = lines_[of.queue];
       line.leaf = leaf;
       line.heap.push_back({next->first, next->second, key});
       std::push_heap(line.heap.begin(), line.heap.end());
@@ -367,6 +368,8 @@ void scheduling_cycle::advance(queue_line& line, bool parked) {
   std::pop_heap(line.heap.begin(), line.heap.end());
   const auto served = std::move(line.heap.back());
   line.heap.pop_back();
+  if (!line.passed || *line.passed < served.place)
+    line.passed = served.place;
   if (!served.kind.empty() && !parked) {
     const auto& kinds = port_.line().all_kinds();
     const auto of = kinds.find(served.kind);
@@ -462,10 +465,8 @@ bool scheduling_cycle::serve(const waiting_unit& unit, bool& parked) {
     if (!made.lets_others_back && may_park(unit)) {
       port_.line().park(unit, reason_to_park(unit, made));
       parked = port_.line().parked(unit) != nullptr;
-      if (auto key = parked ? kind_of(unit) : std::nullopt) {
+      if (const auto key = parked ? kind_of(unit) : std::nullopt)
         set_aside(*key, port_.line().all_kinds().find(*key)->second);
-        parked_now_.insert(*std::move(key));
-      }
     }
     if (!made.quota.empty())
       made.made.why.summary = std::move(made.quota);

@@ -181,7 +181,6 @@ private:
   front_of_line front_; ///< who may preempt in a group with sessions (DESIGN 3.6)
   std::map<std::string, queue_line, std::less<>> lines_;                      ///< by queue
   std::map<std::string, std::vector<returning_work>, std::less<>> returning_; ///< likewise
-  std::set<std::string, std::less<>> parked_now_; ///< kinds that have had their turn in vain
   bool begun_ = false;
   bool others_may_have_gone_ = false;
   bool decided_ = false;
