@@ -221,8 +221,10 @@ void scheduling_cycle::wake_kinds(const turn_of* behind) {
     const auto& first = *of.units.begin();
     const bool entitled =
       leaf == no_vertex || shares_->is_entitled(leaf, asked_by(*shares_, *first.second.who));
-    if (entitled && !behind->entitled)
-      continue; // its turn would have been before
+    if (entitled && !behind->entitled) { // its turn would have been before
+      port_.look_again(settings_.now);
+      continue;
+    }
     auto& line = lines_[of.queue];
     // Those have had their turn that come before others of their queue which had theirs.
     const service_place* after = entitled == behind->entitled ? &behind->place : nullptr;
@@ -235,6 +237,8 @@ void scheduling_cycle::wake_kinds(const turn_of* behind) {
       line.heap.push_back({next->first, next->second, key});
       std::push_heap(line.heap.begin(), line.heap.end());
       look_at_front(line);
+    } else {
+      port_.look_again(settings_.now);
     }
   }
 }

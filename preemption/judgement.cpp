@@ -133,7 +133,8 @@ void unit_judge::by_room_and_quota(const case_at_hand& of, judgement& made) {
   if (lets_others_back(of, of.before.soon, made))
     return;
   const bool crowded = shares_.anybody_uses_too_much(of.asked);
-  if (made.entitled && !crowded) {
+  // One that never preempts gets what is free, whosever share that is.
+  if (made.may_borrow && (!of.who.may_preempt || (made.entitled && !crowded))) {
     by_priority(of.who, made);
     return;
   }
@@ -162,7 +163,7 @@ void unit_judge::by_priority(const preemptor& who, judgement& made) {
   foresight none{port_.nodes(), {}};
   made.made =
     decide(answered ? port_.nodes() : port_.view(), who, settings_, answered ? *seen : none);
-  if (!made.made.assignments.empty())
+  if (!made.made.assignments.empty() || !who.may_preempt)
     return;
   const auto holds = port_.holds_below(who.priority);
   if (holds.empty())
