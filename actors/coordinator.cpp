@@ -113,6 +113,10 @@ void give_up_all(self_pointer self, const std::vector<std::string>& waiting,
     give_up(self, one, reason);
 }
 
+std::string had_started(const std::string& id) {
+  return "decision " + id + ", which was to be given up, had started";
+}
+
 /// The decision's pods start, even if it was to be given up.
 void starts(self_pointer self, const std::string& id) {
   auto& state = self->state;
@@ -121,7 +125,7 @@ void starts(self_pointer self, const std::string& id) {
   if (found == state.decisions.end() || !std::exchange(found->second.given_up, false))
     return;
   const auto waiting = std::exchange(found->second.awaited_by, {});
-  give_up_all(self, waiting, "decision " + id + ", which was to be given up, had started");
+  give_up_all(self, waiting, had_started(id));
 }
 
 /// Follows what the queue shard says.
@@ -141,7 +145,9 @@ void ended(self_pointer self, const decision_ended& over) {
   state.decisions.erase(found);
   give_up_all(self, gone.followed_by,
               "decision " + over.id + ", which was to make room, was given up");
-  if (!over.how.ok())
+  if (over.how.ok())
+    give_up_all(self, gone.awaited_by, had_started(over.id));
+  else
     let_go_on(self, gone.awaited_by, over.id);
   state.running->erase(over.id);
   state.lifecycle.open.erase(over.id);
