@@ -469,8 +469,11 @@ bool scheduling_cycle::serve(const waiting_unit& unit, bool& parked) {
     if (!made.lets_others_back && may_park(unit)) {
       port_.line().park(unit, reason_to_park(unit, made));
       parked = port_.line().parked(unit) != nullptr;
-      if (const auto key = parked ? kind_of(unit) : std::nullopt)
-        set_aside(*key, port_.line().all_kinds().find(*key)->second);
+      // Its record may be another since shards were asked.
+      const auto key = parked ? kind_of(unit) : std::nullopt;
+      const auto& kinds = port_.line().all_kinds();
+      if (const auto of = key ? kinds.find(*key) : kinds.end(); of != kinds.end())
+        set_aside(*key, of->second);
     }
     if (!made.quota.empty())
       made.made.why.summary = std::move(made.quota);
