@@ -492,6 +492,7 @@ bool scheduling_cycle::serve(const waiting_unit& unit, bool& parked) {
   }
   if (made.made.victims.empty() && made.made.result == plan::outcome::placed) {
     port_.place(unit, std::move(made.made));
+    judge_->forget_candidates(); // more of a gang may have come, which goes as a whole
   } else {
     made_room_ = true;
     port_.preempt(unit, std::move(made.made));
