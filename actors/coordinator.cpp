@@ -124,6 +124,7 @@ void starts(self_pointer self, const std::string& id) {
   const auto found = state.decisions.find(id);
   if (found == state.decisions.end() || !std::exchange(found->second.given_up, false))
     return;
+  state.giving_up.erase(id);
   const auto waiting = std::exchange(found->second.awaited_by, {});
   give_up_all(self, waiting, had_started(id));
 }
@@ -143,6 +144,7 @@ void ended(self_pointer self, const decision_ended& over) {
   const bool changed_since = state.changes != found->second.planned_at;
   const auto gone = std::move(found->second);
   state.decisions.erase(found);
+  state.giving_up.erase(over.id);
   give_up_all(self, gone.followed_by,
               "decision " + over.id + ", which was to make room, was given up");
   if (over.how.ok())

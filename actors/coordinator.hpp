@@ -114,6 +114,7 @@ struct coordinator_state {
     std::set<std::string> after;          ///< decisions that have to be told first
     std::vector<std::string> followed_by; ///< that wait for this one to be told
     std::vector<std::string> awaited_by;  ///< that wait for this one to be given up
+    std::vector<std::string> workloads;   ///< whose pods it places
     std::vector<std::string> budgets;     ///< that it takes from
   };
 
@@ -121,6 +122,7 @@ struct coordinator_state {
   std::shared_ptr<const catalog> known;
   group_mirror mirror;
   std::map<std::string, in_flight, std::less<>> decisions;
+  std::set<std::string, std::less<>> giving_up; ///< those of them that were told to end
   /// The same actors, to be ended with this one. They are not linked to it: to take one link of
   /// thousands away costs a look at all of them.
   std::shared_ptr<std::map<std::string, decision_actor>> running =

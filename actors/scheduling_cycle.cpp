@@ -433,6 +433,13 @@ std::set<std::string> to_be_told_before(const coordinator_state& state,
       for (const auto& [id, one] : state.decisions)
         if (std::ranges::find(one.budgets, part.budget) != one.budgets.end())
           found.insert(id);
+  // Its victims may have more pods than are known here, if that one starts after all.
+  for (const auto& id : state.giving_up)
+    if (const auto open = state.decisions.find(id); open != state.decisions.end())
+      for (const auto& one : settings.what.victims)
+        if (std::ranges::find(open->second.workloads, one.portion.workload)
+            != open->second.workloads.end())
+          found.insert(id);
   std::erase_if(found, [&](const std::string& id) {
     const auto open = state.decisions.find(id);
     return open == state.decisions.end() || (open->second.told && !open->second.given_up);
@@ -456,6 +463,7 @@ void launch(self_pointer self, decision_settings settings) {
   begun.phase = settings.what.phase;
   begun.planned_at = state.changes;
   begun.asked = ours.clock.now(self);
+  begun.workloads = settings.what.workloads;
   for (const auto& part : settings.budgets)
     begun.budgets.push_back(part.budget);
   if (settings.recovered)
@@ -481,6 +489,7 @@ void give_up(self_pointer self, const std::string& id, std::string reason) {
   const auto found = state.decisions.find(id);
   if (found == state.decisions.end() || std::exchange(found->second.given_up, true))
     return;
+  state.giving_up.insert(found->first);
   self->send(found->second.actor, cancel_decision{std::move(reason)});
   state.mirror.give_up(id);
 }
