@@ -132,7 +132,8 @@ public:
   std::vector<node_row> take_freed_nodes();
   /// Likewise, on which somebody is not being placed any more.
   std::vector<node_row> take_nodes_with_arrivals();
-  /// The queues whose pods use less since this was last asked, or of whose pods some may go at last.
+  /// The queues whose pods use less since this was last asked, or of whose pods some may go at
+  /// last.
   std::set<std::string, std::less<>> take_lighter_queues();
   /// Those in which somebody is not being placed any more, with the lowest priority among them.
   by_name<std::int32_t> take_arrivals();
@@ -169,6 +170,8 @@ public:
 
   /// Of what leaves, what workloads wait for again already, by queue.
   const by_name<resources>& waiting_again();
+  /// What workloads will ask for beside those who wait, when some of their pods have settled.
+  const by_name<resources>& held_back();
 
   /// What all nodes have together.
   const resources& capacity();
@@ -248,6 +251,7 @@ private:
     std::vector<victim_pod> unwanted;
     bool ended = false;
     queue_totals used;
+    resources held_back;       ///< what will be asked for when others have settled
     resources again;           ///< of what leaves, what is waited for again already
     time_point told = no_time; ///< when the last of those was told that leave
   };
@@ -341,7 +345,8 @@ private:
   std::set<std::pair<time_point, std::string>> told_in_order_; ///< by that time
   std::set<std::string, std::less<>> stuck_;                   ///< uids of those that will not go
   by_name<queue_totals> usage_;
-  by_name<resources> again_; ///< by queue
+  by_name<resources> again_;     ///< by queue
+  by_name<resources> held_back_; ///< likewise
   resources capacity_;
   bool cluster_counts_ = false; ///< replicas of deployments
   by_name<placement> placements_;

@@ -59,9 +59,9 @@ std::vector<held_decision> group_mirror::holds_below(std::int32_t priority) {
   view();
   std::vector<held_decision> holds;
   for (const auto& [id, d] : open_)
-    if (!starting_.contains(id) && !d.given_up && std::ranges::any_of(d.placed, [&](const pod_list::pointer& p) {
-          return p->what().priority < priority;
-        }))
+    if (!starting_.contains(id) && !d.given_up
+        && std::ranges::any_of(
+          d.placed, [&](const pod_list::pointer& p) { return p->what().priority < priority; }))
       holds.push_back(hold_of(d));
   return holds;
 }
@@ -125,6 +125,11 @@ std::vector<node_row> group_mirror::take_nodes_with_arrivals() {
 const by_name<resources>& group_mirror::waiting_again() {
   refresh();
   return again_;
+}
+
+const by_name<resources>& group_mirror::held_back() {
+  refresh();
+  return held_back_;
 }
 
 std::set<std::string, std::less<>> group_mirror::take_lighter_queues() {

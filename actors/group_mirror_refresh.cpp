@@ -207,6 +207,8 @@ group_mirror::standing group_mirror::forget_standing(named_workload& one) {
     take_from(usage.leaving, was.used.leaving);
     if (!was.again.empty())
       take_from(again_[was.record->spec->queue], was.again);
+    if (!was.held_back.empty())
+      take_from(held_back_[was.record->spec->queue], was.held_back);
     expect_in_budgets(was, -1);
   }
   return std::exchange(was, {});
@@ -235,7 +237,7 @@ void group_mirror::find_lacking(workload_entry& entry, const restless_replicas& 
       const auto at = entry.pods.find(p.uid);
       return at == entry.pods.end() ? nullptr : &*at->second->second.in_view->spec;
     });
-  std::erase_if(lacking, [&](const preemptor& unit) { return restless.hold_back(record, unit); });
+  entry.now.held_back = restless.take_out_held_back(record, lacking);
   for (auto& unit : lacking)
     entry.now.lacking.push_back(std::make_shared<const preemptor>(std::move(unit)));
 }
@@ -301,8 +303,10 @@ void group_mirror::refresh_workload(named_workload& one) {
   auto& usage = usage_[record->spec->queue];
   add_to(usage.staying, now.used.staying);
   add_to(usage.leaving, now.used.leaving);
-  if (!now.used.leaving.empty() && !now.lacking.empty()) {
-    resources wanted;
+  if (!now.held_back.empty())
+    add_to(held_back_[record->spec->queue], now.held_back);
+  if (!now.used.leaving.empty() && (!now.lacking.empty() || !now.held_back.empty())) {
+    auto wanted = now.held_back;
     for (const auto& unit : now.lacking)
       add_to(wanted, wanted_by(*unit));
     now.again = waits_again(now.used.leaving, wanted);

@@ -139,6 +139,8 @@ public:
   queue_stage_input queue_input() override {
     auto in = queues_of_group(state_);
     in.pending = state_.lifecycle.pending;
+    for (const auto& [queue, later] : state_.mirror.held_back())
+      add_to(in.pending[queue], later);
     return in;
   }
   std::vector<returning_work> returning(std::string_view queue, time_point until) override {

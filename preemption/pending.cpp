@@ -1,5 +1,8 @@
 #include "preemption/pending.hpp"
 
+#include "preemption/turn.hpp"
+#include "state/queue_limits.hpp"
+
 #include <algorithm>
 #include <map>
 
@@ -123,12 +126,28 @@ void restless_replicas::add(const workload_record* owner, const pod& p) {
     doomed_.emplace(p.group, p.replica);
 }
 
-bool restless_replicas::hold_back(const workload_record& owner, const preemptor& unit) const {
-  const auto& more = unit.groups.front().pods.front();
-  if (std::ranges::any_of(unit.groups, [&](const wanted_group& one) {
-        return doomed_.contains({one.name, one.pods.front().replica});
-      }))
+resources restless_replicas::take_out_held_back(const workload_record& owner,
+                                                std::vector<preemptor>& units) const {
+  resources later;
+  std::erase_if(units, [&](const preemptor& unit) {
+    if (is_doomed(unit))
+      return true;
+    if (!is_unsettled(owner, unit))
+      return false;
+    add_to(later, wanted_by(unit));
     return true;
+  });
+  return later;
+}
+
+bool restless_replicas::is_doomed(const preemptor& unit) const {
+  return std::ranges::any_of(unit.groups, [&](const wanted_group& one) {
+    return doomed_.contains({one.name, one.pods.front().replica});
+  });
+}
+
+bool restless_replicas::is_unsettled(const workload_record& owner, const preemptor& unit) const {
+  const auto& more = unit.groups.front().pods.front();
   return !unit.gang && unsettled_.contains({more.group, more.replica})
          && owner.spec->groups[*group_position(owner.spec, more.group)].is_gang();
 }

@@ -34,11 +34,15 @@ public:
   /// Looks at a pod on its node.
   void add(const workload_record* owner, const pod& p);
 
-  /// Whether the unit has to wait. More of a gang comes when those that it needs are there to stay:
-  /// the decision that places them may be given up, and nobody joins those who go.
-  bool hold_back(const workload_record& owner, const preemptor& unit) const;
+  /// Takes the units out that have to wait: more of a gang comes when those that it needs are there
+  /// to stay, as the decision that places them may be given up, and nobody joins those who go.
+  /// Returns what the first will ask for: it is demand all the while.
+  resources take_out_held_back(const workload_record& owner, std::vector<preemptor>& units) const;
 
 private:
+  bool is_doomed(const preemptor& unit) const;
+  bool is_unsettled(const workload_record& owner, const preemptor& unit) const;
+
   using replica = std::pair<std::string_view, std::int32_t>; ///< of the group of that name
 
   std::set<replica> unsettled_; ///< with pods that come or go

@@ -4,6 +4,7 @@
 #include "preemption/snapshot_checks.hpp"
 #include "state/admission.hpp"
 #include "state/quantity.hpp"
+#include "state/queue_limits.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -301,7 +302,8 @@ std::vector<preemptor> snapshot::units_of(const workload_record& record) const {
 }
 
 std::vector<preemptor> snapshot::lacking_with(const workload_record& record,
-                                              std::span<const pod* const> its_pods) const {
+                                              std::span<const pod* const> its_pods,
+                                              resources* held_back) const {
   // By place: the newest pod there, with those that stood there before it.
   std::map<std::tuple<std::string_view, std::int32_t, std::int32_t>, const pod*> newest;
   restless_replicas restless;
@@ -324,7 +326,9 @@ std::vector<preemptor> snapshot::lacking_with(const workload_record& record,
       const auto* at = standing(p);
       return at == nullptr ? nullptr : find(nodes_, at->node);
     });
-  std::erase_if(lacking, [&](const preemptor& unit) { return restless.hold_back(record, unit); });
+  const auto later = restless.take_out_held_back(record, lacking);
+  if (held_back != nullptr)
+    add_to(*held_back, later);
   return lacking;
 }
 

@@ -88,9 +88,11 @@ public:
   /// Likewise of one workload, or of the workload of a pod, whatever its group; that group.
   absl::StatusOr<std::string> group_of(std::string_view workload_or_pod) const;
   std::vector<preemptor> pending_of(std::string_view workload_or_pod) const;
-  /// Likewise of one that has these pods.
+  /// Likewise of one that has these pods, with what more it will ask for when some of them have
+  /// settled.
   std::vector<preemptor> lacking_with(const workload_record& record,
-                                      std::span<const pod* const> its_pods) const;
+                                      std::span<const pod* const> its_pods,
+                                      resources* held_back = nullptr) const;
 
 private:
   absl::Status add(pod p, const given_pod_fields& given);

@@ -168,16 +168,32 @@ public:
   queue_stage_input queue_input() override {
     auto in = queues_in(cycle_.taken_, settings_.group, cycle_.pods_, view());
     std::map<std::string_view, resources> leaving;
+    std::set<std::string_view> restless;
     for (const auto& p : cycle_.pods_)
-      if (is_here(p) && takes_room(p.phase) && (is_leaving(p.phase) || !p.evicted_by.empty()))
-        add_taken(leaving[p.workload], p);
-    for (const auto& [workload, uses] : leaving)
-      if (const auto waits = units_.find(std::string(workload)); waits != units_.end()) {
-        resources wanted;
+      if (is_here(p) && takes_room(p.phase)) {
+        const bool leaves = is_leaving(p.phase) || !p.evicted_by.empty();
+        if (leaves)
+          add_taken(leaving[p.workload], p);
+        if (leaves || p.phase == pod_phase::nominated)
+          restless.insert(p.workload);
+      }
+    for (const auto workload : restless) {
+      const auto* record = find(cycle_.taken_.workloads(), workload);
+      if (record == nullptr)
+        continue;
+      const auto queue = std::string(queue_of(workload));
+      resources wanted;
+      cycle_.lacking(*record, &wanted);
+      add_to(in.pending[queue], wanted);
+      const auto leaves = leaving.find(workload);
+      if (leaves == leaving.end())
+        continue;
+      if (const auto waits = units_.find(std::string(workload)); waits != units_.end())
         for (const auto& unit : waits->second)
           add_to(wanted, wanted_by(*unit.who));
-        add_to(in.again[std::string(queue_of(workload))], waits_again(uses, wanted));
-      }
+      if (!wanted.empty())
+        add_to(in.again[queue], waits_again(leaves->second, wanted));
+    }
     return in;
   }
   std::vector<returning_work> returning(std::string_view queue, time_point until) override {
@@ -312,12 +328,13 @@ std::shared_ptr<const workload_record> snapshot_cycle::record_of(std::string_vie
            : std::shared_ptr<const workload_record>(std::shared_ptr<void>{}, record);
 }
 
-std::vector<preemptor> snapshot_cycle::lacking(const workload_record& record) const {
+std::vector<preemptor> snapshot_cycle::lacking(const workload_record& record,
+                                               resources* held_back) const {
   std::vector<const pod*> its_pods;
   for (const auto& p : pods_)
     if (p.workload == record.spec->name)
       its_pods.push_back(&p);
-  return taken_.lacking_with(record, its_pods);
+  return taken_.lacking_with(record, its_pods, held_back);
 }
 
 std::string snapshot_cycle::next_id() const {
