@@ -176,7 +176,7 @@ std::string changing_cluster::change_a_node(const places& running) {
   const auto n = dice_.below(nodes_.size());
   auto& shape = nodes_[n];
   const bool busy =
-    std::ranges::any_of(running, [&](const auto& one) { return one.second.contains(n); });
+    std::ranges::any_of(running, [&](const auto& one) { return one.second.on.contains(n); });
   if (shape.there && !shape.schedulable && !busy) {
     shape.there = false;
     return made("node " + node_name(n) + " goes", replica_.remove(object_kind::node, node_name(n)));
@@ -210,13 +210,16 @@ changing_cluster::places changing_cluster::look() {
   places found;
   for (const auto& one : replica_.get(object_kind::pod)) {
     const auto& p = std::get<pod>(one.what);
-    if (p.phase == pod_phase::running || p.phase == pod_phase::bound)
-      ++found[p.workload][static_cast<node_number>(std::stoul(p.node.substr(1)))];
+    if (p.phase == pod_phase::running || p.phase == pod_phase::bound) {
+      auto& at = found[p.workload];
+      ++at.on[static_cast<node_number>(std::stoul(p.node.substr(1)))];
+      at.since = std::min(at.since, p.started);
+    }
   }
   std::erase_if(found, [&](const auto& one) {
     const auto u = units_.find(one.first);
     std::int64_t pods = 0;
-    for (const auto& [n, count] : one.second)
+    for (const auto& [n, count] : one.second.on)
       pods += count;
     return u == units_.end() || pods != u->second.pods;
   });
@@ -238,8 +241,9 @@ still_cluster changing_cluster::cluster_with(const places& running) const {
       made.waiting.push_back(u);
       continue;
     }
-    made.running.push_back({u, on->second});
-    for (const auto& [n, pods] : on->second)
+    const auto& [nodes, since] = on->second;
+    made.running.push_back({u, nodes, since.time_since_epoch().count()});
+    for (const auto& [n, pods] : nodes)
       if (made.capacity[n] > 0)
         made.free[n] -= pods * u.gpus;
   }
@@ -290,7 +294,7 @@ void changing_cluster::account(aftermath& told, const places& before, const plac
       new_ones.push_back(i);
   for (const auto& u : now.waiting)
     if (const auto on = was.find(u.name);
-        on != was.end() && was_displaced(now, u, on->second, new_ones))
+        on != was.end() && was_displaced(now, u, on->second.on, new_ones))
       told.displaced.push_back(u.name);
 }
 

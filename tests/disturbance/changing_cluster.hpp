@@ -55,8 +55,12 @@ private:
     bool there = true;
     bool schedulable = true;
   };
+  struct whereabouts {
+    std::map<node_number, std::int64_t> on; ///< pods by node
+    time_point since = time_point::max();   ///< when the first of them started
+  };
   /// Who runs where, of those that run whole.
-  using places = std::map<std::string, std::map<node_number, std::int64_t>>;
+  using places = std::map<std::string, whereabouts>;
 
   unit draw_unit();
   workload workload_of(const unit& u) const;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
+#include <tuple>
 
 namespace reprieve::disturbance {
 
@@ -107,20 +109,25 @@ std::vector<std::int64_t> deserved(std::int64_t gpus, const std::vector<share_qu
   return given;
 }
 
-std::optional<std::vector<std::size_t>> cheapest_cover(const std::vector<running_unit>& running,
-                                                       std::vector<std::size_t> candidates,
-                                                       std::int64_t gpus) {
-  const auto priority = [&](std::size_t c) { return running[c].what.priority; };
-  std::ranges::stable_sort(candidates, {}, priority);
-  std::int64_t sum = 0;
-  for (auto last = candidates.begin(); last != candidates.end() && sum < gpus; ++last) {
-    sum += running[*last].what.gpus_in_all();
-    if (sum >= gpus)
-      candidates.erase(std::find_if(last, candidates.end(),
-                                    [&](std::size_t c) { return priority(c) > priority(*last); }),
-                       candidates.end());
+std::vector<std::size_t> given_back(const std::vector<running_unit>& running,
+                                    std::vector<std::size_t> candidates, std::int64_t gpus) {
+  std::ranges::sort(candidates, {}, [&](std::size_t c) {
+    const auto& one = running[c];
+    return std::tuple{one.what.priority, -one.since, std::string_view{one.what.name}};
+  });
+  std::vector<std::size_t> going;
+  for (const auto c : candidates) {
+    if (gpus <= 0)
+      break;
+    gpus -= running[c].what.gpus_in_all();
+    going.push_back(c);
   }
-  return fewest_cover(running, candidates, gpus);
+  for (auto i = going.size(); i-- > 0;)
+    if (const auto frees = running[going[i]].what.gpus_in_all(); gpus + frees <= 0) {
+      gpus += frees;
+      going.erase(going.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  return going;
 }
 
 std::optional<entitled_room> room_for(const still_cluster& cluster, const unit& who) {
@@ -164,7 +171,7 @@ bool was_displaced(const still_cluster& cluster, const unit& who,
   auto without = cluster;
   std::vector<std::size_t> instead;
   for (const auto i : started) {
-    const auto& [what, on] = cluster.running[i];
+    const auto& [what, on, since] = cluster.running[i];
     if (what.queue == who.queue && what.priority <= who.priority && what.name != who.name
         && std::ranges::any_of(on, [&](const auto& one) { return was_on.contains(one.first); }))
       instead.push_back(i);
@@ -187,11 +194,10 @@ least least_evictions(const still_cluster& cluster, const std::vector<unit>& new
     for (std::size_t i = 0; i < within_limits.running.size(); ++i)
       if (within_limits.running[i].what.queue == q)
         own.push_back(i);
-    if (const auto cover = cheapest_cover(within_limits.running, own, beyond)) {
-      for (const auto v : *cover)
-        all.pods += within_limits.running[v].what.pods;
-      take_away(within_limits, *cover);
-    }
+    const auto victims = given_back(within_limits.running, own, beyond);
+    for (const auto v : victims)
+      all.pods += within_limits.running[v].what.pods;
+    take_away(within_limits, victims);
   }
   auto by_priority = newcomers;
   std::ranges::stable_sort(by_priority, std::greater{}, &unit::priority);

@@ -9,12 +9,12 @@ namespace reprieve::disturbance {
 std::vector<std::int64_t> deserved(std::int64_t gpus, const std::vector<share_queue>& queues,
                                    const std::vector<std::int64_t>& asked);
 
-/// The fewest pods that have to go so that `gpus` of theirs are free, among sets of candidates
-/// (positions in `running`) whose most important member is the least important possible. Nothing
-/// where all of them are not enough.
-std::optional<std::vector<std::size_t>> cheapest_cover(const std::vector<running_unit>& running,
-                                                       std::vector<std::size_t> candidates,
-                                                       std::int64_t gpus);
+/// Which candidates (positions in `running`) go so that `gpus` of theirs are free in the order that
+/// queues give pods back, which leaves no choice: the least important first, then those that
+/// started last; and then nobody who is not needed, the most important first. All where they are
+/// not enough.
+std::vector<std::size_t> given_back(const std::vector<running_unit>& running,
+                                    std::vector<std::size_t> candidates, std::int64_t gpus);
 
 /// The least set of running units that has to go so that `who` can be placed, by its rights: within
 /// its queue's limit and share, from lower priority anywhere, and from queues above their shares

@@ -43,20 +43,22 @@ TEST(deserved, goes_by_weight_in_whole_gpus_within_demand_and_limit) {
   EXPECT_EQ(deserved(12, {{1, {}}, {1, {}}}, {2, 3}), (numbers{2, 3}));
 }
 
-TEST(cheapest_cover, takes_the_fewest_pods_of_the_lowest_priorities) {
+TEST(given_back, follows_the_order_of_queues_and_leaves_who_is_not_needed) {
   auto cluster = cluster_of(1, 32, {{1, {}}});
   runs(cluster, {"a", 0, 0, 1, 1}, {{0, 1}});
   runs(cluster, {"b", 0, 0, 1, 1}, {{0, 1}});
   runs(cluster, {"c", 0, 0, 1, 4}, {{0, 1}});
   runs(cluster, {"d", 0, 9, 1, 8}, {{0, 1}});
+  cluster.running[1].since = 5;
   const std::vector<std::size_t> all{0, 1, 2, 3};
   using set = std::vector<std::size_t>;
-  EXPECT_EQ(cheapest_cover(cluster.running, all, 1)->size(), 1U);
-  EXPECT_EQ(cheapest_cover(cluster.running, all, 4), (set{2}));
-  EXPECT_EQ(cheapest_cover(cluster.running, all, 5)->size(), 2U);
-  EXPECT_EQ(cheapest_cover(cluster.running, all, 7), (set{3})) << "it is needed, and is enough";
-  EXPECT_FALSE(cheapest_cover(cluster.running, all, 15));
-  EXPECT_EQ(cheapest_cover(cluster.running, all, 0), (set{}));
+  EXPECT_EQ(given_back(cluster.running, all, 0), (set{}));
+  EXPECT_EQ(given_back(cluster.running, all, 1), (set{1})) << "it started last";
+  EXPECT_EQ(given_back(cluster.running, all, 2), (set{1, 0}));
+  EXPECT_EQ(given_back(cluster.running, all, 3), (set{2})) << "it is needed, and is enough";
+  EXPECT_EQ(given_back(cluster.running, all, 7), (set{3}));
+  EXPECT_EQ(given_back(cluster.running, all, 10), (set{1, 0, 3}));
+  EXPECT_EQ(given_back(cluster.running, all, 15).size(), 4U) << "all of them are not enough";
 }
 
 TEST(room_for, costs_nothing_where_there_is_free_room) {

@@ -28,6 +28,7 @@ struct unit {
 struct running_unit {
   unit what;
   std::map<node_number, std::int64_t> on; ///< pods by node
+  std::int64_t since = 0;                 ///< when it started
 };
 
 struct share_queue {
