@@ -209,6 +209,10 @@ void scheduling_cycle::wake_kinds(const turn_of* behind) {
           || quota_eased(of, *obstacle, changed))
         return true;
     }
+    if (!was.left_of_share.empty()
+        && (shares_->leaves_others_their_share(leaf, asked)
+            || shares_->left_at({leaf}) != was.left_of_share))
+      return true;
     return could_help(of, changed.freed)
            || (was.decisions > port_.line().settled() && could_help(of, changed.arrived));
   });
@@ -410,11 +414,14 @@ parked_reason scheduling_cycle::reason_to_park(const waiting_unit& unit,
   if (made.entitled)
     why.excess = shares_->excess();
   why.decisions = port_.decisions_made();
-  if (const auto leaf = shares_->leaf_of(unit.queue()); leaf != no_vertex)
+  if (const auto leaf = shares_->leaf_of(unit.queue()); leaf != no_vertex) {
+    if (made.goes_with_more)
+      why.left_of_share = shares_->left_at({leaf});
     if (const auto obstacle = shares_->first_in_the_way(leaf, asked)) {
       why.held_back_by = shares_->at(obstacle->vertex).spec.name;
       why.left = shares_->left_at(*obstacle);
     }
+  }
   return why;
 }
 
@@ -485,7 +492,7 @@ bool scheduling_cycle::serve(const waiting_unit& unit, bool& parked) {
     shares_->add(one.leaf, one.amounts, one.sign);
   if (!made.gives_up.empty()) {
     for (const auto& one : made.released)
-      shares_->add(one.leaf, one.amounts, one.sign);
+      shares_->release(one.leaf, one.amounts);
     made_room_ = true;
     port_.take_holds(unit, made.gives_up);
     others_go();

@@ -1,5 +1,6 @@
 #include "preemption/group_shares.hpp"
 
+#include "preemption/apportion.hpp"
 #include "preemption/queue_shares.hpp"
 #include "state/quantity.hpp"
 
@@ -9,6 +10,14 @@
 #include <limits>
 
 namespace reprieve {
+
+namespace {
+
+bool has_any(const group_shares::amounts_by_column& amounts) {
+  return std::ranges::any_of(amounts, [](std::int64_t one) { return one > 0; });
+}
+
+} // namespace
 
 resources capacity_to_share(const cluster_view& view) {
   std::vector<std::int64_t> sum(view.width());
@@ -47,6 +56,7 @@ group_shares::group_shares(const queue_stage_input& in) {
   const amounts_by_column none(columns_.size());
   deserved_.assign(vertices, none);
   staying_.assign(vertices, none);
+  used_.assign(vertices, none);
   reserved_.assign(vertices, none);
   for (const auto v : tree_.leaves)
     leaf_of_[tree_.vertices[v].spec.name] = v;
@@ -57,6 +67,8 @@ group_shares::group_shares(const queue_stage_input& in) {
       deserved_shares(tree_, columns_[c], capacity_[c], table.demand(c, accounts), units_[c]);
     for (std::size_t v = 0; v < vertices; ++v)
       deserved_[v][c] = shares.deserved[v];
+    for (std::size_t row = 0; row < accounts.size(); ++row)
+      used_[tree_.leaves[row]][c] = accounts[row].used;
     for (std::size_t row = 0; row < accounts.size(); ++row)
       for (auto v = tree_.leaves[row]; v != no_vertex; v = tree_.vertices[v].parent)
         staying_[v][c] += accounts[row].staying;
@@ -103,8 +115,8 @@ bool group_shares::is_alone(std::size_t leaf) const {
     // One that is not capped by its demand has its part of whatever comes to those above it.
     for (const auto other : siblings)
       if (other != v
-          && (!tree_.vertices[other].spec.cap_by_demand
-              || std::ranges::any_of(reserved_[other], [](std::int64_t kept) { return kept > 0; })))
+          && (!tree_.vertices[other].spec.cap_by_demand || has_any(reserved_[other])
+              || has_any(deserved_[other])))
         return false;
   }
   return true;
@@ -154,23 +166,31 @@ bool group_shares::leaves_room_for_others(std::size_t leaf, std::size_t column,
 }
 
 /// Whether the queue stage would leave everybody what they have now, and the leaf so much more, if
-/// nobody else asked for anything (`kept_shares`).
+/// nobody else asked for anything (`kept_shares`). Pods that leave count until they have gone, as
+/// they do there.
 bool group_shares::may_be_kept(std::size_t leaf, std::size_t column, std::int64_t more) const {
-  // Where there is enough for all, nobody is brought down, and limits are looked at by themselves.
   wide_int all = more;
+  wide_int leaving = 0;
   bool plain = true;
   for (const auto& one : tree_.vertices)
     plain = plain && one.spec.cap_by_demand;
-  for (const auto v : tree_.leaves)
-    all += staying_[v][column];
+  std::vector<std::int64_t> used(tree_.vertices.size());
+  for (const auto v : tree_.leaves) {
+    used[v] = used_[v][column];
+    all += used[v];
+    leaving += used[v] - staying_[v][column];
+  }
+  // Where there is enough for all, nobody is brought down, and limits are looked at by themselves.
   if (plain && all <= capacity_[column])
     return true;
-  std::vector<std::int64_t> used(tree_.vertices.size());
-  for (const auto v : tree_.leaves)
-    used[v] = staying_[v][column];
-  const auto before = kept_shares(tree_, columns_[column], capacity_[column], used, units_[column]);
+  const auto kept_of = [&](wide_int sum) {
+    const auto twice = std::clamp<wide_int>(sum - capacity_[column], 0, leaving);
+    return kept_shares(tree_, columns_[column], narrowed(capacity_[column] + twice), used,
+                       units_[column]);
+  };
+  const auto before = kept_of(all - more);
   used[leaf] += more;
-  const auto after = kept_shares(tree_, columns_[column], capacity_[column], used, units_[column]);
+  const auto after = kept_of(all);
   return std::ranges::all_of(tree_.leaves, [&](std::size_t v) {
     const auto stays = staying_[v][column];
     const auto deserved = deserved_[v][column];
@@ -190,6 +210,20 @@ bool group_shares::may_borrow(std::size_t leaf, const amounts_by_column& more) c
       if (more[c] > 0 && !may_be_kept(leaf, c, more[c]))
         return false;
   return limits_in_the_way(leaf, more).empty();
+}
+
+bool group_shares::leaves_others_their_share(std::size_t leaf,
+                                             const amounts_by_column& more) const {
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    if (more[c] == 0)
+      continue;
+    wide_int all = more[c];
+    for (const auto v : tree_.leaves)
+      all += v == leaf ? staying_[v][c] : std::max(staying_[v][c], deserved_[v][c]);
+    if (all > capacity_[c])
+      return false;
+  }
+  return true;
 }
 
 std::vector<group_shares::obstacle>
@@ -294,6 +328,7 @@ void group_shares::add(std::size_t leaf, const amounts_by_column& amounts, std::
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     if (amounts[c] == 0)
       continue;
+    used_[leaf][c] += sign > 0 ? amounts[c] : 0; // who leaves is there until it has gone
     for (auto v = leaf; v != no_vertex; v = tree_.vertices[v].parent) {
       staying_[v][c] += sign * amounts[c];
       auto below = staying_[v][c];
@@ -305,6 +340,12 @@ void group_shares::add(std::size_t leaf, const amounts_by_column& amounts, std::
       reserved_[v][c] = reserve_of(v, c, below);
     }
   }
+}
+
+void group_shares::release(std::size_t leaf, const amounts_by_column& amounts) {
+  add(leaf, amounts, -1);
+  for (std::size_t c = 0; c < columns_.size(); ++c)
+    used_[leaf][c] -= amounts[c];
 }
 
 } // namespace reprieve

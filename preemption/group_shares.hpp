@@ -13,8 +13,8 @@
 
 namespace reprieve {
 
-/// What queues share of the view's nodes: what these have; of one that takes no pods, or has more than
-/// it can hold, what its pods take, so that nobody has to go because of that.
+/// What queues share of the view's nodes: what these have; of one that takes no pods, or has more
+/// than it can hold, what its pods take, so that nobody has to go because of that.
 resources capacity_to_share(const cluster_view& view);
 
 /// What the queues of one resource group may use while a cycle runs (DESIGN 3.4). What they deserve
@@ -43,7 +43,8 @@ public:
     return tree_.vertices[vertex];
   }
 
-  /// Whether no other queue has pods or keeps anything, so that nobody has to share.
+  /// Whether no other queue has pods, keeps anything or asks for what it deserves, so that nobody
+  /// has to share.
   bool is_alone(std::size_t leaf) const;
   /// Whether so much more is within what the queue deserves and within all limits: it may be taken
   /// from queues that use more than they deserve.
@@ -55,8 +56,12 @@ public:
   /// have to give back at once, nor what others would have to give back for it.
   bool may_borrow(std::size_t leaf, const amounts_by_column& more) const;
 
-  /// A quota in the way of so much more: the share of the leaf itself, or the limit of a queue above
-  /// it.
+  /// Whether so much more would leave every other queue what it deserves, whether it uses that now
+  /// or asks for it.
+  bool leaves_others_their_share(std::size_t leaf, const amounts_by_column& more) const;
+
+  /// A quota in the way of so much more: the share of the leaf itself, or the limit of a queue
+  /// above it.
   struct obstacle {
     std::size_t vertex = no_vertex;
     bool limit = false;
@@ -96,6 +101,8 @@ public:
 
   /// Pods come to stay, or leave.
   void add(std::size_t leaf, const amounts_by_column& amounts, std::int64_t sign);
+  /// Pods that were only promised room give it up.
+  void release(std::size_t leaf, const amounts_by_column& amounts);
 
 private:
   std::int64_t reserve_of(std::size_t vertex, std::size_t column, std::int64_t below) const;
@@ -106,9 +113,10 @@ private:
   std::vector<std::string> columns_;
   by_name<std::size_t> leaf_of_;
   amounts_by_column capacity_;
-  amounts_by_column units_; ///< in which each is shared
+  amounts_by_column units_;                 ///< in which each is shared
   std::vector<amounts_by_column> deserved_; ///< by vertex
   std::vector<amounts_by_column> staying_;  ///< likewise
+  std::vector<amounts_by_column> used_;     ///< by leaf, with those who leave
   std::vector<amounts_by_column> reserved_; ///< likewise: used, or kept for who does not use it
 };
 

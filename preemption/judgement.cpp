@@ -211,10 +211,10 @@ bool unit_judge::by_reclaim(const case_at_hand& of, judgement& made) {
       auto found = decide_among(port_.view(), of.who, settings_, std::move(scope));
       if (found.assignments.empty())
         break;
-      if (takes_only_what_is_too_much(shares_, queues, of.asked, found.victims, down_to)) {
-        made.made = std::move(found);
-        return true;
-      }
+      if (!takes_only_what_is_too_much(shares_, queues, of.asked, found.victims, down_to))
+        continue;
+      made.made = std::move(found);
+      return true;
     }
   return false;
 }
@@ -347,7 +347,7 @@ bool unit_judge::take_holds_within_quota(const case_at_hand& of, const obstacle&
   auto after = shares_;
   auto released = released_by(holds, found.gives_up);
   for (const auto& one : released)
-    after.add(one.leaf, one.amounts, one.sign);
+    after.release(one.leaf, one.amounts);
   const auto allowed = allowed_at(first);
   for (std::size_t c = 0; c < allowed.size(); ++c)
     if (of.asked[c] > 0 && after.staying(first.vertex)[c] + of.asked[c] > allowed[c])
@@ -447,18 +447,61 @@ std::vector<quota_movement> unit_judge::movements_of(const waiting_unit& unit, c
   return found;
 }
 
-bool unit_judge::quota_allows(const case_at_hand& of, const judgement& judged) {
+/// When that queue takes its room back, the portion goes as a whole, its own queue is below its
+/// share, and takes from others in turn: without an end where each of them comes back.
+bool unit_judge::would_go_with_more(const case_at_hand& of, const plan& made,
+                                    const group_shares& after, const column_amounts& taken) {
+  std::map<portion_id, column_amounts> portions;
+  for (const auto& one : made.assignments) {
+    resources sum;
+    add_taken(sum, one.placed);
+    claims::add(portions[portion_of(one.placed)], shares_.columns_of(sum));
+  }
+  auto base = after.staying(of.leaf);
+  auto& view = port_.view();
+  for (auto& [id, size] : portions)
+    if (const auto row = id.whole_replica() ? view.find_portion(id) : no_row; row != no_row)
+      for (const auto p : view.pods_of(row))
+        for (std::size_t c = 0; c < size.size(); ++c)
+          if (const auto column = view.column_of(shares_.columns()[c])) {
+            const auto has = view.requests(p)[*column];
+            size[c] += has;
+            base[c] -= has;
+          }
+  const auto& share = after.deserved(of.leaf);
+  for (const auto& [id, size] : portions) {
+    for (std::size_t c = 0; c < size.size(); ++c) {
+      const auto top = base[c] + size[c];
+      if (base[c] < share[c] && share[c] < top)
+        return !after.leaves_others_their_share(of.leaf, taken);
+      base[c] = top;
+    }
+  }
+  return false;
+}
+
+bool unit_judge::quota_allows(const case_at_hand& of, judgement& judged) {
   const auto& made = judged.made;
   const auto taken = taken_by(made);
-  if (made.victims.empty() && judged.released.empty())
-    return shares_.is_entitled(of.leaf, taken) || shares_.may_borrow(of.leaf, taken);
+  judged.goes_with_more = false;
+  if (made.victims.empty() && judged.released.empty()) {
+    if (shares_.is_entitled(of.leaf, taken))
+      return true;
+    judged.goes_with_more = would_go_with_more(of, made, shares_, taken);
+    return !judged.goes_with_more && shares_.may_borrow(of.leaf, taken);
+  }
   auto after = shares_;
   for (const auto& one : judged.released)
-    after.add(one.leaf, one.amounts, one.sign);
+    after.release(one.leaf, one.amounts);
   for (const auto& one : movements_of(of.unit, made))
     if (one.sign < 0)
       after.add(one.leaf, one.amounts, -1);
-  if (after.is_entitled(of.leaf, taken) || after.may_borrow(of.leaf, taken))
+  if (after.is_entitled(of.leaf, taken))
+    return true;
+  judged.goes_with_more = would_go_with_more(of, made, after, taken);
+  if (judged.goes_with_more)
+    return false;
+  if (after.may_borrow(of.leaf, taken))
     return true;
   if (!after.limits_in_the_way(of.leaf, taken).empty())
     return false;
@@ -480,6 +523,9 @@ void unit_judge::keep_within_quota(const case_at_hand& of, judgement& made) {
   const auto share = shares_.share_in_the_way(of.leaf, of.asked);
   if (!limits.empty())
     made.quota = shares_.sentence_of(limits.front(), of.asked);
+  else if (share && made.goes_with_more)
+    made.quota = shares_.sentence_of(*share, of.asked)
+                 + "; the rest is deserved by others who ask for it, and it would go as a whole";
   else if (share)
     made.quota = shares_.sentence_of(*share, of.asked);
   else

@@ -80,6 +80,7 @@ struct judgement {
   bool entitled = false;   ///< it is within what its queue deserves
   bool may_borrow = false; ///< it takes nothing that is kept for others
   bool within_limits = true;
+  bool goes_with_more = false;   ///< others would take back a part, and all of it would go
   bool lets_others_back = false; ///< more important work of its queue comes back first
 };
 
@@ -139,7 +140,11 @@ private:
   /// Drops the pods of a plan beyond those needed, or the plan, where the quota does not allow
   /// them.
   void keep_within_quota(const case_at_hand& of, judgement& made);
-  bool quota_allows(const case_at_hand& of, const judgement& made);
+  bool quota_allows(const case_at_hand& of, judgement& made);
+  /// Whether a portion of the plan would be partly within what the queue deserves and partly beyond
+  /// it, in room that another queue deserves and asks for.
+  bool would_go_with_more(const case_at_hand& of, const plan& made, const group_shares& after,
+                          const column_amounts& taken);
   /// What the decisions hold that are given up.
   std::vector<quota_movement> released_by(std::span<const held_decision> holds,
                                           const std::vector<given_up>& which);

@@ -14,26 +14,52 @@ namespace {
 
 using column_amounts = group_shares::amounts_by_column;
 
-/// Whether a queue that has given `given` has too much of something that the portion holds.
-bool still_has_too_much(const group_shares& shares, std::size_t leaf, const column_amounts& asked,
-                        const column_amounts& given, const queue_portion& portion,
-                        reclaims down_to) {
-  bool too_much = false;
-  for (std::size_t c = 0; c < asked.size(); ++c) {
-    if (asked[c] == 0 || portion.holds[c] == 0)
-      continue;
-    const auto more = shares.staying(leaf)[c] - given[c] - shares.deserved(leaf)[c];
-    if (down_to == reclaims::to_the_share && portion.holds[c] > more)
-      return false;
-    too_much = too_much || more > 0;
+/// What a queue has too much of what is asked for, while it gives portions back.
+class surplus {
+public:
+  surplus(const group_shares& shares, const lavish_queue& of, const column_amounts& asked,
+          reclaims down_to)
+      : asked_(asked), left_(asked.size()), past_(asked.size()) {
+    for (std::size_t c = 0; c < asked.size(); ++c)
+      left_[c] = shares.staying(of.leaf)[c] - shares.deserved(of.leaf)[c];
+    if (down_to == reclaims::to_the_share)
+      return;
+    auto exactly = *this;
+    for (const auto& portion : of.in_order)
+      if (may_go(portion) && exactly.gives(portion))
+        exactly.take(portion);
+    past_ = exactly.left_;
   }
-  return too_much;
-}
 
-void add(column_amounts& sum, const queue_portion& portion) {
-  for (std::size_t c = 0; c < sum.size(); ++c)
-    sum[c] += portion.holds[c];
-}
+  /// Whether the queue has too much of something that the portion holds: more than that, or, where
+  /// portions that it can do without are not enough, anything.
+  bool gives(const queue_portion& portion) const {
+    bool too_much = false;
+    for (std::size_t c = 0; c < asked_.size(); ++c) {
+      if (asked_[c] == 0 || portion.holds[c] == 0)
+        continue;
+      if (portion.holds[c] > left_[c] && past_[c] <= 0)
+        return false;
+      too_much = too_much || left_[c] > 0;
+    }
+    return too_much;
+  }
+
+  void take(const queue_portion& portion) {
+    for (std::size_t c = 0; c < left_.size(); ++c)
+      left_[c] -= portion.holds[c];
+  }
+
+private:
+  static bool may_go(const queue_portion& portion) {
+    return !portion.daemon && !portion.opted_out && !portion.protected_member
+           && !portion.being_placed;
+  }
+
+  const column_amounts& asked_;
+  column_amounts left_;
+  column_amounts past_; ///< of that, what nobody can give without the queue having too little
+};
 
 std::string why_reclaimed(const group_shares& shares, std::size_t leaf,
                           const column_amounts& asked) {
@@ -60,7 +86,8 @@ scope_of_reclaim(const group_shares& shares, std::span<const lavish_queue> queue
   for (const auto& one : queues) {
     const auto reason = scope->reasons.size();
     scope->reasons.push_back(why_reclaimed(shares, one.leaf, asked));
-    std::map<std::string_view, column_amounts> given; // by node, or all of it by none
+    const surplus whole{shares, one, asked, rules.down_to};
+    std::map<std::string_view, surplus> left; // by node, or all of it by none
     for (const auto& portion : one.in_order) {
       bool may_go = false;
       std::set<std::string_view> nodes;
@@ -70,11 +97,11 @@ scope_of_reclaim(const group_shares& shares, std::span<const lavish_queue> queue
       else
         nodes.insert("");
       for (const auto node : nodes) {
-        auto& so_far = given.try_emplace(node, column_amounts(asked.size())).first->second;
-        if (!still_has_too_much(shares, one.leaf, asked, so_far, portion, rules.down_to))
+        auto& here = left.try_emplace(node, whole).first->second;
+        if (!here.gives(portion))
           continue;
         may_go = true;
-        add(so_far, portion);
+        here.take(portion);
       }
       if (const auto row = may_go ? view.find_portion(portion.id) : no_row; row != no_row)
         scope->portions.emplace(row, reason);
@@ -90,13 +117,13 @@ bool takes_only_what_is_too_much(const group_shares& shares, std::span<const lav
   for (const auto& one : victims)
     going.insert(one.portion);
   for (const auto& one : queues) {
-    column_amounts given(asked.size());
+    surplus left{shares, one, asked, down_to};
     for (const auto& portion : one.in_order) {
       if (!going.contains(portion.id))
         continue;
-      if (!still_has_too_much(shares, one.leaf, asked, given, portion, down_to))
+      if (!left.gives(portion))
         return false;
-      add(given, portion);
+      left.take(portion);
     }
   }
   return true;

@@ -69,7 +69,10 @@ struct parked_reason {
   /// share, and what that had left, by column. No queue where none was.
   std::string held_back_by;
   std::vector<std::int64_t> left;
-  bool crowded = false; ///< some queue used more than it deserves
+  /// What its queue deserved and did not use, where it would have gone with more than that as soon
+  /// as others took theirs; empty where not.
+  std::vector<std::int64_t> left_of_share;
+  bool crowded = false;             ///< some queue used more than it deserves
   std::vector<std::int64_t> excess; ///< how much more, where it was entitled to that
   /// How many decisions had been made: pods of those that were not over could not be victims.
   std::uint64_t decisions = 0;

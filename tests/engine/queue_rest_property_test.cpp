@@ -62,16 +62,18 @@ TEST_P(queues_at_rest, come_to_an_end_with_their_evictions) {
       const auto begun = on.now();
       on.play(minutes{60});
       ASSERT_EQ(look_at(on, before, begun + minutes{30}, sum), "")
-        << "seed " << seed << ", change " << changes << "\n" << on.story();
+        << "seed " << seed << ", change " << changes << "\n"
+        << on.story();
       ASSERT_FALSE(HasFailure()) << "seed " << seed << "\n" << on.story();
       on.change();
     }
   }
   EXPECT_GT(sum.evictions, trees() / 4);
   EXPECT_GT(sum.by_queues, trees() / 20);
-  // Three that each may take the room of the next, by priority, by share and within a quota, do so
-  // until one of them has paused long enough.
-  EXPECT_LE(sum.rings, trees() / 100);
+  // Whoever was stopped for one pod of a gang may be again for the next; and work that is larger
+  // than its queue's share is demand while it runs and none while it waits, so that shares may
+  // change once more.
+  EXPECT_LE(sum.rings, trees() / 1000);
 }
 
 INSTANTIATE_TEST_SUITE_P(part, queues_at_rest, testing::Range<std::uint64_t>(1, 5));
