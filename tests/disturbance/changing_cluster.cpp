@@ -275,6 +275,7 @@ void changing_cluster::account(aftermath& told, const places& before, const plac
   for (const auto& [place, times] : stopped) {
     if (times > 1)
       told.twice.push_back(place);
+    told.returned += after.contains(workload_at(place)) ? times : 0;
     if (losers.insert(workload_at(place)).second)
       told.stopped.push_back(units_.at(workload_at(place)));
   }

@@ -25,7 +25,8 @@ struct cluster_size {
 /// What became of one change.
 struct aftermath {
   std::string change;
-  std::int64_t evicted = 0; ///< pods that decisions stopped
+  std::int64_t evicted = 0;  ///< pods that decisions stopped
+  std::int64_t returned = 0; ///< of them, those whose workloads run again
   least needed;
   std::vector<unit> stopped;          ///< workloads that lost pods
   std::vector<unit> started;          ///< workloads that run and did not before, in their order

@@ -20,6 +20,7 @@ constexpr std::int64_t most_restless = 5;
 
 struct tally {
   std::int64_t evicted = 0;
+  std::int64_t returned = 0;
   std::int64_t needed = 0;
   std::int64_t displaced = 0;
   std::int64_t twice = 0;
@@ -34,8 +35,8 @@ std::string text_of(const unit& u) {
 }
 
 void print(const aftermath& one) {
-  fmt::print("{}: {} pods stopped, {}{} needed", one.change, one.evicted,
-             one.needed.exact ? "" : "at least ", one.needed.pods);
+  fmt::print("{}: {} pods stopped ({} run again), {}{} needed", one.change, one.evicted,
+             one.returned, one.needed.exact ? "" : "at least ", one.needed.pods);
   for (const auto& u : one.stopped)
     fmt::print(" -{}", text_of(u));
   for (const auto& u : one.started)
@@ -49,6 +50,7 @@ void print(const aftermath& one) {
 
 void add(tally& all, const aftermath& one) {
   all.evicted += one.evicted;
+  all.returned += one.returned;
   all.needed += one.needed.pods;
   all.displaced += static_cast<std::int64_t>(one.displaced.size());
   all.twice += static_cast<std::int64_t>(one.twice.size());
@@ -118,8 +120,10 @@ int main(int argc, char** argv) {
   if (!verbose)
     for (std::size_t i = 0; i < std::min<std::size_t>(20, all.wasteful.size()); ++i)
       print(all.wasteful[i]);
-  fmt::print("{} changes with seed {}: {} pods stopped, {} needed ({} counts are lower bounds), {} "
+  fmt::print("{} changes with seed {}: {} pods stopped ({} run again), {} needed ({} counts are "
+             "lower bounds), {} "
              "displaced, {} stopped twice\n",
-             made, seed, all.evicted, all.needed, all.bounded, all.displaced, all.twice);
+             made, seed, all.evicted, all.returned, all.needed, all.bounded, all.displaced,
+             all.twice);
   return judge(all) ? 1 : 0;
 }
