@@ -183,14 +183,14 @@ bool group_shares::may_be_kept(std::size_t leaf, std::size_t column, std::int64_
   // Where there is enough for all, nobody is brought down, and limits are looked at by themselves.
   if (plain && all <= capacity_[column])
     return true;
-  const auto kept_of = [&](wide_int sum) {
-    const auto twice = std::clamp<wide_int>(sum - capacity_[column], 0, leaving);
+  const auto twice = std::clamp<wide_int>(all - more - capacity_[column], 0, leaving);
+  const auto kept_now = [&] {
     return kept_shares(tree_, columns_[column], narrowed(capacity_[column] + twice), used,
                        units_[column]);
   };
-  const auto before = kept_of(all - more);
+  const auto before = kept_now();
   used[leaf] += more;
-  const auto after = kept_of(all);
+  const auto after = kept_now();
   return std::ranges::all_of(tree_.leaves, [&](std::size_t v) {
     const auto stays = staying_[v][column];
     const auto deserved = deserved_[v][column];

@@ -204,17 +204,22 @@ bool unit_judge::by_reclaim(const case_at_hand& of, judgement& made) {
     queues.push_back({leaf, portions_in_order(some, shares_.columns())});
   // First without bringing a queue below what it deserves, as it would come back for that.
   for (const auto down_to : {reclaims::to_the_share, reclaims::past_the_share})
-    for (const bool by_node : {true, false}) {
-      auto scope = scope_of_reclaim(shares_, queues, of.asked, port_.view(), {down_to, by_node});
+    for (reclaim_rules rules{down_to, {}};;) {
+      auto scope = scope_of_reclaim(shares_, queues, of.asked, port_.view(), rules);
       if (scope->portions.empty())
         break;
       auto found = decide_among(port_.view(), of.who, settings_, std::move(scope));
       if (found.assignments.empty())
         break;
-      if (!takes_only_what_is_too_much(shares_, queues, of.asked, found.victims, down_to))
-        continue;
-      made.made = std::move(found);
-      return true;
+      auto too_much = queues_that_give_too_much(shares_, queues, of.asked, found.victims, down_to);
+      if (too_much.empty()) {
+        made.made = std::move(found);
+        return true;
+      }
+      const auto before = rules.in_all.size();
+      rules.in_all.merge(too_much);
+      if (rules.in_all.size() == before)
+        break;
     }
   return false;
 }
@@ -447,6 +452,18 @@ std::vector<quota_movement> unit_judge::movements_of(const waiting_unit& unit, c
   return found;
 }
 
+/// Whether pods that are not needed come to a replica that goes as a whole.
+bool unit_judge::adds_to_a_whole(const case_at_hand& of, const plan& made) const {
+  if (std::ranges::none_of(made.assignments, [](const assignment& one) {
+        return one.placed.disruption == disruption_mode::pod_group;
+      }))
+    return false;
+  std::size_t needed = 0;
+  for (const auto& group : of.who.groups)
+    needed += static_cast<std::size_t>(group.needed);
+  return !of.who.gang || made.assignments.size() > needed;
+}
+
 /// When that queue takes its room back, the portion goes as a whole, its own queue is below its
 /// share, and takes from others in turn: without an end where each of them comes back.
 bool unit_judge::would_go_with_more(const case_at_hand& of, const plan& made,
@@ -487,7 +504,8 @@ bool unit_judge::quota_allows(const case_at_hand& of, judgement& judged) {
   if (made.victims.empty() && judged.released.empty()) {
     if (shares_.is_entitled(of.leaf, taken))
       return true;
-    judged.goes_with_more = would_go_with_more(of, made, shares_, taken);
+    judged.goes_with_more =
+      adds_to_a_whole(of, made) && would_go_with_more(of, made, shares_, taken);
     return !judged.goes_with_more && shares_.may_borrow(of.leaf, taken);
   }
   auto after = shares_;

@@ -77,9 +77,11 @@ std::string why_reclaimed(const group_shares& shares, std::size_t leaf,
 
 } // namespace
 
-std::shared_ptr<const victim_scope>
-scope_of_reclaim(const group_shares& shares, std::span<const lavish_queue> queues,
-                 const column_amounts& asked, const cluster_view& view, reclaim_rules rules) {
+std::shared_ptr<const victim_scope> scope_of_reclaim(const group_shares& shares,
+                                                     std::span<const lavish_queue> queues,
+                                                     const column_amounts& asked,
+                                                     const cluster_view& view,
+                                                     const reclaim_rules& rules) {
   auto scope = std::make_shared<victim_scope>();
   scope->policy = "queues";
   scope->why_others_stay = "its queue uses no more than it deserves, or others of it go first";
@@ -91,11 +93,11 @@ scope_of_reclaim(const group_shares& shares, std::span<const lavish_queue> queue
     for (const auto& portion : one.in_order) {
       bool may_go = false;
       std::set<std::string_view> nodes;
-      if (rules.by_node)
+      if (rules.in_all.contains(one.leaf))
+        nodes.insert("");
+      else
         for (const auto& p : portion.pods)
           nodes.insert(p.node);
-      else
-        nodes.insert("");
       for (const auto node : nodes) {
         auto& here = left.try_emplace(node, whole).first->second;
         if (!here.gives(portion))
@@ -110,23 +112,25 @@ scope_of_reclaim(const group_shares& shares, std::span<const lavish_queue> queue
   return scope;
 }
 
-bool takes_only_what_is_too_much(const group_shares& shares, std::span<const lavish_queue> queues,
-                                 const column_amounts& asked, std::span<const victim> victims,
-                                 reclaims down_to) {
+std::set<std::size_t> queues_that_give_too_much(const group_shares& shares,
+                                                std::span<const lavish_queue> queues,
+                                                const column_amounts& asked,
+                                                std::span<const victim> victims, reclaims down_to) {
   std::set<portion_id> going;
   for (const auto& one : victims)
     going.insert(one.portion);
+  std::set<std::size_t> found;
   for (const auto& one : queues) {
     surplus left{shares, one, asked, down_to};
     for (const auto& portion : one.in_order) {
       if (!going.contains(portion.id))
         continue;
       if (!left.gives(portion))
-        return false;
+        found.insert(one.leaf);
       left.take(portion);
     }
   }
-  return true;
+  return found;
 }
 
 } // namespace reprieve

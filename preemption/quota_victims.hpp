@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,21 +25,23 @@ enum class reclaims { to_the_share, past_the_share };
 
 struct reclaim_rules {
   reclaims down_to = reclaims::past_the_share;
-  bool by_node = false;
+  std::set<std::size_t> in_all; ///< leaves
 };
 
 /// The portions that may go so that queues come down to what they deserve, for a unit that asks for
-/// `asked`. With `by_node`, on each node so many as the queue has too much, if all of it were taken
-/// there; otherwise so many in all.
+/// `asked`: on each node so many as the queue has too much, if all of it were taken there; of the
+/// queues `in_all`, so many in all.
 std::shared_ptr<const victim_scope> scope_of_reclaim(const group_shares& shares,
                                                      std::span<const lavish_queue> queues,
                                                      const group_shares::amounts_by_column& asked,
-                                                     const cluster_view& view, reclaim_rules rules);
+                                                     const cluster_view& view,
+                                                     const reclaim_rules& rules);
 
-/// Whether each of the victims, in the order of its queue, went while the queue used more than it
-/// deserves, and how much more.
-bool takes_only_what_is_too_much(const group_shares& shares, std::span<const lavish_queue> queues,
-                                 const group_shares::amounts_by_column& asked,
-                                 std::span<const victim> victims, reclaims down_to);
+/// The queues of which one of the victims, in their order, would go although the queue has no more
+/// than it deserves by then.
+std::set<std::size_t> queues_that_give_too_much(const group_shares& shares,
+                                                std::span<const lavish_queue> queues,
+                                                const group_shares::amounts_by_column& asked,
+                                                std::span<const victim> victims, reclaims down_to);
 
 } // namespace reprieve
