@@ -229,7 +229,7 @@ changing_cluster::places changing_cluster::look() {
 still_cluster changing_cluster::cluster_with(const places& running) const {
   still_cluster made;
   for (const auto& n : nodes_) {
-    made.shared += n.there ? gpus_of_a_node : 0;
+    made.shared += n.there && n.schedulable ? gpus_of_a_node : 0;
     made.capacity.push_back(n.there && n.schedulable ? gpus_of_a_node : 0);
   }
   made.free = made.capacity;
@@ -246,6 +246,8 @@ still_cluster changing_cluster::cluster_with(const places& running) const {
     for (const auto& [n, pods] : nodes)
       if (made.capacity[n] > 0)
         made.free[n] -= pods * u.gpus;
+      else
+        made.shared += pods * u.gpus;
   }
   return made;
 }

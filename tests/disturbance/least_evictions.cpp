@@ -148,10 +148,12 @@ std::optional<entitled_room> room_for(const still_cluster& cluster, const unit& 
   auto above = used;
   for (std::size_t q = 0; q < above.size(); ++q)
     above[q] -= share[q];
+  const bool crowded = std::ranges::any_of(above, [](std::int64_t one) { return one > 0; });
   std::vector<std::size_t> candidates;
   for (std::size_t i = 0; i < cluster.running.size(); ++i) {
     const auto& one = cluster.running[i].what;
-    if (one.priority < who.priority || (one.queue != who.queue && above[one.queue] > 0))
+    const bool own = one.queue == who.queue;
+    if (crowded && !own ? above[one.queue] > 0 : one.priority < who.priority)
       candidates.push_back(i);
   }
   for (const auto threshold : priorities_of(cluster, candidates)) {

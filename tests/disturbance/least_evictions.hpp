@@ -17,10 +17,12 @@ std::vector<std::size_t> given_back(const std::vector<running_unit>& running,
                                     std::vector<std::size_t> candidates, std::int64_t gpus);
 
 /// The least set of running units that has to go so that `who` can be placed, by its rights: within
-/// its queue's limit and share, from lower priority anywhere, and from queues above their shares
-/// whatever the priority; beyond its share only in exchange for less important work of its own
-/// queue. Sets whose most important member is the least important possible come first, then those
-/// of the fewest pods. Nothing where no set is enough, which is where it is not entitled.
+/// its queue's limit and share, from lower priority in its own queue, and from other queues above
+/// their shares whatever the priority; from others only where none is, and their priority is lower,
+/// as they would take it back from those who have too much. Beyond its share only in exchange for
+/// less important work of its own queue. Sets whose most important member is the least important
+/// possible come first, then those of the fewest pods. Nothing where no set is enough, which is
+/// where it is not entitled.
 std::optional<entitled_room> room_for(const still_cluster& cluster, const unit& who);
 
 /// Whether `who`, which was stopped on these nodes, would have a place again if those were taken

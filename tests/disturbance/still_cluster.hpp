@@ -39,7 +39,8 @@ struct share_queue {
 /// A cluster at rest, with a change that has just come. Queues deserve what they ask for, by
 /// weight.
 struct still_cluster {
-  std::int64_t shared = 0;            ///< GPUs that the queues share, of all nodes
+  std::int64_t shared =
+    0; ///< GPUs that the queues share: of nodes that take pods, and in use on others
   std::vector<std::int64_t> capacity; ///< of nodes, in GPUs; 0 where nothing may be placed
   std::vector<std::int64_t> free;     ///< by node
   std::vector<share_queue> queues;
