@@ -15,20 +15,26 @@ namespace reprieve {
 
 namespace {
 
-/// Whether the node has room for the request once everybody up to the level has gone.
+/// Whether the node has room for the request once everybody up to the level has gone, and whoever
+/// is promised room there has given it up.
 bool could_take(const cluster_view& view, node_row n, amounts request, std::int64_t level) {
-  const auto room = view.promised(n);
-  if (covers(room, request))
+  if (covers(view.promised(n), request))
     return true;
+  if (level == nobody_goes)
+    return false;
   const auto steps = view.steps(n);
   const auto first = std::ranges::find_if(
     steps, [&](const priority_step& step) { return std::int64_t{step.priority} <= level; });
-  if (first == steps.end())
-    return false;
-  const auto held = view.held_from(n, static_cast<std::size_t>(first - steps.begin()));
-  for (std::size_t c = 0; c < request.size(); ++c)
-    if (request[c] > 0 && request[c] > room[c] + held[c])
+  const auto has = view.capacity(n);
+  for (std::size_t c = 0; c < request.size(); ++c) {
+    auto room = has[c];
+    if (!steps.empty())
+      room -= view.held_from(n, 0)[c];
+    if (first != steps.end())
+      room += view.held_from(n, static_cast<std::size_t>(first - steps.begin()))[c];
+    if (request[c] > 0 && request[c] > room)
       return false;
+  }
   return true;
 }
 
@@ -209,6 +215,8 @@ void scheduling_cycle::wake_kinds(const turn_of* behind) {
           || quota_eased(of, *obstacle, changed))
         return true;
     }
+    if (was.others_lacked_room && !changed.freed.empty())
+      return true;
     if (!was.left_of_share.empty()
         && (shares_->leaves_others_their_share(leaf, asked)
             || shares_->left_at({leaf}) != was.left_of_share))
@@ -410,6 +418,7 @@ parked_reason scheduling_cycle::reason_to_park(const waiting_unit& unit,
   why.entitled = made.entitled;
   why.may_borrow = made.may_borrow;
   why.within_limits = made.within_limits;
+  why.others_lacked_room = made.others_lack_room;
   why.crowded = shares_->anybody_uses_too_much(asked);
   if (made.entitled)
     why.excess = shares_->excess();
@@ -429,24 +438,50 @@ void scheduling_cycle::others_go() {
   others_may_have_gone_ = true;
   judge_->forget_candidates();
   returning_.clear();
+  coming_soon_.reset();
+}
+
+/// Whether it is back in a moment. Of those who leave nobody knows, so that it is a moment after
+/// they were told.
+bool scheduling_cycle::comes_soon(const returning_work& one) const {
+  if (!one.leaves)
+    return one.due - settings_.now < claims::shortest;
+  if (one.due != no_time && settings_.now - one.due >= claims::shortest)
+    return false;
+  port_.look_again((one.due == no_time ? settings_.now : one.due) + claims::shortest);
+  return true;
+}
+
+const std::vector<returning_work>& scheduling_cycle::returning_to(const std::string& queue) {
+  const auto [at, fresh] = returning_.try_emplace(queue);
+  if (fresh)
+    at->second = port_.returning(queue, settings_.now + claims::longest);
+  return at->second;
+}
+
+const std::map<std::size_t, group_shares::amounts_by_column>& scheduling_cycle::coming_soon() {
+  if (coming_soon_)
+    return *coming_soon_;
+  coming_soon_.emplace();
+  for (const auto leaf : shares_->leaves())
+    for (const auto& one : returning_to(shares_->at(leaf).spec.name))
+      if (comes_soon(one))
+        claims::add((*coming_soon_)[leaf], shares_->columns_of(one.takes));
+  return *coming_soon_;
 }
 
 claims scheduling_cycle::claims_before(const waiting_unit& unit) {
   claims found;
   if (!unit.record || unit.queue().empty())
     return found;
-  const auto at = returning_.try_emplace(std::string(unit.queue()));
-  if (at.second)
-    at.first->second = port_.returning(unit.queue(), settings_.now + claims::longest);
+  found.elsewhere = coming_soon();
   const auto own = place_of(unit, 0);
-  for (const auto& one : at.first->second) {
+  for (const auto& one : returning_to(std::string(unit.queue()))) {
     if (!(one.place < own) || one.place.workload == own.workload)
       continue;
-    const bool soon = one.leaves ? one.due == no_time || settings_.now - one.due < claims::shortest
-                                 : one.due - settings_.now < claims::shortest;
     const auto takes = shares_->columns_of(one.takes);
     claims::add(found.later, takes);
-    if (soon)
+    if (comes_soon(one))
       claims::add(found.soon, takes);
   }
   return found;

@@ -167,8 +167,11 @@ private:
   bool lacks_its_pods(const waiting_unit& unit);
   void others_go();
   bool may_park(const waiting_unit& unit) const;
-  /// What more important work of its queue takes that comes back soon.
+  /// What more important work of its queue takes that comes back soon, and work of others.
   claims claims_before(const waiting_unit& unit);
+  const std::vector<returning_work>& returning_to(const std::string& queue);
+  const std::map<std::size_t, group_shares::amounts_by_column>& coming_soon();
+  bool comes_soon(const returning_work& one) const;
   parked_reason reason_to_park(const waiting_unit& unit, const judgement& made) const;
 
   cycle_port& port_;
@@ -179,8 +182,9 @@ private:
   std::optional<unit_judge> judge_;
   mutable std::map<std::string, bool> ever_runs_; ///< by kind, of units that are not set aside
   front_of_line front_; ///< who may preempt in a group with sessions (DESIGN 3.6)
-  std::map<std::string, queue_line, std::less<>> lines_;                      ///< by queue
-  std::map<std::string, std::vector<returning_work>, std::less<>> returning_; ///< likewise
+  std::map<std::string, queue_line, std::less<>> lines_;                              ///< by queue
+  std::map<std::string, std::vector<returning_work>, std::less<>> returning_;         ///< likewise
+  std::optional<std::map<std::size_t, group_shares::amounts_by_column>> coming_soon_; ///< by leaf
   bool begun_ = false;
   bool others_may_have_gone_ = false;
   bool decided_ = false;

@@ -212,6 +212,20 @@ bool group_shares::may_borrow(std::size_t leaf, const amounts_by_column& more) c
   return limits_in_the_way(leaf, more).empty();
 }
 
+std::int64_t group_shares::most_to_borrow(std::size_t leaf, std::size_t column,
+                                          std::int64_t asked) const {
+  amounts_by_column more(columns_.size());
+  const auto unit = units_[column];
+  std::int64_t may = 0;
+  auto may_not = asked / unit + 1;
+  while (may + 1 < may_not) {
+    const auto half = may + (may_not - may) / 2;
+    more[column] = half * unit;
+    (may_borrow(leaf, more) ? may : may_not) = half;
+  }
+  return may * unit;
+}
+
 bool group_shares::leaves_others_their_share(std::size_t leaf,
                                              const amounts_by_column& more) const {
   for (std::size_t c = 0; c < columns_.size(); ++c) {
@@ -221,6 +235,17 @@ bool group_shares::leaves_others_their_share(std::size_t leaf,
     for (const auto v : tree_.leaves)
       all += v == leaf ? staying_[v][c] : std::max(staying_[v][c], deserved_[v][c]);
     if (all > capacity_[c])
+      return false;
+  }
+  return true;
+}
+
+bool group_shares::has_room_for(const amounts_by_column& more) const {
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    wide_int all = more[c];
+    for (const auto v : tree_.top)
+      all += staying_[v][c];
+    if (more[c] > 0 && all > capacity_[c])
       return false;
   }
   return true;

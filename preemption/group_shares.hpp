@@ -56,9 +56,14 @@ public:
   /// have to give back at once, nor what others would have to give back for it.
   bool may_borrow(std::size_t leaf, const amounts_by_column& more) const;
 
+  /// How much of the column it may borrow, and no more than is asked for.
+  std::int64_t most_to_borrow(std::size_t leaf, std::size_t column, std::int64_t asked) const;
   /// Whether so much more would leave every other queue what it deserves, whether it uses that now
   /// or asks for it.
   bool leaves_others_their_share(std::size_t leaf, const amounts_by_column& more) const;
+
+  /// Whether there is so much more in all than pods use that stay.
+  bool has_room_for(const amounts_by_column& more) const;
 
   /// A quota in the way of so much more: the share of the leaf itself, or the limit of a queue
   /// above it.

@@ -4,6 +4,7 @@
 #include "preemption/queue_stage.hpp"
 #include "preemption/quota_victims.hpp"
 #include "preemption/required_node.hpp"
+#include "preemption/room_after.hpp"
 #include "preemption/scoring.hpp"
 
 #include <fmt/format.h>
@@ -111,6 +112,23 @@ bool unit_judge::lets_others_back(const case_at_hand& of, const column_amounts& 
   return true;
 }
 
+/// Whether there is enough for the unit beside what other queues deserve and somebody of them comes
+/// back for in a moment.
+bool unit_judge::leaves_others_what_they_come_for(const case_at_hand& of, judgement& made) const {
+  auto more = of.asked;
+  for (const auto& [leaf, takes] : of.before.elsewhere)
+    if (leaf != of.leaf)
+      for (std::size_t c = 0; c < more.size(); ++c)
+        if (of.asked[c] > 0)
+          more[c] += std::clamp<std::int64_t>(shares_.deserved(leaf)[c] - shares_.staying(leaf)[c],
+                                              0, takes[c]);
+  if (more == of.asked || shares_.has_room_for(more))
+    return true;
+  made.lets_others_back = true;
+  made.quota = "work of queues that deserve the room was stopped and comes back for it";
+  return false;
+}
+
 void unit_judge::by_room_and_quota(const case_at_hand& of, judgement& made) {
   const auto limits = shares_.limits_in_the_way(of.leaf, of.asked);
   made.within_limits = limits.empty();
@@ -136,8 +154,18 @@ void unit_judge::by_room_and_quota(const case_at_hand& of, judgement& made) {
   // One that never preempts gets what is free, whosever share that is.
   if (made.may_borrow && (!of.who.may_preempt || (made.entitled && !crowded))) {
     by_priority(of.who, made);
+    if (!made.asks && !made.made.victims.empty() && !shares_.is_alone(of.leaf)
+        && !others_find_room_again(of, made.made)) {
+      drop(made.made, made.made.policy);
+      made.gives_up.clear();
+      made.released.clear();
+      made.others_lack_room = true;
+      among_its_own(of, made);
+    }
     return;
   }
+  if (made.may_borrow && !made.entitled && !leaves_others_what_they_come_for(of, made))
+    return;
   if (made.may_borrow) {
     made.made = find_room(port_.nodes(), of.who, settings_);
     if (!made.made.assignments.empty())
@@ -202,26 +230,51 @@ bool unit_judge::by_reclaim(const case_at_hand& of, judgement& made) {
   std::vector<lavish_queue> queues;
   for (const auto& [leaf, some] : by_leaf)
     queues.push_back({leaf, portions_in_order(some, shares_.columns())});
-  // First without bringing a queue below what it deserves, as it would come back for that.
+  // Rather without bringing a queue below what it deserves, as it would come back for that.
   for (const auto down_to : {reclaims::to_the_share, reclaims::past_the_share})
-    for (reclaim_rules rules{down_to, {}};;) {
-      auto scope = scope_of_reclaim(shares_, queues, of.asked, port_.view(), rules);
-      if (scope->portions.empty())
-        break;
-      auto found = decide_among(port_.view(), of.who, settings_, std::move(scope));
-      if (found.assignments.empty())
-        break;
-      auto too_much = queues_that_give_too_much(shares_, queues, of.asked, found.victims, down_to);
-      if (too_much.empty()) {
-        made.made = std::move(found);
-        return true;
-      }
-      const auto before = rules.in_all.size();
-      rules.in_all.merge(too_much);
-      if (rules.in_all.size() == before)
-        break;
+    if (auto found = reclaim(of, queues, down_to)) {
+      made.made = *std::move(found);
+      return true;
     }
   return false;
+}
+
+std::optional<plan> unit_judge::reclaim(const case_at_hand& of,
+                                        std::span<const lavish_queue> queues, reclaims down_to) {
+  for (reclaim_rules rules{down_to, {}};;) {
+    auto scope = scope_of_reclaim(shares_, queues, of.asked, port_.view(), rules);
+    if (scope->portions.empty())
+      return std::nullopt;
+    auto found = decide_among(port_.view(), of.who, settings_, std::move(scope));
+    if (found.assignments.empty())
+      return std::nullopt;
+    auto too_much = queues_that_give_too_much(shares_, queues, of.asked, found.victims, down_to);
+    if (too_much.empty())
+      return found;
+    const auto before = rules.in_all.size();
+    rules.in_all.merge(too_much);
+    if (rules.in_all.size() == before)
+      return std::nullopt;
+  }
+}
+
+/// Whether those of other queues who go for the plan have room elsewhere. Their queues use no more
+/// than they deserve: without room they would take it from others.
+bool unit_judge::others_find_room_again(const case_at_hand& of, const plan& made) {
+  const auto& view = port_.view();
+  room_after room{view};
+  std::vector<pod_row> going;
+  for (const auto& one : made.victims)
+    for (const auto& each : one.pods)
+      if (const auto p = view.find_pod(each.uid); p != no_row) {
+        room.vacate(view.node_of(p), view.requests(p));
+        if (port_.queue_of(one.portion.workload) != of.unit.queue())
+          going.push_back(p);
+      }
+  for (const auto& one : made.assignments)
+    if (const auto asked = view.columns(one.placed.requests))
+      room.take(view.find_node(one.placed.node), *asked);
+  return std::ranges::all_of(going, [&](pod_row p) { return room.place(view.requests(p)); });
 }
 
 /// Where others use more than they deserve, whoever uses no more keeps what it has: it could take
@@ -304,7 +357,7 @@ const std::vector<queue_portion>& unit_judge::portions_below(std::size_t vertex)
 /// Whether the quota would allow the unit if all of them went.
 bool unit_judge::could_make_room(const case_at_hand& of, const obstacle& first,
                                  const std::vector<queue_portion>& candidates) const {
-  const auto allowed = allowed_at(first);
+  const auto allowed = allowed_at(first, of.asked);
   auto staying = shares_.staying(first.vertex);
   for (const auto& one : candidates)
     for (std::size_t c = 0; c < staying.size(); ++c)
@@ -353,7 +406,7 @@ bool unit_judge::take_holds_within_quota(const case_at_hand& of, const obstacle&
   auto released = released_by(holds, found.gives_up);
   for (const auto& one : released)
     after.release(one.leaf, one.amounts);
-  const auto allowed = allowed_at(first);
+  const auto allowed = allowed_at(first, of.asked);
   for (std::size_t c = 0; c < allowed.size(); ++c)
     if (of.asked[c] > 0 && after.staying(first.vertex)[c] + of.asked[c] > allowed[c])
       return false;
@@ -369,7 +422,7 @@ bool unit_judge::add_victims_for(const case_at_hand& of, const obstacle& first,
   for (const auto& one : movements_of(of.unit, made))
     if (one.sign < 0)
       after.add(one.leaf, one.amounts, -1);
-  auto allowed = allowed_at(first);
+  auto allowed = allowed_at(first, of.asked);
   for (std::size_t c = 0; c < allowed.size(); ++c)
     if (of.asked[c] > 0 && allowed[c] < std::numeric_limits<std::int64_t>::max())
       allowed[c] -= of.asked[c];
@@ -409,12 +462,17 @@ bool unit_judge::add_victims_for(const case_at_hand& of, const obstacle& first,
   return true;
 }
 
-unit_judge::column_amounts unit_judge::allowed_at(const obstacle& one) const {
+/// Up to what the quota's pods may use for so much more. What may be borrowed need not be given
+/// back by anybody.
+unit_judge::column_amounts unit_judge::allowed_at(const obstacle& one,
+                                                  const column_amounts& asked) const {
   column_amounts allowed(shares_.columns().size(), std::numeric_limits<std::int64_t>::max());
   const auto& limit = shares_.at(one.vertex).spec.limit;
   for (std::size_t c = 0; c < allowed.size(); ++c)
     if (!one.limit)
-      allowed[c] = std::max(shares_.deserved(one.vertex)[c], shares_.staying(one.vertex)[c]);
+      allowed[c] =
+        std::max(shares_.deserved(one.vertex)[c],
+                 shares_.staying(one.vertex)[c] + shares_.most_to_borrow(one.vertex, c, asked[c]));
     else if (const auto most = limit.find(shares_.columns()[c]); most != limit.end())
       allowed[c] = most->second;
   return allowed;

@@ -4,11 +4,13 @@
 #include "preemption/holds.hpp"
 #include "preemption/outlook.hpp"
 #include "preemption/plan.hpp"
+#include "preemption/quota_victims.hpp"
 #include "preemption/waiting_line.hpp"
 
 #include <chrono>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -57,6 +59,9 @@ struct claims {
 
   group_shares::amounts_by_column later; ///< empty where there are none
   group_shares::amounts_by_column soon;  ///< of them, those that come so soon
+  /// What work of other queues takes that comes so soon, by leaf. Nobody borrows what those
+  /// deserve.
+  std::map<std::size_t, group_shares::amounts_by_column> elsewhere;
 
   static void add(group_shares::amounts_by_column& sum,
                   const group_shares::amounts_by_column& more);
@@ -81,6 +86,7 @@ struct judgement {
   bool may_borrow = false; ///< it takes nothing that is kept for others
   bool within_limits = true;
   bool goes_with_more = false;   ///< others would take back a part, and all of it would go
+  bool others_lack_room = false; ///< those of other queues whom it would stop have none elsewhere
   bool lets_others_back = false; ///< more important work of its queue comes back first
 };
 
@@ -125,8 +131,12 @@ private:
   void by_room_and_quota(const case_at_hand& of, judgement& made);
   bool lets_others_back(const case_at_hand& of, const column_amounts& claimed,
                         judgement& made) const;
+  bool leaves_others_what_they_come_for(const case_at_hand& of, judgement& made) const;
   void by_priority(const preemptor& who, judgement& made);
   bool by_reclaim(const case_at_hand& of, judgement& made);
+  std::optional<plan> reclaim(const case_at_hand& of, std::span<const lavish_queue> queues,
+                              reclaims down_to);
+  bool others_find_room_again(const case_at_hand& of, const plan& made);
   void among_its_own(const case_at_hand& of, judgement& made);
   void within_quota(const case_at_hand& of, const obstacle& first, judgement& made);
   const std::vector<queue_portion>& portions_below(std::size_t vertex);
@@ -149,7 +159,7 @@ private:
   /// What the decisions hold that are given up.
   std::vector<quota_movement> released_by(std::span<const held_decision> holds,
                                           const std::vector<given_up>& which);
-  column_amounts allowed_at(const obstacle& one) const;
+  column_amounts allowed_at(const obstacle& one, const column_amounts& asked) const;
   column_amounts taken_by(const plan& made) const;
 
   judgement_port& port_;

@@ -72,6 +72,7 @@ struct parked_reason {
   /// What its queue deserved and did not use, where it would have gone with more than that as soon
   /// as others took theirs; empty where not.
   std::vector<std::int64_t> left_of_share;
+  bool others_lacked_room = false;  ///< those whom it would have stopped had none elsewhere
   bool crowded = false;             ///< some queue used more than it deserves
   std::vector<std::int64_t> excess; ///< how much more, where it was entitled to that
   /// How many decisions had been made: pods of those that were not over could not be victims.
