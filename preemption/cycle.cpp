@@ -205,7 +205,7 @@ void scheduling_cycle::wake_kinds(const turn_of* behind) {
       return true;
     if (!was.may_borrow) { // a quota is in the way
       const auto obstacle = shares_->first_in_the_way(leaf, asked);
-      if (!obstacle || (!obstacle->limit && !was.within_limits)
+      if (!obstacle || obstacle->limit == was.within_limits // it is another
           || quota_eased(of, *obstacle, changed))
         return true;
     }
