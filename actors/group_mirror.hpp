@@ -170,6 +170,9 @@ public:
   /// Of what leaves, what workloads wait for again already, by queue.
   const by_name<resources>& waiting_again();
 
+  /// What workloads will ask for by queue when pods of their gangs have come or gone.
+  const by_name<resources>& resting();
+
   /// What all nodes have together.
   const resources& capacity();
 
@@ -249,6 +252,7 @@ private:
     bool ended = false;
     queue_totals used;
     resources again;           ///< of what leaves, what is waited for again already
+    resources resting;         ///< what it will ask for when pods of its gangs have come or gone
     time_point told = no_time; ///< when the last of those was told that leave
   };
 
@@ -341,7 +345,8 @@ private:
   std::set<std::pair<time_point, std::string>> told_in_order_; ///< by that time
   std::set<std::string, std::less<>> stuck_;                   ///< uids of those that will not go
   by_name<queue_totals> usage_;
-  by_name<resources> again_; ///< by queue
+  by_name<resources> again_;   ///< by queue
+  by_name<resources> resting_; ///< likewise
   resources capacity_;
   bool cluster_counts_ = false; ///< replicas of deployments
   by_name<placement> placements_;

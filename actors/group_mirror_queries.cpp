@@ -127,6 +127,11 @@ const by_name<resources>& group_mirror::waiting_again() {
   return again_;
 }
 
+const by_name<resources>& group_mirror::resting() {
+  refresh();
+  return resting_;
+}
+
 std::set<std::string, std::less<>> group_mirror::take_lighter_queues() {
   refresh();
   return std::exchange(lighter_, {});

@@ -207,6 +207,8 @@ group_mirror::standing group_mirror::forget_standing(named_workload& one) {
     take_from(usage.leaving, was.used.leaving);
     if (!was.again.empty())
       take_from(again_[was.record->spec->queue], was.again);
+    if (!was.resting.empty())
+      take_from(resting_[was.record->spec->queue], was.resting);
     expect_in_budgets(was, -1);
   }
   return std::exchange(was, {});
@@ -235,9 +237,11 @@ void group_mirror::find_lacking(workload_entry& entry, const restless_replicas& 
       const auto at = entry.pods.find(p.uid);
       return at == entry.pods.end() ? nullptr : &*at->second->second.in_view->spec;
     });
-  std::erase_if(lacking, [&](const preemptor& unit) { return restless.hold_back(record, unit); });
   for (auto& unit : lacking)
-    entry.now.lacking.push_back(std::make_shared<const preemptor>(std::move(unit)));
+    if (restless.hold_back(record, unit))
+      add_to(entry.now.resting, demand_of(unit));
+    else
+      entry.now.lacking.push_back(std::make_shared<const preemptor>(std::move(unit)));
 }
 
 void group_mirror::refresh_workload(named_workload& one) {
@@ -301,10 +305,12 @@ void group_mirror::refresh_workload(named_workload& one) {
   auto& usage = usage_[record->spec->queue];
   add_to(usage.staying, now.used.staying);
   add_to(usage.leaving, now.used.leaving);
-  if (!now.used.leaving.empty() && !now.lacking.empty()) {
-    resources wanted;
+  if (!now.resting.empty())
+    add_to(resting_[record->spec->queue], now.resting);
+  if (!now.used.leaving.empty() && !(now.lacking.empty() && now.resting.empty())) {
+    auto wanted = now.resting;
     for (const auto& unit : now.lacking)
-      add_to(wanted, wanted_by(*unit));
+      add_to(wanted, demand_of(*unit));
     now.again = waits_again(now.used.leaving, wanted);
     add_to(again_[record->spec->queue], now.again);
   }

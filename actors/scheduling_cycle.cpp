@@ -7,6 +7,7 @@
 #include "preemption/required_node.hpp"
 #include "preemption/turn.hpp"
 #include "state/keys.hpp"
+#include "state/queue_limits.hpp"
 
 #include <fmt/format.h>
 
@@ -139,6 +140,8 @@ public:
   queue_stage_input queue_input() override {
     auto in = queues_of_group(state_);
     in.pending = state_.lifecycle.pending;
+    for (const auto& [queue, amounts] : state_.mirror.resting())
+      add_to(in.pending[queue], amounts);
     return in;
   }
   std::vector<returning_work> returning(std::string_view queue, time_point until) override {
@@ -370,6 +373,8 @@ private:
       report.queues[queue].pending = asked;
       report.queues[queue].blocked = asked;
     }
+    for (const auto& [queue, amounts] : state_.mirror.resting())
+      add_to(report.queues[queue].pending, amounts);
     add_needs_of_replicas(state_, report.queues);
     if (report == state_.told)
       return;

@@ -147,7 +147,7 @@ by_name<resources> scheduling_cycle::real_demand(queue_stage_input in) const {
   for (const auto& [queue, units] : line.fresh())
     for (const auto& [place, unit] : units)
       if (!queue.empty() && ever_runs(unit))
-        wishes.push_back({queue, unit.who.get(), &wanted.emplace_back(wanted_by(*unit.who)), 1});
+        wishes.push_back({queue, unit.who.get(), &wanted.emplace_back(demand_of(*unit.who)), 1});
   for (const auto& [key, kind] : line.all_kinds())
     if (!kind.units.empty() && kind.ever_runs)
       wishes.push_back(

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -301,7 +302,8 @@ std::vector<preemptor> snapshot::units_of(const workload_record& record) const {
 }
 
 std::vector<preemptor> snapshot::lacking_with(const workload_record& record,
-                                              std::span<const pod* const> its_pods) const {
+                                              std::span<const pod* const> its_pods,
+                                              std::vector<preemptor>* resting) const {
   // By place: the newest pod there, with those that stood there before it.
   std::map<std::tuple<std::string_view, std::int32_t, std::int32_t>, const pod*> newest;
   restless_replicas restless;
@@ -324,7 +326,12 @@ std::vector<preemptor> snapshot::lacking_with(const workload_record& record,
       const auto* at = standing(p);
       return at == nullptr ? nullptr : find(nodes_, at->node);
     });
-  std::erase_if(lacking, [&](const preemptor& unit) { return restless.hold_back(record, unit); });
+  const auto rest = std::stable_partition(
+    lacking.begin(), lacking.end(),
+    [&](const preemptor& unit) { return !restless.hold_back(record, unit); });
+  if (resting != nullptr)
+    resting->assign(std::make_move_iterator(rest), std::make_move_iterator(lacking.end()));
+  lacking.erase(rest, lacking.end());
   return lacking;
 }
 

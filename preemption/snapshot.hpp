@@ -88,9 +88,11 @@ public:
   /// Likewise of one workload, or of the workload of a pod, whatever its group; that group.
   absl::StatusOr<std::string> group_of(std::string_view workload_or_pod) const;
   std::vector<preemptor> pending_of(std::string_view workload_or_pod) const;
-  /// Likewise of one that has these pods.
+  /// Likewise of one that has these pods; in `resting` what it will ask for when pods of its gangs
+  /// have come or gone.
   std::vector<preemptor> lacking_with(const workload_record& record,
-                                      std::span<const pod* const> its_pods) const;
+                                      std::span<const pod* const> its_pods,
+                                      std::vector<preemptor>* resting = nullptr) const;
 
 private:
   absl::Status add(pod p, const given_pod_fields& given);

@@ -168,16 +168,34 @@ public:
   queue_stage_input queue_input() override {
     auto in = queues_in(cycle_.taken_, settings_.group, cycle_.pods_, view());
     std::map<std::string_view, resources> leaving;
-    for (const auto& p : cycle_.pods_)
-      if (is_here(p) && takes_room(p.phase) && (is_leaving(p.phase) || !p.evicted_by.empty()))
+    std::set<std::string_view> restless;
+    for (const auto& p : cycle_.pods_) {
+      if (!is_here(p) || !takes_room(p.phase))
+        continue;
+      const bool leaves = is_leaving(p.phase) || !p.evicted_by.empty();
+      if (leaves)
         add_taken(leaving[p.workload], p);
-    for (const auto& [workload, uses] : leaving)
-      if (const auto waits = units_.find(std::string(workload)); waits != units_.end()) {
-        resources wanted;
-        for (const auto& unit : waits->second)
-          add_to(wanted, wanted_by(*unit.who));
-        add_to(in.again[std::string(queue_of(workload))], waits_again(uses, wanted));
+      if (leaves || p.phase == pod_phase::nominated)
+        restless.insert(p.workload);
+    }
+    std::map<std::string_view, resources> resting;
+    for (const auto& workload : restless)
+      if (const auto* record = find(cycle_.taken_.workloads(), workload)) {
+        std::vector<preemptor> units;
+        cycle_.lacking(*record, &units);
+        for (const auto& unit : units) {
+          add_to(resting[workload], demand_of(unit));
+          add_to(in.pending[record->spec->queue], demand_of(unit));
+        }
       }
+    for (const auto& [workload, uses] : leaving) {
+      auto wanted = resting[workload];
+      if (const auto waits = units_.find(std::string(workload)); waits != units_.end())
+        for (const auto& unit : waits->second)
+          add_to(wanted, demand_of(*unit.who));
+      if (!wanted.empty())
+        add_to(in.again[std::string(queue_of(workload))], waits_again(uses, wanted));
+    }
     return in;
   }
   std::vector<returning_work> returning(std::string_view queue, time_point until) override {
@@ -312,12 +330,13 @@ std::shared_ptr<const workload_record> snapshot_cycle::record_of(std::string_vie
            : std::shared_ptr<const workload_record>(std::shared_ptr<void>{}, record);
 }
 
-std::vector<preemptor> snapshot_cycle::lacking(const workload_record& record) const {
+std::vector<preemptor> snapshot_cycle::lacking(const workload_record& record,
+                                               std::vector<preemptor>* resting) const {
   std::vector<const pod*> its_pods;
   for (const auto& p : pods_)
     if (p.workload == record.spec->name)
       its_pods.push_back(&p);
-  return taken_.lacking_with(record, its_pods);
+  return taken_.lacking_with(record, its_pods, resting);
 }
 
 std::string snapshot_cycle::next_id() const {

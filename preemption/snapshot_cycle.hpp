@@ -74,7 +74,8 @@ private:
   void tell_sleepers(const plan_settings& settings,
                      const std::function<bool(std::string_view)>& left_out);
   /// What the workload lacks with what was decided.
-  std::vector<preemptor> lacking(const workload_record& record) const;
+  std::vector<preemptor> lacking(const workload_record& record,
+                                 std::vector<preemptor>* resting = nullptr) const;
   std::string next_id() const;
 
   const snapshot& taken_;
