@@ -1,4 +1,5 @@
 #include "actors/group_mirror.hpp"
+#include "actors/planted_bug.hpp"
 #include "actors/pod_changes.hpp"
 #include "preemption/groundless.hpp"
 #include "preemption/pending.hpp"
@@ -263,7 +264,9 @@ void group_mirror::refresh_workload(named_workload& one) {
     if (!takes_room(p.phase))
       continue;
     if (record)
-      add_taken(leaves ? now.used.leaving : now.used.staying, p);
+      add_taken(leaves && planted != planted_bug::double_count ? now.used.leaving
+                                                               : now.used.staying,
+                p);
     if (leaves)
       now.told = std::max(now.told, p.stop_told);
     if (p.evicted_by.empty() && p.phase != pod_phase::nominated && p.stop_told == no_time
