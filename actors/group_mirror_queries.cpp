@@ -1,4 +1,5 @@
 #include "actors/group_mirror.hpp"
+#include "actors/planted_bug.hpp"
 #include "preemption/engine.hpp"
 #include "preemption/groundless.hpp"
 #include "preemption/pending.hpp"
@@ -215,8 +216,14 @@ std::vector<queue_pod> group_mirror::pods_in(const std::vector<std::string>& que
       continue;
     for (const auto* one : workloads->second)
       for (const auto& [uid, node] : one->second.pods)
-        if (const pod& p = *node->second.shown.find(uid); takes_room(p.phase))
-          found.push_back(queue_pod_of(p, queue, one->second.record->spec->resource_group));
+        if (const pod& p = *node->second.shown.find(uid); takes_room(p.phase)) {
+          auto& listed =
+            found.emplace_back(queue_pod_of(p, queue, one->second.record->spec->resource_group));
+          if (planted == planted_bug::double_count && listed.leaving()) {
+            listed.chosen = false;
+            listed.phase = pod_phase::nominated; // nobody can be told twice
+          }
+        }
   }
   std::ranges::sort(found, {}, &queue_pod::uid);
   return found;

@@ -6,8 +6,8 @@
 
 namespace reprieve {
 
-/// What a cycle has promised and not begun with yet is not among them: its pods stand on their nodes,
-/// and nobody can give it up.
+/// What a cycle has promised and not begun with yet is not among them: its pods stand on their
+/// nodes, and nobody can give it up.
 std::vector<standing_decision> group_mirror::standing_decisions() const {
   std::vector<standing_decision> all;
   for (const auto& [id, d] : open_) {

@@ -1,4 +1,5 @@
 #include "actors/group_mirror.hpp"
+#include "actors/planted_bug.hpp"
 #include "actors/pod_changes.hpp"
 #include "preemption/groundless.hpp"
 #include "preemption/pending.hpp"
@@ -261,7 +262,8 @@ void group_mirror::refresh_workload(named_workload& one) {
     if (!takes_room(p.phase))
       continue;
     if (record)
-      add_taken(leaves ? now.used.leaving : now.used.staying, p);
+      add_taken(
+        leaves && planted != planted_bug::double_count ? now.used.leaving : now.used.staying, p);
     if (leaves)
       now.told = std::max(now.told, p.stop_told);
     if (p.evicted_by.empty() && p.phase != pod_phase::nominated && p.stop_told == no_time
@@ -308,7 +310,7 @@ void group_mirror::refresh_workload(named_workload& one) {
   if (!now.used.leaving.empty() && (!now.lacking.empty() || !now.held_back.empty())) {
     auto wanted = now.held_back;
     for (const auto& unit : now.lacking)
-      add_to(wanted, wanted_by(*unit));
+      add_to(wanted, demand_of(*unit));
     now.again = waits_again(now.used.leaving, wanted);
     add_to(again_[record->spec->queue], now.again);
   }

@@ -12,6 +12,8 @@ enum class planted_bug {
   partial_vote,       ///< a decision commits although a shard voted no
   releases_told,      ///< a victim that was told is taken back when its decision is given up
   unknown_is_aborted, ///< a commit of which nothing is known is taken for one that did not happen
+  double_count,       ///< what leaves a queue counts as used beside what comes in its place
+  early_refill,       ///< a queue's share does not fall with what is taken from it, until that is gone
 };
 
 inline planted_bug planted = planted_bug::none;

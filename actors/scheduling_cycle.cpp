@@ -1,5 +1,6 @@
 #include "actors/scheduling_cycle.hpp"
 
+#include "actors/planted_bug.hpp"
 #include "preemption/budgets.hpp"
 #include "preemption/cycle.hpp"
 #include "preemption/engine.hpp"
@@ -7,6 +8,7 @@
 #include "preemption/required_node.hpp"
 #include "preemption/turn.hpp"
 #include "state/keys.hpp"
+#include "state/queue_limits.hpp"
 
 #include <fmt/format.h>
 
@@ -372,6 +374,8 @@ private:
       report.queues[queue].pending = asked;
       report.queues[queue].blocked = asked;
     }
+    for (const auto& [queue, amounts] : state_.mirror.held_back())
+      add_to(report.queues[queue].pending, amounts);
     add_needs_of_replicas(state_, report.queues);
     if (report == state_.told)
       return;
@@ -509,6 +513,12 @@ queue_stage_input queues_of_group(coordinator_state& state) {
   in.queues =
     part_by_grants(state.known->queues, state.grants ? &*state.grants : nullptr, in.totals);
   in.previous = state.queues;
+  if (planted == planted_bug::early_refill)
+    for (const auto& [name, used] : in.totals)
+      if (const auto found = in.queues.find(name); found != in.queues.end())
+        for (const auto& [resource, leaving] : used.leaving)
+          if (auto& kept = found->second.guaranteed[resource]; leaving > 0)
+            kept = std::max(kept, leaving + amount_of(used.staying, resource));
   if (const auto* group = find(state.known->groups, state.settings.resource_group))
     in.divisible.insert(group->divisible.begin(), group->divisible.end());
   return in;

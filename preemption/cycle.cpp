@@ -153,7 +153,7 @@ by_name<resources> scheduling_cycle::real_demand(queue_stage_input in) const {
   for (const auto& [queue, units] : line.fresh())
     for (const auto& [place, unit] : units)
       if (!queue.empty() && ever_runs(unit))
-        wishes.push_back({queue, unit.who.get(), &wanted.emplace_back(wanted_by(*unit.who)), 1});
+        wishes.push_back({queue, unit.who.get(), &wanted.emplace_back(demand_of(*unit.who)), 1});
   for (const auto& [key, kind] : line.all_kinds())
     if (!kind.units.empty() && kind.ever_runs)
       wishes.push_back(
@@ -211,7 +211,7 @@ void scheduling_cycle::wake_kinds(const turn_of* behind) {
       return true;
     if (!was.may_borrow) { // a quota is in the way
       const auto obstacle = shares_->first_in_the_way(leaf, asked);
-      if (!obstacle || (!obstacle->limit && !was.within_limits)
+      if (!obstacle || obstacle->limit == was.within_limits // it is another
           || quota_eased(of, *obstacle, changed))
         return true;
     }

@@ -303,9 +303,13 @@ void unit_judge::within_quota(const case_at_hand& of, const obstacle& first, jud
     return;
   if (!first.limit && !shares_.others_have_pods(of.leaf)) {
     by_priority(of.who, made);
-    if (made.asks || !made.made.assignments.empty())
+    const bool found = !made.made.assignments.empty();
+    if (made.asks || found)
       made.quota.clear();
-    return;
+    if (found) // it may be free and still more than the share
+      keep_within_quota(of, made);
+    if (!found || !made.made.assignments.empty())
+      return;
   }
   std::vector<queue_portion> candidates;
   std::ranges::copy_if(portions_below(first.vertex), std::back_inserter(candidates),

@@ -134,7 +134,7 @@ resources restless_replicas::take_out_held_back(const workload_record& owner,
       return true;
     if (!is_unsettled(owner, unit))
       return false;
-    add_to(later, wanted_by(unit));
+    add_to(later, demand_of(unit));
     return true;
   });
   return later;

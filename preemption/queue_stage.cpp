@@ -68,15 +68,23 @@ private:
     // Until pods are gone, so that nothing is shared anew because they leave. Room that they leave
     // and others are promised is there twice, as it is used twice.
     std::vector<std::int64_t> used(table_.tree().vertices.size());
+    auto staying = used;
     wide_int all = table_.used_outside(column);
     wide_int leaving = 0;
     for (std::size_t row = 0; row < accounts.size(); ++row) {
       used[table_.tree().leaves[row]] = accounts[row].used;
+      staying[table_.tree().leaves[row]] = accounts[row].staying;
       all += accounts[row].used;
       leaving += accounts[row].used - accounts[row].staying;
     }
     const auto twice = std::clamp<wide_int>(all - capacity, 0, leaving);
     auto kept = kept_shares(table_.tree(), name, narrowed(capacity + twice), used, unit);
+    // Nobody goes who may stay when they are gone: those who come now are let in by that.
+    if (leaving > 0) {
+      const auto then = kept_shares(table_.tree(), name, capacity, staying, unit);
+      for (std::size_t v = 0; v < kept.size(); ++v)
+        kept[v] = std::max(kept[v], then[v]);
+    }
     for (std::size_t row = 0; row < accounts.size(); ++row)
       accounts[row].deserved = shares.deserved[table_.tree().leaves[row]];
     std::ranges::move(shares.cuts, std::back_inserter(result_.cuts));

@@ -190,7 +190,7 @@ public:
         continue;
       if (const auto waits = units_.find(std::string(workload)); waits != units_.end())
         for (const auto& unit : waits->second)
-          add_to(wanted, wanted_by(*unit.who));
+          add_to(wanted, demand_of(*unit.who));
       if (!wanted.empty())
         add_to(in.again[queue], waits_again(leaves->second, wanted));
     }

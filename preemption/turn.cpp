@@ -17,6 +17,14 @@ resources wanted_by(const preemptor& who) {
   return sum;
 }
 
+resources demand_of(const preemptor& who) {
+  resources sum;
+  for (const auto& group : who.groups)
+    for (const auto& p : group.pods)
+      add_taken(sum, p);
+  return sum;
+}
+
 std::optional<held_back> why_backed_off(const workload_record& record, time_point now) {
   const auto& status = record.status;
   if (status.resume_after <= now)

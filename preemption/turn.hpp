@@ -17,6 +17,10 @@ struct held_back {
 /// What the preemptor takes at least, of `pods` their number included.
 resources wanted_by(const preemptor& who);
 
+/// What it would take with all its pods. That is what its queue shares are by, as the rest of a gang
+/// asks for its part when the others run.
+resources demand_of(const preemptor& who);
+
 /// Whether the workload was preempted and is resumed later (DESIGN 3.6).
 std::optional<held_back> why_backed_off(const workload_record& record, time_point now);
 

@@ -197,7 +197,7 @@ waiting_line::exchange(const std::string& workload, std::vector<waiting_unit> un
     asleep_.emplace(due, workload);
   for (std::size_t i = 0; i < units.size(); ++i) {
     auto place = place_of(units[i], i);
-    auto wanted = wanted_by(*units[i].who);
+    auto wanted = demand_of(*units[i].who);
     auto& one = entries.emplace_back(
       entry{std::move(place), std::move(units[i]), {}, std::move(wanted), asleep});
     // Who is the same as before stays among its kind: it may be the next of it.
@@ -231,7 +231,7 @@ std::vector<returning_work> waiting_line::asleep_in(std::string_view queue,
       break;
     for (const auto& one : by_workload_.find(workload)->second)
       if (one.unit.queue() == queue)
-        found.push_back({one.place, one.wanted, due, false});
+        found.push_back({one.place, wanted_by(*one.unit.who), due, false});
   }
   return found;
 }

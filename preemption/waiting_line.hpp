@@ -151,7 +151,7 @@ public:
     return woken;
   }
 
-  /// What all who wait ask for at least, by queue. Those whose time has not come are counted: what
+  /// What all who wait ask for, by queue. Those whose time has not come are counted: what
   /// queues deserve must not change because somebody pauses, or those who have its room meanwhile
   /// would have to go when it comes back.
   const by_name<resources>& asked() const {

@@ -313,6 +313,17 @@ TEST(queues_in_the_cycle, let_important_work_take_the_room_of_others_within_a_li
   EXPECT_EQ(on.pods_of("high"), 1u);
 }
 
+TEST(queues_in_the_cycle, let_important_work_take_the_room_of_others_within_a_share) {
+  played_cluster on;
+  on.node("n1", gpus(8)).queue(keeping("a", 1)).queue(keeping("b", 1));
+  on.submit(work("low", "a", 0, gpus(4)));
+  EXPECT_EQ(on.settle(), 0u);
+  on.submit(work("high", "a", 100, gpus(1)));
+
+  EXPECT_EQ(on.settle(), 1u) << "the rest of the node is kept for the other queue";
+  EXPECT_THAT(on.running(), ElementsAre("high"));
+}
+
 TEST(queues_in_the_cycle, do_not_touch_a_guarantee_below_the_same_limit) {
   played_cluster on;
   auto first = sharing("first", 1);

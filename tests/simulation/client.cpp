@@ -40,14 +40,49 @@ client::client(dice& luck, truth& facts, const std::vector<std::string>& groups)
 }
 
 void client::draw_queues() {
-  for (const auto* name : {"q1", "q2"}) {
+  const bool nested = luck_.one_in(4);
+  if (nested) {
+    auto& above = queues_.emplace_back();
+    above.name = "all";
+    above.cap_by_demand = luck_.one_in(2);
+    if (luck_.one_in(2))
+      above.limit = {{"gpu", luck_.between(6, 16) * 1000}};
+  }
+  for (const auto* name : {"q1", "q2", "q3"}) {
     auto& q = queues_.emplace_back();
     q.name = name;
+    if (nested && q.name != "q3")
+      q.parent = "all";
     q.weight = luck_.between(1, 3);
-    q.cap_by_demand = luck_.one_in(2);
+    q.cap_by_demand = !luck_.one_in(3);
     if (luck_.one_in(3))
-      q.limit = {{"gpu", luck_.between(2, 12) * 1000}};
+      q.limit = {{"gpu", luck_.between(3, 12) * 1000}};
+    if (luck_.one_in(3))
+      q.guaranteed = {{"gpu", luck_.between(1, 3) * 1000}};
   }
+}
+
+/// Another weight, limit or guarantee.
+std::string client::ask_for_a_queue(member& through) {
+  auto& known = queues_[luck_.below(queues_.size())];
+  if (is_asked(known.name))
+    return {};
+  auto changed = known;
+  switch (luck_.below(6)) {
+  case 0:
+    changed.limit.clear();
+    break;
+  case 1:
+    changed.limit = {{"gpu", luck_.between(3, 12) * 1000}};
+    break;
+  case 2:
+    changed.guaranteed = {{"gpu", luck_.between(0, 3) * 1000}};
+    break;
+  default:
+    changed.weight = luck_.between(1, 5);
+    break;
+  }
+  return ask(through, changed.name, {changed}, [&known, changed] { known = changed; });
 }
 
 node client::draw_node(std::size_t number) {
@@ -140,13 +175,8 @@ std::string client::act(member& through) {
   }
   if (groups_.size() > 1 && luck_.one_in(6))
     return ask_for_the_same(through);
-  if (!queues_.empty() && luck_.one_in(20)) {
-    auto& changed = queues_[luck_.below(queues_.size())];
-    if (is_asked(changed.name))
-      return {};
-    changed.weight = luck_.between(1, 5);
-    return ask(through, changed.name, {changed}, [] {});
-  }
+  if (!queues_.empty() && luck_.one_in(20))
+    return ask_for_a_queue(through);
   const auto number = luck_.below(10);
   const auto name = fmt::format("w{}", number);
   if (is_asked(name))
@@ -161,6 +191,10 @@ std::string client::act(member& through) {
   submitted_[name] = wanted;
   facts_.asked(name, wanted);
   return ask(through, name, {wanted}, [this, wanted] { facts_.acknowledged(wanted); });
+}
+
+std::string client::change(member& through) {
+  return luck_.one_in(3) && ready_ ? ask_for_a_queue(through) : act(through);
 }
 
 std::string client::ask(member& through, std::string name, std::vector<object> objects,

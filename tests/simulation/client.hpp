@@ -21,6 +21,13 @@ public:
   /// Asks for something through this member. Says what.
   std::string act(member& through);
 
+  /// Likewise, of what queues are about more often.
+  std::string change(member& through);
+
+  bool has_queues() const {
+    return !queues_.empty();
+  }
+
   /// Takes in the answers that have come.
   void listen();
 
@@ -46,6 +53,7 @@ private:
                             std::function<void()> acknowledged);
   std::string ask_to_delete_workload(member& through, const std::string& name);
   std::string ask_for_the_same(member& through);
+  std::string ask_for_a_queue(member& through);
   std::string set_up(member& through);
   workload draw_workload(std::size_t number);
   workload draw_deployment(workload w);

@@ -19,8 +19,9 @@ using reprieve::simulation::simulation_settings;
 namespace {
 
 /// In the order of `planted_bug`, without `none`.
-const std::vector<std::string> bugs{"no-epoch",     "tells-at-prepare", "drops-yes",
-                                    "partial-vote", "releases-told",    "unknown-is-aborted"};
+const std::vector<std::string> bugs{"no-epoch",     "tells-at-prepare",   "drops-yes",
+                                    "partial-vote", "releases-told",      "unknown-is-aborted",
+                                    "double-count", "early-refill"};
 
 } // namespace
 

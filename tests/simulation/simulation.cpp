@@ -76,6 +76,9 @@ simulation::simulation(const simulation_settings& settings)
     facts_.lived(pod);
   };
   machines_ = outside_.system().spawn(simulated_cluster, machines);
+  facts_.keep_time([this] {
+    return outside_.clock().now(caf::actor_cast<caf::scheduled_actor*>(machines_));
+  });
   log(fmt::format("{} replicas, {} groups, {} nodes of one on a replica", shape_.replicas,
                   shape_.groups.size(), shape_.nodes_per_replica));
   start_member();
@@ -285,7 +288,11 @@ void simulation::heal() {
     if (one->now() == member::state::paused)
       one->resume();
   }
-  const auto until = elapsed_ + time_to_rest;
+  settle(time_to_rest);
+}
+
+void simulation::settle(duration time) {
+  const auto until = elapsed_ + time;
   while (elapsed_ < until && facts_.broken().empty()) {
     come_to_rest();
     bury();
@@ -307,6 +314,8 @@ std::string simulation::run() {
     heal();
   if (facts_.broken().empty())
     check_rest();
+  if (facts_.broken().empty() && people_.has_queues())
+    change_things();
   if (!facts_.broken().empty())
     log("BROKEN: " + facts_.broken());
   return facts_.broken();

@@ -52,6 +52,8 @@ private:
 
   void step();
   void heal();
+  void change_things();
+  void settle(duration time);
   void come_to_rest();
   bool handle_message();
   bool move_store();
@@ -75,6 +77,7 @@ private:
   void check_schema();
   void check_holds();
   void check_progress(const std::string& group);
+  void check_order(const std::string& group, const preemptor& who);
   void check_replicas();
   std::optional<snapshot> look_at(const std::string& group);
   std::string reason_given(const std::string& workload);

@@ -126,12 +126,71 @@ void simulation::check_progress(const std::string& group) {
                                   reason_given(turn.who.workload), facts_.text_of_nodes()));
       return;
     }
+  for (const auto& turn : cycle.turns())
+    if (facts_.broken().empty())
+      check_order(group, turn.who);
   for (const auto& one : cycle.taken_back()) {
     std::string why;
     for (const auto& line : one.from.lines)
       why += fmt::format("; {}: {}", line.resource, line.reason);
     facts_.complain(fmt::format("queue {} uses more than it may keep{}{}", one.from.queue, why,
                                 facts_.text_of_nodes()));
+  }
+}
+
+/// No portion of the same queue that is less important runs in room that would do for it.
+void simulation::check_order(const std::string& group, const preemptor& who) {
+  const auto& records = facts_.workloads();
+  const auto& own = *records.find(who.workload)->second.spec;
+  const bool plain = std::ranges::all_of(who.groups, [](const wanted_group& one) {
+    return one.topology_keys.empty() && one.node_selector.empty() && one.required_node.empty();
+  });
+  if (who.groups.size() != 1 || !plain || !who.may_preempt)
+    return;
+  const auto each = amount_of(who.groups.front().pods.front().requests, resource::gpu);
+  const auto needed = who.groups.front().needed;
+  std::map<std::string, std::int64_t> free; // by node that takes pods
+  struct runs {
+    std::int32_t priority = 0;
+    std::int64_t takes = 0;
+    std::map<std::string, std::int64_t> on;
+  };
+  std::map<portion_id, runs> portions; // of the same queue
+  for (const auto& [name, record] : facts_.nodes()) {
+    if (record.spec->resource_group != group || !takes_pods(record))
+      continue;
+    auto& left = free[name];
+    left = amount_of(record.spec->capacity, resource::gpu);
+    for (const auto& p : record.pods) {
+      if (!takes_room(p.phase))
+        continue;
+      const auto takes = amount_of(p.requests, resource::gpu);
+      left -= takes;
+      const auto owner = records.find(p.workload);
+      if (owner == records.end() || owner->second.spec->queue != own.queue
+          || p.workload == who.workload)
+        continue;
+      auto& portion = portions[portion_of(p)];
+      portion.priority = std::max(portion.priority, p.priority);
+      portion.takes += takes;
+      portion.on[name] += takes;
+    }
+  }
+  for (const auto& [id, one] : portions) {
+    if (one.priority >= who.priority || one.takes < each * needed)
+      continue;
+    std::int64_t fit = 0;
+    for (const auto& [node, left] : free) {
+      const auto at = one.on.find(node);
+      fit += std::max<std::int64_t>(left + (at == one.on.end() ? 0 : at->second), 0) / each;
+    }
+    if (fit >= needed)
+      facts_.complain(fmt::format("{} of queue {} (priority {}) waits for {} times {} gpu, while "
+                                  "{} (priority {}) runs in {}; "
+                                  "the scheduler says '{}'{}",
+                                  who.workload, own.queue, who.priority, needed, each,
+                                  to_string(id), one.priority, one.takes,
+                                  reason_given(who.workload), facts_.text_of_nodes()));
   }
 }
 

@@ -135,9 +135,9 @@ void truth::put_key(const std::string& key, const std::string& value) {
   else if (key == keys::schema)
     schema_ = decode<schema_record>(value)->version;
   else if (key.find("/quota/") != std::string::npos)
-    quota_[name] = *decode<quota_record>(value);
+    quota_written(name, *decode<quota_record>(value));
   else if (key.find("/queue/") != std::string::npos)
-    queues_[name] = *decode<queue>(value);
+    queue_written(*decode<queue>(value));
   else if (key.find("/group/") != std::string::npos)
     groups_.insert(name);
   else if (key.starts_with(keys::decision_bodies))
@@ -170,7 +170,10 @@ void truth::erase_key(const std::string& key) {
     if (const auto known = expected_.find(name);
         known != expected_.end() && known->second.is_sure() && !comes_late(name, std::nullopt))
       complain(fmt::format("workload {} was acknowledged and is lost", name));
-    workloads_.erase(name);
+    if (const auto found = workloads_.find(name); found != workloads_.end()) {
+      causes_.changed(found->second.spec->resource_group, now_());
+      workloads_.erase(found);
+    }
   } else if (key.starts_with("b/")) {
     budgets_.erase(name);
   } else if (key.starts_with("p/")) {
@@ -186,6 +189,7 @@ void truth::node_written(node_record record) {
   const auto name = record.spec->name;
   check_room(record);
   const auto before = nodes_.find(name);
+  note_changes(before == nodes_.end() ? nullptr : &before->second, record);
   for (const auto& p : record.pods) {
     requests_[p.uid] = p.requests;
     check_told(p, before == nodes_.end() ? nullptr : find_pod(before->second, p.uid));
@@ -326,7 +330,8 @@ void truth::decision_written(const std::string& id, const std::string& value) {
   if (known.phase == decision_phase::starting && head.summary.policy == "lifecycle") {
     load(known, head);
     check_counts(known.what);
-  } else if (known.phase == decision_phase::committed) {
+  } else if (known.phase == decision_phase::committed
+             || (known.phase == decision_phase::starting && head.summary.at_once)) {
     load(known, head);
     check_commit(known.what);
   }
@@ -397,6 +402,7 @@ void truth::check_commit(const decision& d) {
   check_wanted(d);
   check_whole_portions(d);
   check_gang(d);
+  check_cause(d);
 }
 
 /// What was voted on is so when the decision commits: its pods are wanted.
@@ -461,6 +467,9 @@ void truth::decision_done(const std::string& value) {
       for (const auto& p : one.pods)
         if (!one.expected && !told_by_.contains(p.uid) && !is_going(p.uid))
           complain(fmt::format("decision {} is done, and its victim {} was not told", id, p.uid));
+  what.abort_reason = head.summary.abort_reason;
+  if (what.phase == decision_phase::aborted && head.summary.victims_told)
+    causes_.given_up(what, now_());
   ended_[id] = std::move(what);
 }
 
@@ -473,6 +482,8 @@ void truth::workload_written(const workload_record& record) {
       && (record.deleting || *record.spec != *known->second.spec)
       && !comes_late(name, record.deleting ? wish{} : wish{*record.spec}))
     complain(fmt::format("workload {} is not any more as it was acknowledged", name));
+  const auto before = workloads_.find(name);
+  note_changes(before == workloads_.end() ? nullptr : &before->second, record);
   workloads_[name] = record;
 }
 

@@ -3,6 +3,7 @@
 #include "actors/simulated_journal.hpp"
 #include "protocol/records.hpp"
 #include "state/store.hpp"
+#include "tests/simulation/eviction_causes.hpp"
 
 #include <functional>
 #include <map>
@@ -64,9 +65,27 @@ public:
     calm_ = true;
   }
 
+  /// Where the time is read.
+  void keep_time(std::function<time_point()> now) {
+    now_ = std::move(now);
+  }
+
+  /// People ask for one thing at a time: from now on every eviction for the sake of queues has to
+  /// have a cause.
+  void look_for_causes() {
+    causes_.begin(now_());
+  }
+  /// The next of these.
+  void begin_change() {
+    preemptions_since_ = 0;
+  }
+
   /// When nothing is under way any more: no decision is open, and the machines run what the
   /// records say.
   void check_rest();
+
+  /// Whether a pod was told to stop and is there.
+  bool does_anybody_leave() const;
 
   const std::map<std::string, node_record, std::less<>>& nodes() const {
     return nodes_;
@@ -144,6 +163,13 @@ private:
   void node_written(node_record record);
   void check_room(const node_record& record);
   void check_told(const pod& p, const pod* before);
+  void note_changes(const node_record* before, const node_record& now);
+  void note_changes(const workload_record* before, const workload_record& now);
+  void queue_written(queue record);
+  void quota_written(const std::string& queue, quota_record record);
+  void check_cause(const decision& d);
+  void check_for_vain();
+  time_point planned_by(std::string_view decision) const;
   void decision_written(const std::string& id, const std::string& value);
   void check_commit(const decision& d);
   void check_counts(const decision& d);
@@ -179,6 +205,8 @@ private:
   std::map<std::string, std::string, std::less<>> told_by_; ///< decision by uid
   std::map<std::string, simulated_journal::entry, std::less<>> machines_;
   std::map<std::string, resources, std::less<>> requests_; ///< by uid
+  std::function<time_point()> now_;
+  eviction_causes causes_;
   counters counted_;
   bool calm_ = false;
   int preemptions_since_ = 0; ///< since it is calm

@@ -24,9 +24,17 @@ bool truth::waits_for_a_victim(const std::string& decision) const {
   });
 }
 
+bool truth::does_anybody_leave() const {
+  return std::ranges::any_of(nodes_, [](const auto& one) {
+    return std::ranges::any_of(one.second.pods,
+                               [](const pod& p) { return p.stop_told != no_time; });
+  });
+}
+
 void truth::check_rest() {
   if (open_.empty())
     check_quota();
+  check_for_vain();
   // An abort that a shard wrote for nobody is swept up by the next who takes over.
   for (const auto& [id, one] : open_)
     if (one.phase != decision_phase::aborted && !waits_for_a_victim(id))
