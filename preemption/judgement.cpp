@@ -514,6 +514,16 @@ std::vector<quota_movement> unit_judge::movements_of(const waiting_unit& unit, c
   return found;
 }
 
+/// Whether somebody of its own queue goes who held as much: then the queue's pods would go with no
+/// more than before.
+bool unit_judge::replaces_one_as_large(const case_at_hand& of, const plan& made,
+                                       const column_amounts& taken) {
+  return std::ranges::any_of(movements_of(of.unit, made), [&](const quota_movement& one) {
+    return one.sign < 0 && one.leaf == of.leaf
+           && std::ranges::equal(one.amounts, taken, std::ranges::greater_equal{});
+  });
+}
+
 /// Whether pods that are not needed come to a replica that goes as a whole.
 bool unit_judge::adds_to_a_whole(const case_at_hand& of, const plan& made) const {
   if (std::ranges::none_of(made.assignments, [](const assignment& one) {
@@ -578,7 +588,8 @@ bool unit_judge::quota_allows(const case_at_hand& of, judgement& judged) {
       after.add(one.leaf, one.amounts, -1);
   if (after.is_entitled(of.leaf, taken))
     return true;
-  judged.goes_with_more = would_go_with_more(of, made, after, taken);
+  judged.goes_with_more =
+    !replaces_one_as_large(of, made, taken) && would_go_with_more(of, made, after, taken);
   if (judged.goes_with_more)
     return false;
   if (after.may_borrow(of.leaf, taken))
