@@ -82,7 +82,8 @@ private:
     if (step.counts.empty())
       return false;
     step.why.summary =
-      more > 0 ? fmt::format("{} fit without preemption: {}", replicas(more), told(step.counts))
+      more > 0 ? fmt::format("{} fit{} without preemption: {}", replicas(more),
+                             more == 1 ? "s" : "", told(step.counts))
       : fewer  ? fmt::format("fewer replicas are asked for or find room: {}", told(step.counts))
                : fmt::format("no node has room yet: {}", told(step.counts));
     put(std::move(step));
@@ -284,9 +285,10 @@ private:
     for (const auto& [name, counts] : matched)
       out_.waiting[name] =
         counts.second > 0
-          ? fmt::format("{} wait for {} pod{} to leave", replicas(counts.first), counts.second,
-                        counts.second == 1 ? "" : "s")
-          : fmt::format("{} wait for room that others leave over", replicas(counts.first));
+          ? fmt::format("{} wait{} for {} pod{} to leave", replicas(counts.first),
+                        counts.first == 1 ? "s" : "", counts.second, counts.second == 1 ? "" : "s")
+          : fmt::format("{} wait{} for room that others leave over", replicas(counts.first),
+                        counts.first == 1 ? "s" : "");
     for (const auto& one : made.unmatched) {
       auto& why = out_.waiting[one.deployment];
       why += fmt::format("{}{}: {}", why.empty() ? "" : "; ", replicas(one.pods), one.reason);
