@@ -44,6 +44,7 @@ read_group_result read_state(coordinator_pointer self) {
       one.told = open->second.told;
     }
   found.status.reservations = reservations_of(state);
+  found.status.counting = is_counting(state);
   return found;
 }
 

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace reprieve {
 
 namespace decision_steps {
@@ -30,6 +32,14 @@ void ask_touched(self_pointer self, gathering& all, const Shards& shards, const 
     all.ask(self, shards[number], make(part));
 }
 
+/// Whether the victim has been leaving for long, and is only not given more time: whatever made it
+/// leave was counted and told then.
+bool is_forced(const decision& what, const victim& one) {
+  return std::ranges::any_of(what.force_deletes, [&](const victim_pod& p) {
+    return std::ranges::find(one.pods, p) != one.pods.end();
+  });
+}
+
 void split_into_parts(self_pointer self) {
   auto& state = self->state;
   auto& settings = state.settings;
@@ -49,6 +59,8 @@ void split_into_parts(self_pointer self) {
                                                 p.incarnation);
   }
   for (const auto& one : settings.what.victims) {
+    if (is_forced(settings.what, one))
+      continue;
     auto& part = by_workload[one.portion.workload];
     part.workload = one.portion.workload;
     if (one.counted)
@@ -80,12 +92,15 @@ void release_all(self_pointer self) {
 /// One event for every workload that loses something.
 void tell_victims_apart(self_pointer self) {
   auto& settings = self->state.settings;
-  for (const auto& one : settings.what.victims)
+  for (const auto& one : settings.what.victims) {
+    const bool forced = is_forced(settings.what, one);
+    const auto* how = forced ? "is force-deleted" : one.expected ? "is expected to go" : "goes";
     self->send(settings.events,
-               event{0, settings.clock.now(self), "Workload", one.portion.workload, "Preempted",
-                     fmt::format("{} {}: {}", to_string(one.portion),
-                                 one.expected ? "is expected to go" : "goes", one.reason),
+               event{0, settings.clock.now(self), "Workload", one.portion.workload,
+                     forced ? "ForceDeleted" : "Preempted",
+                     fmt::format("{} {}: {}", to_string(one.portion), how, one.reason),
                      settings.what.id, trace_id_of(settings.what.trace)});
+  }
 }
 
 /// One event for every placement that is to have another number of replicas.

@@ -212,20 +212,24 @@ void run_lifecycle(self_pointer self) {
     ours.coming.clear();
     return;
   }
-  if (!state.grants || !ours.open.empty() || ours.notes > 0)
-    return; // their end brings the next cycle
-  remove_orphans(self);
   const auto input = input_of(self);
   auto outcome = run_lifecycle_cycle(state.mirror.view(), input);
   ours.waiting = std::move(outcome.waiting);
   ours.pending = std::move(outcome.pending);
   ours.blocked = std::move(outcome.blocked);
   ours.coming = std::move(outcome.coming);
+  if (!state.grants || is_counting(state))
+    return; // their end brings the next cycle
+  remove_orphans(self);
   for (auto& step : outcome.steps)
     decide(self, std::move(step));
   note(self, std::move(outcome.remembered));
   if (outcome.look_again != no_time)
     try_again_at(self, outcome.look_again);
+}
+
+bool is_counting(const coordinator_state& state) {
+  return !state.lifecycle.open.empty() || state.lifecycle.notes > 0;
 }
 
 std::string why_replicas_wait(const coordinator_state& state, std::string_view deployment) {

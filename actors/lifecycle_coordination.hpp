@@ -15,8 +15,9 @@
 /// runs the lifecycle cycle on what it knows, hands each step of it to a decision, has placements
 /// remember what the next cycle needs, and tells the cluster the counts that have become durable.
 ///
-/// A cycle runs only when nothing of the one before is under way: decisions that change counts are
-/// short, as they wait for no room. All that the next cycle needs stands in records, so that a
+/// Nothing is decided before all of the cycle before is carried out: decisions that change counts
+/// are short, as they wait for no room. What replicas ask for is found in every cycle, from what is
+/// known then. All that the next cycle needs stands in records, so that a
 /// coordinator that begins anew goes on as its predecessor would have.
 namespace reprieve {
 
@@ -33,6 +34,9 @@ struct lifecycle_state {
   by_name<resources> coming; ///< by queue: what replicas take that have no pod yet
   std::map<std::string, count_order, std::less<>> ordered; ///< by deployment: what was told last
 };
+
+/// Whether what was decided of counts is still under way, so that nothing more is decided of them.
+bool is_counting(const coordinator_state& state);
 
 /// Why replicas of the deployment wait; empty where none does.
 std::string why_replicas_wait(const coordinator_state& state, std::string_view deployment);

@@ -1,8 +1,7 @@
 #include "actors/simulated_cluster.hpp"
 
-#include "state/quantity.hpp"
-
 #include <algorithm>
+#include <utility>
 
 namespace reprieve {
 
@@ -11,14 +10,6 @@ namespace {
 using self_pointer = simulated_cluster_actor::stateful_pointer<simulated_cluster_state>;
 using simulated_pod = simulated_cluster_state::simulated_pod;
 using stage = simulated_journal::stage;
-
-duration annotated(const pod& p, std::string_view key, duration otherwise) {
-  const auto found = p.annotations.find(key);
-  if (found == p.annotations.end())
-    return otherwise;
-  const auto parsed = parse_duration(found->second);
-  return parsed.ok() ? *parsed : otherwise;
-}
 
 /// The reports that wait to be sent to the observer.
 pod_reports& reports_to(simulated_cluster_state& state, const pod_observer_actor& observer) {
@@ -294,6 +285,9 @@ void schedule(self_pointer self) {
       p.observer = watcher->second;
     enter(self, p, stage::starting);
   }
+  if (made.look_again != no_time
+      && std::exchange(state.next_look, made.look_again) != made.look_again)
+    self->delayed_send(self, made.look_again - now, simulation_step{});
 }
 
 /// Does what is due. Those whose time comes within a millisecond share a reminder.

@@ -56,6 +56,7 @@ struct simulated_cluster_state {
   text_map<simulated_pod> pods;                     ///< by uid, ended ones too
   std::set<std::pair<time_point, std::string>> due; ///< uids of pods
   time_point next_step = no_time;                   ///< for which a reminder is under way
+  time_point next_look = no_time;                   ///< of the scheduler, likewise
   /// To be sent when all is done that is due, by observer. Observers of several processes may meet
   /// here in a simulation, and their ids be the same: they are told apart by what they are.
   std::vector<std::pair<pod_observer_actor, pod_reports>> reports;

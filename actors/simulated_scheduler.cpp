@@ -1,11 +1,21 @@
 #include "actors/simulated_scheduler.hpp"
 
+#include "state/quantity.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <tuple>
 
 namespace reprieve {
+
+duration annotated(const pod& p, std::string_view key, duration otherwise) {
+  const auto found = p.annotations.find(key);
+  if (found == p.annotations.end())
+    return otherwise;
+  const auto parsed = parse_duration(found->second);
+  return parsed.ok() ? *parsed : otherwise;
+}
 
 void simulated_scheduler::watch(const watch_nodes& order) {
   std::erase_if(machines_, [&](const auto& one) { return one.second.shard == order.shard; });
@@ -75,6 +85,32 @@ bool simulated_scheduler::suits(const machine& one, const count_order& order) co
   });
 }
 
+void simulated_scheduler::stop_those_too_many(const count_order& order, time_point now,
+                                              moves& made) {
+  const auto& what = order.what->what();
+  auto& replicas = replicas_[what.workload];
+  if (std::ssize(replicas) <= order.count) {
+    too_many_since_.erase(what.workload);
+    return;
+  }
+  const auto since = too_many_since_.try_emplace(what.workload, now).first->second;
+  const auto due = since + annotated(what, "simulation/scale-down-takes", duration{0});
+  if (due > now) {
+    made.look_again = made.look_again == no_time ? due : std::min(made.look_again, due);
+    return;
+  }
+  while (std::ssize(replicas) > order.count) {
+    const auto newest = std::ranges::max_element(replicas, {}, [&](const auto& one) {
+      const bool expected =
+        std::ranges::find(order.first_to_go, one.first) != order.first_to_go.end();
+      return std::tuple(expected, one.second.created, one.second.ordinal);
+    });
+    made.stopped.push_back(newest->first);
+    replicas.erase(newest);
+  }
+  too_many_since_.erase(what.workload);
+}
+
 simulated_scheduler::moves simulated_scheduler::decide(time_point now) {
   moves made;
   std::vector<const count_order*> turns;
@@ -85,15 +121,7 @@ simulated_scheduler::moves simulated_scheduler::decide(time_point now) {
   for (const auto* order : turns) {
     const auto& what = order->what->what();
     auto& replicas = replicas_[what.workload];
-    while (std::ssize(replicas) > order->count) {
-      const auto newest = std::ranges::max_element(replicas, {}, [&](const auto& one) {
-        const bool expected =
-          std::ranges::find(order->first_to_go, one.first) != order->first_to_go.end();
-        return std::tuple(expected, one.second.created, one.second.ordinal);
-      });
-      made.stopped.push_back(newest->first);
-      replicas.erase(newest);
-    }
+    stop_those_too_many(*order, now, made);
     while (std::ssize(replicas) < order->count) {
       const auto on =
         std::ranges::find_if(machines_, [&](const auto& one) { return suits(one.second, *order); });

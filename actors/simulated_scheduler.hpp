@@ -12,11 +12,15 @@
 
 namespace reprieve {
 
+/// What an annotation of the pod says that tells the simulation how long something takes.
+duration annotated(const pod& p, std::string_view key, duration otherwise);
+
 /// The plain scheduler that the simulated machines of a resource group have where its policy is
 /// Lifecycle (DESIGN 3.3). It knows counts and no preemption: where a deployment has too many
-/// replicas, those go that are expected to, then the newest; where it has too few, one after
-/// another is put on the first node by name that suits it and has room, those of higher priority
-/// first.
+/// replicas, those go that are expected to, then the newest, as soon as there have been too many
+/// for as long as the annotation `simulation/scale-down-takes` says; where it has too few, one
+/// after another is put on the first node by name that suits it and has room, those of higher
+/// priority first.
 class simulated_scheduler {
 public:
   using life = simulated_journal::entry;
@@ -41,6 +45,7 @@ public:
   struct moves {
     std::vector<life> placed;
     std::vector<std::string> stopped; ///< uids
+    time_point look_again = no_time;  ///< when some are to be stopped that are too many by now
   };
   /// What is to be done by now. Placed pods count from then on as if they had come.
   moves decide(time_point now);
@@ -67,12 +72,14 @@ private:
   };
 
   bool suits(const machine& one, const count_order& order) const;
+  void stop_those_too_many(const count_order& order, time_point now, moves& made);
   void take(const std::string& node, const resources& requests, std::int64_t sign);
 
   std::map<std::string, machine, std::less<>> machines_;    ///< by node
   std::map<std::string, count_order, std::less<>> counted_; ///< by workload
   std::map<std::string, std::map<std::string, replica>, std::less<>>
     replicas_;                                                    ///< by workload and uid
+  std::map<std::string, time_point, std::less<>> too_many_since_; ///< by workload
   std::map<std::string, std::int32_t, std::less<>> next_ordinal_; ///< by workload
   std::map<std::string, resources, std::less<>> used_;            ///< by node
   std::map<std::string, revision, std::less<>> newest_epoch_;     ///< by resource group

@@ -1,6 +1,8 @@
 #include "preemption/lifecycle_snapshot.hpp"
 
 #include "preemption/snapshot_cycle.hpp"
+#include "preemption/turn.hpp"
+#include "state/queue_limits.hpp"
 
 namespace reprieve {
 
@@ -71,19 +73,21 @@ lifecycle_cycle_input lifecycle_cycle_of(const snapshot& taken, const std::strin
   for (const auto& p : taken.pods())
     in.pods.push_back(lifecycle_pod_of(p));
   in.queues = queues_in(taken, in.cluster, taken.pods(), taken.view_of(cluster));
+  by_name<resources> wanted; // by workload
   for (const auto& [name, record] : taken.workloads()) {
     if (record.spec->resource_group != cluster)
       continue;
     if (!is_counted(record.spec)) {
-      for (const auto& unit : taken.pending_of(name))
-        for (const auto& group : unit.groups)
-          for (const auto& p : group.pods)
-            add_pending(*in.queues, record.spec->queue, p.requests);
+      for (const auto& unit : taken.pending_of(name)) {
+        add_to(in.queues->pending[record.spec->queue], demand_of(unit));
+        add_to(wanted[name], demand_of(unit));
+      }
     } else if (!record.deleting) {
       in.deployments.push_back(
         {deployment_of(record), record.spec->queue, replicas_wanted(record.spec)});
     }
   }
+  add_waiting_again(*in.queues, taken, cluster, taken.pods(), wanted);
   return in;
 }
 

@@ -2,6 +2,7 @@
 
 #include "preemption/engine.hpp"
 #include "preemption/groundless.hpp"
+#include "preemption/lifecycle_snapshot.hpp"
 #include "preemption/quota.hpp"
 #include "preemption/required_node.hpp"
 #include "preemption/turn.hpp"
@@ -167,33 +168,26 @@ public:
   }
   queue_stage_input queue_input() override {
     auto in = queues_in(cycle_.taken_, settings_.group, cycle_.pods_, view());
-    std::map<std::string_view, resources> leaving;
+    by_name<resources> wanted;
+    for (const auto& [workload, units] : units_)
+      for (const auto& unit : units)
+        add_to(wanted[workload], demand_of(*unit.who));
+    if (const auto counted = cycle_.replicas_.find(settings_.group.name);
+        counted != cycle_.replicas_.end())
+      in.pending = counted->second.pending;
     std::set<std::string_view> restless;
     for (const auto& p : cycle_.pods_)
-      if (is_here(p) && takes_room(p.phase)) {
-        const bool leaves = is_leaving(p.phase) || !p.evicted_by.empty();
-        if (leaves)
-          add_taken(leaving[p.workload], p);
-        if (leaves || p.phase == pod_phase::nominated)
-          restless.insert(p.workload);
+      if (is_here(p) && takes_room(p.phase)
+          && (is_leaving(p.phase) || !p.evicted_by.empty() || p.phase == pod_phase::nominated))
+        restless.insert(p.workload);
+    for (const auto workload : restless)
+      if (const auto* record = find(cycle_.taken_.workloads(), workload)) {
+        resources later;
+        cycle_.lacking(*record, &later);
+        add_to(in.pending[record->spec->queue], later);
+        add_to(wanted[std::string(workload)], later);
       }
-    for (const auto workload : restless) {
-      const auto* record = find(cycle_.taken_.workloads(), workload);
-      if (record == nullptr)
-        continue;
-      const auto queue = std::string(queue_of(workload));
-      resources wanted;
-      cycle_.lacking(*record, &wanted);
-      add_to(in.pending[queue], wanted);
-      const auto leaves = leaving.find(workload);
-      if (leaves == leaving.end())
-        continue;
-      if (const auto waits = units_.find(std::string(workload)); waits != units_.end())
-        for (const auto& unit : waits->second)
-          add_to(wanted, demand_of(*unit.who));
-      if (!wanted.empty())
-        add_to(in.again[queue], waits_again(leaves->second, wanted));
-    }
+    add_waiting_again(in, cycle_.taken_, settings_.group.name, cycle_.pods_, wanted);
     return in;
   }
   std::vector<returning_work> returning(std::string_view queue, time_point until) override {
@@ -343,19 +337,38 @@ std::string snapshot_cycle::next_id() const {
 
 void snapshot_cycle::run(const plan_settings& settings,
                          const std::function<bool(std::string_view workload)>& left_out) {
+  const bool counts = settings.group.policy == group_policy::lifecycle;
+  if (counts)
+    count_replicas(settings);
+  const auto stays_out = [&](std::string_view workload) {
+    const auto* record = counts ? find(taken_.workloads(), workload) : nullptr;
+    return (record != nullptr && is_counted(record->spec)) || (left_out && left_out(workload));
+  };
   const auto moved = drop_groundless(settings);
   snapshot_port port{*this, settings};
   for (const auto& who : taken_.pending(settings.group.name))
-    if (!moved.contains(who.workload) && (!left_out || !left_out(who.workload)))
+    if (!moved.contains(who.workload) && !stays_out(who.workload))
       port.wait_for(who);
   for (const auto& name : moved)
-    if (const auto record = record_of(name); record && !(left_out && left_out(name)))
+    if (const auto record = record_of(name); record && !stays_out(name))
       for (const auto& who : lacking(*record))
         port.wait_for(who);
-  tell_sleepers(settings, left_out);
+  tell_sleepers(settings, stays_out);
   scheduling_cycle cycle{port, settings};
   cycle.run();
   queues_[settings.group.name] = cycle.queues();
+}
+
+/// Nothing is decided while what was decided before is under way; what is asked for counts.
+void snapshot_cycle::count_replicas(const plan_settings& settings) {
+  const auto& group = settings.group.name;
+  auto& outcome = replicas_[group];
+  outcome =
+    run_lifecycle_cycle(taken_.view_of(group), lifecycle_cycle_of(taken_, group, settings.now));
+  if (!taken_.status_of(group).counting)
+    return;
+  outcome.steps.clear();
+  outcome.remembered.clear();
 }
 
 /// Decisions that have lost their ground are given up, as far as nobody was bound by them, and
@@ -487,6 +500,21 @@ queue_stage_input queues_in(const snapshot& taken, const resource_group& group,
                 ? part_of_group(taken.known().queues, elsewhere)
                 : part_by_grants(taken.known().queues, granted, in.totals);
   return in;
+}
+
+void add_waiting_again(queue_stage_input& in, const snapshot& taken, std::string_view group,
+                       std::span<const pod> pods, const by_name<resources>& wanted) {
+  by_name<resources> leaving;
+  for (const auto& p : pods)
+    if (group_of(taken, p) == group && takes_room(p.phase)
+        && (is_leaving(p.phase) || !p.evicted_by.empty()))
+      add_taken(leaving[p.workload], p);
+  for (const auto& [workload, uses] : leaving)
+    if (const auto waits = wanted.find(workload); waits != wanted.end()) {
+      const auto* record = find(taken.workloads(), workload);
+      add_to(in.again[record == nullptr ? std::string{} : record->spec->queue],
+             waits_again(uses, waits->second));
+    }
 }
 
 void carry_out(const turn_taken& turn, std::vector<pod>& pods, cluster_view& view) {

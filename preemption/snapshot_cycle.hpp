@@ -1,6 +1,7 @@
 #pragma once
 
 #include "preemption/cycle.hpp"
+#include "preemption/lifecycle_cycle.hpp"
 #include "preemption/snapshot.hpp"
 
 #include <functional>
@@ -33,12 +34,18 @@ struct pods_taken_back {
 queue_stage_input queues_in(const snapshot& taken, const resource_group& group,
                             std::span<const pod> pods, const cluster_view& view);
 
+/// Of what leaves in the group, that is not asked for twice: by workload, what its pods ask for
+/// that wait.
+void add_waiting_again(queue_stage_input& in, const snapshot& taken, std::string_view group,
+                       std::span<const pod> pods, const by_name<resources>& wanted);
+
 /// The scheduling cycle over a snapshot: the one that the coordinator runs on a live cluster.
 class snapshot_cycle {
 public:
   explicit snapshot_cycle(const snapshot& taken);
 
-  /// The cycle of the settings' resource group, for all that wait there but those left out.
+  /// The cycle of the settings' resource group, for all that wait there but those left out, and
+  /// those whose replicas the cluster counts.
   void run(const plan_settings& settings,
            const std::function<bool(std::string_view workload)>& left_out = {});
   /// Serves those alone, in the order they are given in. Among sessions only the front of the line
@@ -63,6 +70,11 @@ public:
   const by_name<queue_stage_result>& queues() const {
     return queues_;
   }
+  /// What is decided of replica counts, before anybody's turn, in groups whose cluster has a
+  /// scheduler of its own (DESIGN 3.3).
+  const by_name<lifecycle_outcome>& replicas() const {
+    return replicas_;
+  }
   /// All groups, with all that was decided.
   cluster_view whole_view() const;
 
@@ -70,6 +82,7 @@ private:
   friend class snapshot_port;
 
   std::shared_ptr<const workload_record> record_of(std::string_view workload) const;
+  void count_replicas(const plan_settings& settings);
   std::set<std::string> drop_groundless(const plan_settings& settings);
   void tell_sleepers(const plan_settings& settings,
                      const std::function<bool(std::string_view)>& left_out);
@@ -84,6 +97,7 @@ private:
   std::vector<pods_taken_back> taken_back_;
   std::vector<given_up> groundless_;
   by_name<queue_stage_result> queues_;
+  by_name<lifecycle_outcome> replicas_;
 };
 
 /// Puts what came of the turn into the view: its placements and the room that it reserves are held,

@@ -322,7 +322,8 @@ inline constexpr auto fields_of<group_status> = std::make_tuple(
     optional_field("grants", &group_status::grants),
     optional_field("queues", &group_status::queues),
     optional_field("decisions", &group_status::decisions),
-    optional_field("reservations", &group_status::reservations));
+    optional_field("reservations", &group_status::reservations),
+    optional_field("counting", &group_status::counting));
 
 // clang-format on
 

@@ -91,6 +91,7 @@ static v1::GroupSnapshot to_proto(const read_group_result& from) {
     write_each(*from->status.queues, *to.mutable_queues());
   write_all(from->status.decisions, *to.mutable_decisions());
   write_all(from->status.reservations, *to.mutable_reservations());
+  to.set_counting(from->status.counting);
   return to;
 }
 
@@ -116,6 +117,7 @@ static absl::StatusOr<read_group_result> from_proto(const v1::GroupSnapshot& fro
     read.each("queues", from.queues(), to.status.queues.emplace(), from_proto);
   read.all("decisions", from.decisions(), to.status.decisions, from_proto);
   read.all("reservations", from.reservations(), to.status.reservations, from_proto);
+  to.status.counting = from.counting();
   if (!read.status().ok())
     return unreadable{read.status()};
   return read_group_result{std::move(to)};

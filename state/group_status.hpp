@@ -46,6 +46,8 @@ struct group_status {
   std::optional<std::map<std::string, queue_status, std::less<>>> queues;
   std::vector<standing_decision> decisions;   ///< in order of id
   std::vector<node_reservation> reservations; ///< in order of uid
+  /// A change of replica counts is under way: until its end, nothing more is decided of them.
+  bool counting = false;
 
   bool operator==(const group_status&) const = default;
 };

@@ -113,8 +113,11 @@ absl::StatusOr<decided> decide_for_one(const decide_request& wanted, const snaps
 
 /// The whole cycle; of the lifecycle policy, where that was asked for, its phase alone.
 decided decide_for_all(const decide_request& wanted, const snapshot& taken, time_point now) {
+  // Where a server wrote down what it goes by, its whole cycle is run.
   const auto by_lifecycle = [&](std::string_view workload) {
-    return goes_by_lifecycle(wanted, taken, workload);
+    return goes_by_lifecycle(wanted, taken, workload)
+           && (!wanted.policy.empty()
+               || !taken.is_of_server(find(taken.workloads(), workload)->spec->resource_group));
   };
   decided made;
   snapshot_cycle cycle{taken};
@@ -131,6 +134,9 @@ decided decide_for_all(const decide_request& wanted, const snapshot& taken, time
     made.lifecycle = run_lifecycle(taken, cycle, by_lifecycle, now);
   made.turns = cycle.turns();
   made.queues = cycle.queues();
+  for (const auto& [group, counted] : cycle.replicas())
+    if (taken.is_of_server(group))
+      made.replicas.emplace(group, counted);
   return made;
 }
 
@@ -145,6 +151,8 @@ by_name<queue_stage_result> queues_alone(const decide_request& wanted, const sna
 
 bool has_a_place_for_all(const decided& made) {
   return (!made.lifecycle || made.lifecycle->unmatched.empty())
+         && std::ranges::all_of(made.replicas,
+                                [](const auto& one) { return one.second.waiting.empty(); })
          && std::ranges::none_of(made.turns, [](const turn_taken& one) {
               return one.made.result == plan::outcome::infeasible;
             });

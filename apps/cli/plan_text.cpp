@@ -248,6 +248,46 @@ std::string lifecycle_story(const lifecycle_plan& made) {
   return text.empty() ? "nobody lacks a replica\n" : text;
 }
 
+std::string replicas_story(const std::string& group, const lifecycle_outcome& counted) {
+  auto text = fmt::format("Replicas in resource group {}\n", group);
+  for (const auto& step : counted.steps) {
+    text += fmt::format("  {}\n", step.why.summary);
+    for (const auto& one : step.victims)
+      text += fmt::format("    {}: {}\n", to_string(one.portion), one.reason);
+  }
+  for (const auto& [deployment, why] : counted.waiting)
+    text += fmt::format("  {} waits: {}\n", deployment, why);
+  if (counted.steps.empty() && counted.waiting.empty())
+    text += "  nobody lacks a replica\n";
+  return text;
+}
+
+json json_of(const std::string& group, const lifecycle_outcome& counted) {
+  json all{{"resourceGroup", group}, {"steps", json::array()}, {"waiting", counted.waiting}};
+  for (const auto& step : counted.steps) {
+    json told{{"summary", step.why.summary},
+              {"deployments", step.deployments},
+              {"counts", json::array()},
+              {"victims", json::array()},
+              {"forceDeletes", json::array()}};
+    for (const auto& one : step.counts)
+      told["counts"].push_back({{"placement", one.placement},
+                                {"deployment", one.deployment},
+                                {"from", one.from},
+                                {"to", one.to}});
+    for (const auto& one : step.victims)
+      told["victims"].push_back({{"uid", one.pods.front().uid},
+                                 {"node", one.pods.front().node},
+                                 {"deployment", one.portion.workload},
+                                 {"priority", one.priority},
+                                 {"reason", one.reason}});
+    for (const auto& one : step.force_deletes)
+      told["forceDeletes"].push_back(one.uid);
+    all["steps"].push_back(std::move(told));
+  }
+  return all;
+}
+
 } // namespace
 
 std::string decided_story(const decided& made) {
@@ -256,6 +296,8 @@ std::string decided_story(const decided& made) {
     text += plan_story(one) + "\n";
   if (made.lifecycle)
     text += lifecycle_story(*made.lifecycle);
+  for (const auto& [group, counted] : made.replicas)
+    text += replicas_story(group, counted);
   for (const auto& [group, result] : made.queues) {
     if (made.queues.size() > 1)
       text += fmt::format("Queues in resource group {}\n", group);
@@ -270,6 +312,8 @@ std::string decided_json(const decided& made) {
     all["plans"].push_back(json_of(one));
   if (made.lifecycle)
     all["lifecycle"] = json_of(*made.lifecycle);
+  for (const auto& [group, counted] : made.replicas)
+    all["replicas"].push_back(json_of(group, counted));
   if (!made.queues.empty())
     all["queues"] = json::array();
   for (const auto& [group, result] : made.queues) {

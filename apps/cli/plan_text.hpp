@@ -14,13 +14,14 @@ namespace reprieve::cli {
 struct decided {
   std::vector<turn_taken> turns;
   std::optional<lifecycle_plan> lifecycle;
-  by_name<queue_stage_result> queues; ///< by resource group
+  by_name<queue_stage_result> queues;  ///< by resource group
+  by_name<lifecycle_outcome> replicas; ///< likewise, of a server's own cycle
 };
 
 /// For people.
 std::string decided_story(const decided& made);
 
-/// For programs: `{"plans": […], "lifecycle": {…}, "queues": […]}`.
+/// For programs: `{"plans": […], "lifecycle": {…}, "queues": […], "replicas": […]}`.
 std::string decided_json(const decided& made);
 
 } // namespace reprieve::cli

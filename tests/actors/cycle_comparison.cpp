@@ -1,6 +1,5 @@
 #include "tests/actors/cycle_comparison.hpp"
 
-#include "preemption/lifecycle_cycle.hpp"
 #include "preemption/required_node.hpp"
 #include "preemption/turn.hpp"
 
@@ -55,11 +54,7 @@ cycle_comparison::cycle_comparison(snapshot taken, const std::string& group, tim
   settings_.group.name = group;
   settings_.now = now;
   settings_.preempted_lately = taken_.preempted_lately(now);
-  const bool counts = settings_.group.policy == group_policy::lifecycle;
-  cycle_.run(settings_, [&](std::string_view workload) {
-    const auto* record = find(taken_.workloads(), workload);
-    return counts && record != nullptr && is_counted(record->spec);
-  });
+  cycle_.run(settings_);
 }
 
 bool cycle_comparison::is_asleep(const turn_taken& turn) const {
@@ -78,8 +73,9 @@ std::string cycle_comparison::of_groundless(const cycle_seen& live) {
       ++sum_.given_up;
     }
   const std::set<std::string> found(live.given_up.begin(), live.given_up.end());
-  return expected == found ? "" : fmt::format("given up are [{}], not [{}]", fmt::join(found, ", "),
-                                              fmt::join(expected, ", "));
+  return expected == found ? ""
+                           : fmt::format("given up are [{}], not [{}]", fmt::join(found, ", "),
+                                         fmt::join(expected, ", "));
 }
 
 std::string cycle_comparison::of_taken_back() {
@@ -95,9 +91,8 @@ std::string cycle_comparison::of_taken_back() {
       return fmt::format("queue {} gives back {}, and queue {} should {}", by.queue,
                          names_of(by.victims), from.queue, names_of(from.victims));
   }
-  const auto more = std::ranges::find_if(left_, [](const decision* one) {
-    return !one->queue.empty();
-  });
+  const auto more =
+    std::ranges::find_if(left_, [](const decision* one) { return !one->queue.empty(); });
   return more == left_.end() ? ""
                              : fmt::format("queue {} gives back {}, and should nothing",
                                            (*more)->queue, names_of((*more)->victims));
@@ -106,14 +101,13 @@ std::string cycle_comparison::of_taken_back() {
 std::string cycle_comparison::of_turn(const turn_taken& turn) {
   const auto& made = turn.made;
   const auto text = fmt::format("{} ('{}')", turn.who.workload, made.why.summary);
-  const auto found = std::ranges::find_if(left_, [&](const decision* one) {
-    return places(*one, made.assignments.front().placed.uid);
-  });
+  const auto found = std::ranges::find_if(
+    left_, [&](const decision* one) { return places(*one, made.assignments.front().placed.uid); });
   if (found == left_.end())
     return fmt::format("{} gets nothing", text);
   const auto& by = **found;
-  const bool alone = !made.victims.empty() || made.result != plan::outcome::placed
-                     || !turn.gives_up.empty();
+  const bool alone =
+    !made.victims.empty() || made.result != plan::outcome::placed || !turn.gives_up.empty();
   if (alone && by.id <= std::exchange(last_preempting_, by.id))
     return fmt::format("{} comes out of turn", text);
   for (const auto& [wanted] : made.assignments) {
@@ -152,8 +146,8 @@ std::string cycle_comparison::of_plan(const turn_taken& turn, const decision& by
   compare("policy", by.policy, made.policy.empty() ? "placement" : made.policy);
   compare("priority", by.priority, turn.who.priority);
   compare("workloads", by.workloads, std::vector{turn.who.workload});
-  return fields.empty() ? "" : fmt::format("{} (expected victims {})", fields,
-                                           names_of(made.victims));
+  return fields.empty() ? ""
+                        : fmt::format("{} (expected victims {})", fields, names_of(made.victims));
 }
 
 std::string cycle_comparison::of_reservation(const turn_taken& turn, coordinator_pointer self) {
@@ -196,6 +190,38 @@ std::string cycle_comparison::of_reasons(coordinator_pointer self) {
   return {};
 }
 
+/// Replica counts are decided before anybody's turn, each step by itself.
+std::string cycle_comparison::of_replicas(coordinator_pointer self, const cycle_seen& live) {
+  const auto& group = settings_.group.name;
+  const auto counted = cycle_.replicas().find(group);
+  if (counted == cycle_.replicas().end())
+    return {};
+  const auto& expected = counted->second;
+  auto by = live.decisions.begin();
+  for (const auto& step : expected.steps) {
+    ++sum_.counted;
+    sum_.scaled_down += step.victims.empty() ? 0 : 1;
+    if (by == live.decisions.end() || by->policy != "lifecycle")
+      return fmt::format("nothing is decided where '{}' should be", step.why.summary);
+    if (by->workloads != step.deployments || by->priority != step.priority
+        || by->counts != step.counts || by->victims != step.victims
+        || by->force_deletes != step.force_deletes || by->why != step.why
+        || by->scored != step.scored)
+      return fmt::format("'{}' is decided and '{}' should be", by->why.summary, step.why.summary);
+    ++by;
+  }
+  if (by != live.decisions.end() && by->policy == "lifecycle")
+    return fmt::format("'{}' is decided and should not be", by->why.summary);
+  const auto& ours = self->state.lifecycle;
+  sum_.replicas_wait += static_cast<int>(expected.waiting.size());
+  if (ours.waiting != expected.waiting)
+    return "other deployments wait for replicas, or for other reasons";
+  if (ours.pending != expected.pending || ours.coming != expected.coming
+      || ours.blocked != expected.blocked)
+    return "replicas ask for other amounts";
+  return {};
+}
+
 std::string cycle_comparison::with(coordinator_pointer self, const cycle_seen& live) {
   ++sum_.cycles;
   left_.clear();
@@ -206,7 +232,9 @@ std::string cycle_comparison::with(coordinator_pointer self, const cycle_seen& l
   for (const auto* one : left_)
     pods += one->assignments.size();
   bool decided = !cycle_.groundless().empty() || !cycle_.taken_back().empty();
-  auto difference = of_groundless(live);
+  auto difference = of_replicas(self, live);
+  if (difference.empty())
+    difference = of_groundless(live);
   if (difference.empty())
     difference = of_taken_back();
   for (const auto& turn : cycle_.turns()) {
@@ -233,7 +261,8 @@ std::string cycle_comparison::with(coordinator_pointer self, const cycle_seen& l
   for (const auto& one : live.decisions)
     difference += "\n  decided: " + text_of(one);
   for (const auto& [name, why] : live.waiting)
-    difference += fmt::format("\n  waits: {} ({})", name, why.empty() ? why_waits(self, name) : why);
+    difference +=
+      fmt::format("\n  waits: {} ({})", name, why.empty() ? why_waits(self, name) : why);
   for (const auto& turn : cycle_.turns())
     difference += fmt::format("\n  expected: {}", turn.made.why.summary);
   return difference;

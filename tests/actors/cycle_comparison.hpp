@@ -19,10 +19,14 @@ struct cycle_tally {
   int groundless = 0;
   int waiting = 0;
   int reserved = 0;
-  int disturbed = 0; ///< that could not be compared
+  int disturbed = 0;     ///< that could not be compared
+  int counted = 0;       ///< decisions about replica counts
+  int scaled_down = 0;   ///< of these, with victims
+  int replicas_wait = 0; ///< deployments that do, in cycles
 };
 
-/// What `decide --all` says of one resource group, and how what its coordinator did differs from it.
+/// What `decide --all` says of one resource group, and how what its coordinator did differs from
+/// it.
 class cycle_comparison {
 public:
   cycle_comparison(snapshot taken, const std::string& group, time_point now, cycle_tally& sum);
@@ -39,6 +43,7 @@ private:
   std::string of_reservation(const turn_taken& turn, coordinator_pointer self);
   std::string of_waiting(coordinator_pointer self, const cycle_seen& live);
   std::string of_reasons(coordinator_pointer self);
+  std::string of_replicas(coordinator_pointer self, const cycle_seen& live);
   bool is_asleep(const turn_taken& turn) const;
 
   snapshot taken_;

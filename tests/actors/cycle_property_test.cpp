@@ -10,8 +10,8 @@
 #include <memory>
 #include <string>
 
-/// A live replica decides what `decide --all` says on its snapshot, cycle by cycle, for any number of
-/// shards and any order of messages.
+/// A live replica decides what `decide --all` says on its snapshot, cycle by cycle, for any number
+/// of shards and any order of messages.
 namespace reprieve::tests {
 
 namespace {
@@ -33,11 +33,6 @@ std::string compare_cycles(std::uint64_t seed, std::uint32_t shards, cycle_tally
   const auto watch = [&](coordinator_pointer self,
                          const std::shared_ptr<const cluster_snapshot>& whole) {
     if (!difference.empty())
-      return watched_replica::after_cycle{};
-    // Where replicas are counted, queues go by what the phase found when it last ran, which a
-    // snapshot does not say: such groups run beside the others.
-    const auto* settings = find(self->state.known->groups, self->state.settings.resource_group);
-    if (settings != nullptr && settings->policy == group_policy::lifecycle)
       return watched_replica::after_cycle{};
     // The text says the same; it takes its time to be written and read.
     auto read = ++looks % 8 == 0 ? written_and_read(*whole) : taken_from(*whole);
@@ -96,6 +91,9 @@ TEST_P(live_cycles, decide_what_the_engine_says_on_the_snapshot) {
   EXPECT_GT(sum.groundless, 0);
   EXPECT_GT(sum.waiting, 20 * runs);
   EXPECT_GT(sum.reserved, 0);
+  EXPECT_GT(sum.counted, runs);
+  EXPECT_GT(sum.scaled_down, 0);
+  EXPECT_GT(sum.replicas_wait, runs);
   EXPECT_LT(sum.disturbed, sum.cycles / 10);
 }
 

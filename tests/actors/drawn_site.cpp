@@ -34,7 +34,7 @@ void drawn_site::draw_groups() {
     group.preemptible_priority = static_cast<std::int32_t>(luck_.between(2, 9));
     group.order = luck_.one_in(2) ? preemption_order::oldest : preemption_order::newest;
   }
-  if (luck_.one_in(3)) {
+  if (luck_.one_in(2)) {
     auto& group = groups_.emplace_back();
     group.name = "counted";
     group.policy = group_policy::lifecycle;
@@ -199,7 +199,7 @@ workload drawn_site::draw_work() {
   if (luck_.one_in(10))
     group.pods.node_selector = {{"zone", "a"}};
   draw_end(w);
-  if (into.policy == group_policy::lifecycle) {
+  if (into.policy == group_policy::lifecycle && !luck_.one_in(4)) {
     w.kind = workload_kind::deployment;
     return w;
   }

@@ -64,7 +64,7 @@ TEST(lifecycle_cycle, takes_one_of_two_replicas_and_leaves_the_last) {
   EXPECT_EQ(crawl->from, 2);
   EXPECT_EQ(crawl->to, 1);
   EXPECT_TRUE(crawl->preempted);
-  EXPECT_THAT(outcome.waiting.at("web"), HasSubstr("1 replica wait for 1 pod to leave"));
+  EXPECT_THAT(outcome.waiting.at("web"), HasSubstr("1 replica waits for 1 pod to leave"));
   EXPECT_THAT(outcome.waiting.at("web"), HasSubstr("1 replica: "));
   EXPECT_TRUE(std::ranges::any_of(step.why.passed_over, [](const spared& one) {
     return one.reason.find("would be left without a replica") != std::string::npos;

@@ -70,7 +70,14 @@ offline_decision decide_on(const std::vector<std::string>& files) {
 } // namespace
 
 live_cluster::live_cluster(std::vector<std::string> more)
-    : daemon_(data_.path() / "daemon", std::move(more)) {}
+    : options_(std::move(more)),
+      daemon_(std::make_unique<daemon_process>(data_.path() / "daemon", options_)) {}
+
+void live_cluster::restart() {
+  daemon_->kill();
+  daemon_ = std::make_unique<daemon_process>(data_.path() / "daemon", options_);
+  ASSERT_TRUE(daemon_->serves()) << daemon_->output();
+}
 
 std::string live_cluster::file_of(const std::string& manifests) const {
   auto file = (data_.path() / "manifests.yaml").string();
@@ -79,12 +86,12 @@ std::string live_cluster::file_of(const std::string& manifests) const {
 }
 
 void live_cluster::apply(const std::string& manifests) {
-  const auto result = daemon_.cli({"apply", "-f", file_of(manifests)});
+  const auto result = daemon_->cli({"apply", "-f", file_of(manifests)});
   ASSERT_EQ(result.code, 0) << result.output << manifests;
 }
 
 void live_cluster::remove(const std::string& kind, const std::string& name) {
-  const auto result = daemon_.cli({"delete", kind, name});
+  const auto result = daemon_->cli({"delete", kind, name});
   ASSERT_EQ(result.code, 0) << result.output;
 }
 
@@ -95,7 +102,7 @@ void live_cluster::run(const std::string& manifests, const std::string& workload
 
 void live_cluster::wait_for(const std::string& workload, int pods) {
   ASSERT_TRUE(
-    within(std::chrono::seconds{20}, [&] { return daemon_.pods(workload, "Running") == pods; }))
+    within(std::chrono::seconds{20}, [&] { return daemon_->pods(workload, "Running") == pods; }))
     << explain(workload);
 }
 
@@ -103,7 +110,7 @@ bool live_cluster::rests(std::chrono::milliseconds quiet, std::chrono::seconds m
   using clock = std::chrono::steady_clock;
   const auto journal = (data_.path() / "daemon" / "simulated-cluster.jsonl").string();
   const auto shown = [&] {
-    return daemon_.cli({"get", "pods"}).output + daemon_.cli({"get", "workloads"}).output
+    return daemon_->cli({"get", "pods"}).output + daemon_->cli({"get", "workloads"}).output
            + file_contents(journal);
   };
   const auto end = clock::now() + most;
@@ -158,7 +165,7 @@ pod_counts live_cluster::started() const {
 }
 
 std::vector<json> live_cluster::get(const std::string& kind) const {
-  const auto result = daemon_.cli({"get", kind, "-o", "json"});
+  const auto result = daemon_->cli({"get", kind, "-o", "json"});
   const auto list = json::parse(result.output, nullptr, false);
   EXPECT_TRUE(list.is_object()) << result.output;
   return list.is_object() ? list.value("items", std::vector<json>{}) : std::vector<json>{};
@@ -174,11 +181,11 @@ std::string live_cluster::queue_amount(const std::string& queue, const std::stri
 }
 
 std::string live_cluster::explain(const std::string& workload) const {
-  return daemon_.cli({"explain", "workload", workload}).output;
+  return daemon_->cli({"explain", "workload", workload}).output;
 }
 
 int live_cluster::preemptions_by(const std::string& workload) const {
-  const auto result = daemon_.cli({"explain", "workload", workload, "-o", "json"});
+  const auto result = daemon_->cli({"explain", "workload", workload, "-o", "json"});
   const auto told = json::parse(result.output, nullptr, false);
   EXPECT_TRUE(told.is_object()) << result.output;
   int count = 0;
@@ -191,7 +198,7 @@ int live_cluster::preemptions_by(const std::string& workload) const {
 }
 
 int live_cluster::told(const std::string& type, const std::string& workload) const {
-  std::istringstream lines(daemon_.cli({"events", "-o", "json"}).output);
+  std::istringstream lines(daemon_->cli({"events", "-o", "json"}).output);
   int count = 0;
   for (std::string line; std::getline(lines, line);) {
     const auto event = json::parse(line, nullptr, false);

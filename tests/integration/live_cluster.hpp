@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -33,11 +34,14 @@ public:
 
   /// Whether it came up.
   bool serves() {
-    return daemon_.serves();
+    return daemon_->serves();
   }
   const daemon_process& daemon() const {
-    return daemon_;
+    return *daemon_;
   }
+  /// Kills it, as `kill -9` does, and starts it again where it was; the test fails where it does
+  /// not come up.
+  void restart();
 
   /// Applies manifests; the test fails where they are refused.
   void apply(const std::string& manifests);
@@ -92,7 +96,8 @@ private:
   pod_counts counted(std::string_view stage) const;
 
   temporary_directory data_;
-  daemon_process daemon_;
+  std::vector<std::string> options_;
+  std::unique_ptr<daemon_process> daemon_;
   std::size_t mark_ = 0; ///< bytes of the journal
 };
 

@@ -300,12 +300,12 @@ void draw(node_reservation& to) {
 }
 
 void draw(group_status& to) {
-  auto& [grants, queues, decisions, reservations] = to;
+  auto& [grants, queues, decisions, reservations, counting] = to;
   if (*rc::gen::arbitrary<bool>())
     draw(grants.emplace());
   if (*rc::gen::arbitrary<bool>())
     draw(queues.emplace());
-  draw_all(decisions, reservations);
+  draw_all(decisions, reservations, counting);
 }
 
 } // namespace reprieve
