@@ -158,7 +158,7 @@ private:
       match.victims.push_back({view_.pod_uid(one.pod), owner.name, one.stage, one.priority,
                                given_.explain ? explain_.why_victim(one, who) : ""});
       act_on(one);
-      if (one.stage == victim_stage::committed || loses(owner, who))
+      if (loses(owner, who))
         preempted_.try_emplace(owner.name, who.name);
     }
     auto& nominated = plan_.memory.nominations.emplace_back();
@@ -166,8 +166,6 @@ private:
     nominated.node = match.node;
     for (const auto& one : match.victims)
       nominated.victims.push_back(one.uid);
-    if (given_.sharing != nullptr)
-      given_.sharing->matched(match);
   }
 
   /// Only to a more important one: what leaves a deployment anyway, others of its priority or below

@@ -37,8 +37,6 @@ struct lifecycle_deployment {
   time_point submitted = no_time; ///< earlier goes first among equals
   pod_template pods;              ///< a replica is one such pod
   std::int32_t lacking = 0;       ///< replicas that normal allocation found no room for
-  /// There is room, and its quota is in the way: only what others give up is for it.
-  bool within_quota = false;
   std::map<std::string, std::int64_t, std::less<>> scores; ///< by cluster that it may run in
 };
 
@@ -81,18 +79,6 @@ struct lifecycle_memory {
   bool operator==(const lifecycle_memory&) const = default;
 };
 
-struct lifecycle_match;
-
-/// Says who may be scaled down for whom, where it is not importance alone that decides.
-class lifecycle_sharing {
-public:
-  virtual ~lifecycle_sharing() = default;
-  /// Whether a replica of `of` may go for one more of `to`.
-  virtual bool may_go(std::string_view of, std::string_view to, bool less_important) = 0;
-  /// From now on others may go, but nobody for `to` who could not before.
-  virtual void matched(const lifecycle_match& made) = 0;
-};
-
 struct lifecycle_input {
   std::vector<lifecycle_deployment> deployments; ///< no name twice
   std::vector<placement> placements;             ///< one for each deployment and cluster
@@ -102,8 +88,7 @@ struct lifecycle_input {
   /// How many preemptions each workload had in the last hour, where there were any.
   std::map<std::string, std::int32_t, std::less<>> preempted_lately;
   time_point now = no_time;
-  bool explain = true;                  ///< false leaves reasons short and `passed_over` empty
-  lifecycle_sharing* sharing = nullptr; ///< without it, less important ones may go
+  bool explain = true; ///< false leaves reasons short and `passed_over` empty
 };
 
 // -- what comes out ------------------------------------------------------------------------------

@@ -37,15 +37,6 @@ lifecycle_grants::obstacle lifecycle_grants::in_the_way(std::string_view queue,
   return {shares_->sentence_of(*share, asked), false};
 }
 
-bool lifecycle_grants::uses_too_much(std::string_view queue, const resources& asked) const {
-  const auto leaf = shares_ ? shares_->leaf_of(queue) : no_vertex;
-  return leaf != no_vertex && shares_->uses_too_much(leaf, shares_->columns_of(asked));
-}
-
-bool lifecycle_grants::anybody_uses_too_much(const resources& asked) const {
-  return shares_ && shares_->anybody_uses_too_much(shares_->columns_of(asked));
-}
-
 namespace {
 
 /// What a replica takes is not asked for any more, and who loses one asks for it again.

@@ -42,9 +42,6 @@ public:
   /// What keeps the queue from so much more, of free room or, with `from_others`, of what others
   /// have: that is only for those who deserve it.
   obstacle in_the_way(std::string_view queue, const resources& more, bool from_others) const;
-  /// Whether the queue uses more than it deserves of something that is asked for; whether any does.
-  bool uses_too_much(std::string_view queue, const resources& asked) const;
-  bool anybody_uses_too_much(const resources& asked) const;
   void take(std::string_view queue, const resources& more) {
     add(queue, more, 1);
   }

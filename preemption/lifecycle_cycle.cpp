@@ -1,7 +1,6 @@
 #include "preemption/lifecycle_cycle.hpp"
 
 #include "preemption/lifecycle_allocation.hpp"
-#include "preemption/lifecycle_sharing.hpp"
 
 #include <fmt/format.h>
 
@@ -138,16 +137,14 @@ private:
     return in;
   }
 
-  /// Those for whom nothing but their queue is in the way get only what others give up in it.
+  /// Those for whom nothing but their queue is in the way ask for no room until it is not.
   lifecycle_plan plan_within_grants() {
     auto in = phase_input();
     for (auto& one : in.deployments)
       if (const auto* share = share_of(one.name);
           !share->why_no_more.empty() && !share->now.preempted)
-        one.within_quota = true;
+        one.lacking = 0;
     for (std::size_t tries = 0; tries <= in.deployments.size(); ++tries) {
-      queue_sharing sharing{allocation_};
-      in.sharing = &sharing;
       auto made = preempt_by_lifecycle(view_, in);
       const auto refused = first_refused(made);
       if (refused == made.matches.end())
@@ -161,20 +158,34 @@ private:
 
   /// The first match that its queue does not allow even with its victims gone.
   std::vector<lifecycle_match>::const_iterator first_refused(const lifecycle_plan& made) {
-    queue_sharing sharing{allocation_};
+    auto grants = allocation_.grants();
     return std::ranges::find_if(made.matches, [&](const lifecycle_match& match) {
-      auto found = sharing.in_the_way(match);
-      sharing.matched(match);
+      const auto* share = share_of(match.deployment);
+      bool from_others = false;
+      for (const auto& one : match.victims)
+        if (const auto* loser = share_of(one.deployment); loser != nullptr && stays(one)) {
+          grants.give_back(loser->of->queue, taken_by_replica(loser->of->who));
+          from_others =
+            from_others
+            || (one.stage == victim_stage::committed && loser->of->queue != share->of->queue);
+        }
+      const auto more = taken_by_replica(share->of->who);
+      auto found = grants.in_the_way(share->of->queue, more, from_others);
+      grants.take(share->of->queue, more);
       if (found.why.empty())
         return false;
-      const auto* share = share_of(match.deployment);
-      if (share->why_no_more.empty()) {
-        auto& why = out_.waiting[match.deployment];
-        why.clear();
-        block(*share, std::move(found), share->lacking() - match.replica, why);
-      }
+      auto& blocked = out_.blocked[share->of->queue];
+      for (const auto& [resource, amount] : more)
+        if (found.limit)
+          blocked[resource] += amount * (share->lacking() - match.replica);
+      out_.waiting[match.deployment] = std::move(found.why);
       return true;
     });
+  }
+
+  /// Whether it counts among those that stay as long as nobody scales its deployment down.
+  static bool stays(const lifecycle_victim& one) {
+    return one.stage == victim_stage::surplus || one.stage == victim_stage::committed;
   }
 
   void make_room() {
@@ -278,35 +289,10 @@ private:
                         counts.first == 1 ? "s" : "", counts.second, counts.second == 1 ? "" : "s")
           : fmt::format("{} wait{} for room that others leave over", replicas(counts.first),
                         counts.first == 1 ? "s" : "");
-    queue_sharing sharing{allocation_};
-    for (const auto& match : made.matches)
-      sharing.matched(match);
-    for (const auto& one : made.unmatched)
-      explain_unmatched(one, sharing);
-  }
-
-  /// Where its queue would not let it have what others have either, that is what it waits for.
-  void explain_unmatched(const unmatched_deployment& one, const queue_sharing& sharing) {
-    const auto* share = share_of(one.deployment);
-    const bool has_no_turn = share->now.preempted;
-    if (!share->why_no_more.empty() && !has_no_turn)
-      return; // that was told
-    auto& why = out_.waiting[one.deployment];
-    if (!why.empty())
-      why += "; ";
-    auto quota = has_no_turn ? lifecycle_grants::obstacle{} : sharing.in_the_way(one.deployment);
-    if (quota.why.empty())
-      why += fmt::format("{}: {}", replicas(one.pods), one.reason);
-    else
-      block(*share, std::move(quota), one.pods, why);
-  }
-
-  void block(const counted_share& share, lifecycle_grants::obstacle by, std::int32_t count,
-             std::string& why) {
-    if (by.limit)
-      for (const auto& [resource, amount] : taken_by_replica(share.of->who))
-        out_.blocked[share.of->queue][resource] += amount * count;
-    why += by.why;
+    for (const auto& one : made.unmatched) {
+      auto& why = out_.waiting[one.deployment];
+      why += fmt::format("{}{}: {}", why.empty() ? "" : "; ", replicas(one.pods), one.reason);
+    }
   }
 
   static std::vector<nominated_room> rooms_of(const lifecycle_plan& made, std::string_view name) {

@@ -30,14 +30,6 @@ std::string lifecycle_explainer::why_victim(const lifecycle_candidate& one,
   case victim_stage::committed:
     break;
   }
-  if (!one.below)
-    return fmt::format("its queue uses more than it deserves and {} does not fit on {} beside it; "
-                       "{} is scaled down in {}",
-                       who.name, view_.node_name(view_.node_of(one.pod)), owner, share.cluster);
-  if (who.within_quota)
-    return fmt::format("its priority {} is below {} and {} does not fit into its quota beside it; "
-                       "{} is scaled down in {}",
-                       one.priority, who.priority, who.name, owner, share.cluster);
   return fmt::format("its priority {} is below {} and {} does not fit on {} beside it; {} is "
                      "scaled down in {}",
                      one.priority, who.priority, who.name, view_.node_name(view_.node_of(one.pod)),
@@ -141,9 +133,6 @@ std::string lifecycle_explainer::why_passed_over(const lifecycle_passed& one,
   case pod_standing::at_or_above:
     return fmt::format("its priority {} is not below {}", victims_.priority_of(one.entry),
                        who.priority);
-  case pod_standing::keeps_its_share:
-    return fmt::format("the queue of {} uses no more than it deserves",
-                       victims_.owner(share.owner).name);
   case pod_standing::too_often:
     return fmt::format("its workload was preempted {} times in the last hour already",
                        victims_.owner(share.owner).preempted_lately);

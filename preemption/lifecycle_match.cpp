@@ -47,9 +47,7 @@ namespace {
 std::optional<node_match> match_with(const lifecycle_stock& stock, const lifecycle_demand& asked,
                                      node_row n, std::span<const lifecycle_candidate> candidates) {
   const auto& view = stock.view();
-  std::vector<wide_int> room(view.width());
-  if (!asked.who.within_quota)
-    room.assign(stock.room(n).begin(), stock.room(n).end());
+  std::vector<wide_int> room{stock.room(n).begin(), stock.room(n).end()};
   std::size_t enough = 0;
   while (enough < candidates.size() && !covers(room, asked.request))
     add(room, view.requests(candidates[enough++].pod));
@@ -79,7 +77,7 @@ std::optional<node_match> match_with(const lifecycle_stock& stock, const lifecyc
 
 std::optional<node_match> match_on(const lifecycle_stock& stock, const lifecycle_demand& asked,
                                    node_row n) {
-  if (!asked.who.within_quota && covers(stock.room(n), asked.request))
+  if (covers(stock.room(n), asked.request))
     return node_match{.node = n, .victims = {}};
   if (!asked.who.may_preempt)
     return std::nullopt;

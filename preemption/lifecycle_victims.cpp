@@ -21,9 +21,7 @@ victim_stage stage_by_phase(pod_phase phase, bool leaving) {
 pod_standing why_not_taken(const lifecycle_candidate& one, bool named_surplus) {
   if (named_surplus || one.may_be_scaled_down())
     return pod_standing::last_replica;
-  if (one.may_go)
-    return pod_standing::too_often;
-  return one.below ? pod_standing::keeps_its_share : pod_standing::at_or_above;
+  return one.below ? pod_standing::too_often : pod_standing::at_or_above;
 }
 
 } // namespace
@@ -47,7 +45,7 @@ std::optional<victim_stage> replicas_left::take(bool named_surplus, bool may_sca
 // -- pods and replicas ---------------------------------------------------------------------------
 
 lifecycle_victims::lifecycle_victims(const cluster_view& view, const lifecycle_input& given)
-    : view_(view), now_(given.now), sharing_(given.sharing) {
+    : view_(view), now_(given.now) {
   for (const auto& one : given.deployments)
     owners_[add_owner(one.name)].given = &one;
   for (const auto& one : given.placements) {
@@ -213,14 +211,6 @@ lifecycle_victims::candidates_among(std::span<const pod_row> pods, node_row n,
   return found;
 }
 
-/// Whether the preemptor's quota has more once it has gone: one that leaves does not count in it
-/// any more.
-bool lifecycle_victims::frees_quota(const entry_type& entry,
-                                    const lifecycle_deployment& who) const {
-  const auto& of = owners_[shares_[entry.share].owner].name;
-  return !entry.leaves && (sharing_ == nullptr || sharing_->may_go(of, who.name, true));
-}
-
 std::vector<lifecycle_candidate>
 lifecycle_victims::collect(node_row n, const lifecycle_deployment& who,
                            std::vector<lifecycle_passed>* passed) const {
@@ -228,21 +218,15 @@ lifecycle_victims::collect(node_row n, const lifecycle_deployment& who,
   const auto scored = who.scores.find(view_.node_at(n).resource_group);
   const auto score = scored == who.scores.end() ? 0 : scored->second;
   for (auto e = first_[n]; e < first_[n + 1]; ++e) {
-    if (who.within_quota && !frees_quota(entries_[e], who))
-      continue;
     const auto standing = judge(entries_[e], n);
     if (standing == pod_standing::candidate) {
       const auto priority = priority_of(e);
-      const bool below = priority < who.priority;
-      const auto& of = owners_[shares_[entries_[e].share].owner].name;
-      found.push_back(
-        {.entry = e,
-         .pod = entries_[e].pod,
-         .priority = priority,
-         .score = score,
-         .below = below,
-         .may_go = sharing_ == nullptr ? below : sharing_->may_go(of, who.name, below),
-         .too_often = too_often(entries_[e], n)});
+      found.push_back({.entry = e,
+                       .pod = entries_[e].pod,
+                       .priority = priority,
+                       .score = score,
+                       .below = priority < who.priority,
+                       .too_often = too_often(entries_[e], n)});
     } else if (passed != nullptr) {
       passed->push_back({e, standing});
     }

@@ -28,7 +28,6 @@ enum class pod_standing : std::uint8_t {
   opted_out,        ///< and its cluster takes that as a veto
   too_young,        ///< has not run for the minimum runtime
   at_or_above,      ///< its priority is not below the preemptor's
-  keeps_its_share,  ///< its queue uses no more than it deserves
   too_often,        ///< its workload lost enough in the last hour
   last_replica,     ///< of its deployment in its cluster, after those already matched
 };
@@ -41,12 +40,11 @@ struct lifecycle_candidate {
   std::int32_t priority = 0;
   std::int64_t score = 0; ///< that the preemptor gives to its cluster
   bool below = false;     ///< its priority is below the preemptor's
-  bool may_go = false;    ///< for this preemptor: it is less important, or its queue has to yield
   bool too_often = false; ///< its workload lost enough in the last hour
 
   /// Otherwise it makes room only where it goes anyway.
   bool may_be_scaled_down() const {
-    return may_go && !too_often;
+    return below && !too_often;
   }
 };
 
@@ -160,12 +158,10 @@ private:
                                            std::vector<lifecycle_passed>* passed) const;
   pod_standing judge(const entry_type& entry, node_row n) const;
   bool too_often(const entry_type& entry, node_row n) const;
-  bool frees_quota(const entry_type& entry, const lifecycle_deployment& who) const;
   std::string name_of(pod_row p) const;
 
   const cluster_view& view_;
   time_point now_;
-  lifecycle_sharing* sharing_;
   std::vector<lifecycle_owner> owners_;
   std::map<std::string, std::uint32_t, std::less<>> owners_by_name_;
   std::vector<lifecycle_share> shares_;
