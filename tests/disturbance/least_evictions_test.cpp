@@ -165,6 +165,9 @@ std::int64_t by_trying_all(const still_cluster& cluster, const unit& who) {
     if (!cluster.queues[one.queue].limit || one.pods * one.gpus <= *cluster.queues[one.queue].limit)
       asked[one.queue] += one.pods * one.gpus;
   const auto share = deserved(cluster.shared, cluster.queues, asked);
+  bool crowded = false;
+  for (std::size_t q = 0; q < used.size(); ++q)
+    crowded = crowded || used[q] > share[q];
   const auto wants = who.pods * who.gpus;
   std::pair<std::int64_t, std::int64_t> best{1'000'000, -1};
   for (std::uint32_t set = 0; set < 1U << cluster.running.size(); ++set) {
@@ -185,6 +188,8 @@ std::int64_t by_trying_all(const still_cluster& cluster, const unit& who) {
       left[one.what.queue] -= size;
       pods += one.what.pods;
       highest = std::max<std::int64_t>(highest, one.what.priority);
+      const auto q = one.what.queue;
+      may = may && (!crowded || q == who.queue || used[q] > share[q]);
       if (one.what.priority >= who.priority) {
         may = may && one.what.queue != who.queue;
         important[one.what.queue] += size;
