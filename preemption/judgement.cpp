@@ -516,12 +516,17 @@ std::vector<quota_movement> unit_judge::movements_of(const waiting_unit& unit, c
 
 /// Whether somebody of its own queue goes who held as much: then the queue's pods would go with no
 /// more than before.
-bool unit_judge::replaces_one_as_large(const case_at_hand& of, const plan& made,
+bool unit_judge::replaces_one_as_large(const case_at_hand& of, const judgement& judged,
                                        const column_amounts& taken) {
-  return std::ranges::any_of(movements_of(of.unit, made), [&](const quota_movement& one) {
-    return one.sign < 0 && one.leaf == of.leaf
-           && std::ranges::equal(one.amounts, taken, std::ranges::greater_equal{});
-  });
+  column_amounts given_up(taken.size());
+  for (const auto& one : judged.released)
+    if (one.leaf == of.leaf)
+      claims::add(given_up, one.amounts);
+  return std::ranges::equal(given_up, taken, std::ranges::greater_equal{})
+         || std::ranges::any_of(movements_of(of.unit, judged.made), [&](const quota_movement& one) {
+              return one.sign < 0 && one.leaf == of.leaf
+                     && std::ranges::equal(one.amounts, taken, std::ranges::greater_equal{});
+            });
 }
 
 /// Whether pods that are not needed come to a replica that goes as a whole.
@@ -589,7 +594,7 @@ bool unit_judge::quota_allows(const case_at_hand& of, judgement& judged) {
   if (after.is_entitled(of.leaf, taken))
     return true;
   judged.goes_with_more =
-    !replaces_one_as_large(of, made, taken) && would_go_with_more(of, made, after, taken);
+    !replaces_one_as_large(of, judged, taken) && would_go_with_more(of, made, after, taken);
   if (judged.goes_with_more)
     return false;
   if (after.may_borrow(of.leaf, taken))

@@ -151,7 +151,8 @@ private:
   /// them.
   void keep_within_quota(const case_at_hand& of, judgement& made);
   bool quota_allows(const case_at_hand& of, judgement& made);
-  bool replaces_one_as_large(const case_at_hand& of, const plan& made, const column_amounts& taken);
+  bool replaces_one_as_large(const case_at_hand& of, const judgement& judged,
+                             const column_amounts& taken);
   bool adds_to_a_whole(const case_at_hand& of, const plan& made) const;
   /// Whether a portion of the plan would be partly within what the queue deserves and partly beyond
   /// it, in room that another queue deserves and asks for.
