@@ -51,6 +51,13 @@ void end_late_votes(self_pointer self) {
     self->delayed_send(self, next - now, look_at_votes{});
 }
 
+/// How far a group comes down that is asked to come down to `wanted` by a report that `used` was
+/// taken, and takes `spent` by now. What has come since the report stays: the next one tells of it.
+std::int64_t grant_to_keep(std::int64_t wanted, std::int64_t used, std::int64_t spent) {
+  const auto since = std::max<std::int64_t>(spent - used, 0);
+  return std::max(wanted, std::min(spent, wanted + since));
+}
+
 /// Keeps to less from now on, and answers with what it still takes: what its pods use goes when they
 /// do, and they go because of that.
 quota_grants lower(self_pointer self, const lower_grants& asked) {
@@ -68,8 +75,11 @@ quota_grants lower(self_pointer self, const lower_grants& asked) {
     count(queue, used);
   for (const auto& [queue, amounts] : asked.queues) {
     auto& granted = (*state.grants)[queue];
-    for (const auto& [resource, amount] : amounts) {
+    const auto* reported = find(asked.used, queue);
+    for (const auto& [resource, wanted] : amounts) {
       const auto spent = amount_of(below[queue].staying, resource);
+      const auto used = reported == nullptr ? spent : amount_of(*reported, resource);
+      const auto amount = grant_to_keep(wanted, used, spent);
       if (const auto had = granted.find(resource); had != granted.end())
         had->second = std::min(had->second, amount);
       else

@@ -32,9 +32,10 @@ struct quota_grants {
   bool operator==(const quota_grants&) const = default;
 };
 
-/// Asks a group to do with less.
+/// Asks a group to do with less, by what it had reported until then.
 struct lower_grants {
   by_name<resources> queues;
+  by_name<resources> used; ///< below the same queues, as reported; absent: not known
 
   bool operator==(const lower_grants&) const = default;
 };
@@ -51,7 +52,8 @@ namespace reprieve {
 using quota_holder_actor = typed_actor<
   /// What the group may spend.
   handles<void(quota_grants)>,
-  /// Keeps to less from now on; answers with what it takes even so, until pods have gone.
+  /// Keeps to less from now on; answers with what it takes even so, until pods have gone. What has
+  /// been placed since the report is no reason for anybody to go.
   handles<quota_grants(lower_grants)>>;
 
 /// Tell this coordinator what its group may spend, now and after every change. What one of an

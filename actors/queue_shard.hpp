@@ -120,7 +120,7 @@ struct queue_shard_state {
     bool has_told = false;
     revision epoch = 0;        ///< of the newest coordinator that has spoken
     std::uint64_t holders = 0; ///< counts who had the group; answers of earlier ones do not count
-    bool lowering = false;     ///< was asked to do with less and has not answered
+    bool lowering = false;     ///< was asked to do with less, and that is not durable yet
   };
   by_name<participant> groups;
   by_name<quota_record> quota;        ///< as they are durable

@@ -41,19 +41,27 @@ void write_quota(self_pointer self, const std::set<std::string>& queues, F then)
   });
 }
 
+/// The group has answered, or nobody knows whether it did. What it was told was held back meanwhile,
+/// as it would have been given again what it agreed to do without.
+void end_lowering(self_pointer self, const std::string& group, std::uint64_t holders) {
+  auto& asked = self->state.groups[group];
+  if (asked.holders != holders)
+    return;
+  asked.lowering = false;
+  tell_grants(self, group);
+}
+
 /// Asks a group to do with less; what it agrees to is written down, and then others may have it.
-void ask_to_lower(self_pointer self, const std::string& group, by_name<resources> to) {
+void ask_to_lower(self_pointer self, const std::string& group, lower_grants wanted) {
   auto& one = self->state.groups[group];
   if (!one.holder || std::exchange(one.lowering, true))
     return;
-  self->request(one.holder, answer_time, lower_grants{std::move(to)})
+  self->request(one.holder, answer_time, std::move(wanted))
     .then(
       [self, group, holder = one.holders](const quota_grants& kept) {
         auto& state = self->state;
-        auto& asked = state.groups[group];
-        if (asked.holders != holder)
+        if (state.groups[group].holders != holder)
           return;
-        asked.lowering = false;
         std::set<std::string> lowered;
         for (const auto& [queue, amounts] : kept.queues)
           if (const auto record = state.newest_quota.find(queue);
@@ -66,12 +74,16 @@ void ask_to_lower(self_pointer self, const std::string& group, by_name<resources
               }
           }
         // What its pods use even so it gives back when they have gone, which it will report.
-        if (!lowered.empty())
-          write_quota(self, lowered, [self] { stage_is_due(self); });
+        if (lowered.empty())
+          end_lowering(self, group, holder);
+        else
+          write_quota(self, lowered, [self, group, holder] {
+            end_lowering(self, group, holder);
+            stage_is_due(self);
+          });
       },
       [self, group, holder = one.holders](caf::error&) {
-        if (auto& asked = self->state.groups[group]; asked.holders == holder)
-          asked.lowering = false;
+        end_lowering(self, group, holder);
         self->delayed_send(self, retry_delay, run_stage{});
       });
 }
@@ -149,8 +161,10 @@ private:
       if (const auto [need, absent] = needs.try_emplace(group); absent)
         need->second.used.staying = granted;
     const auto shared = share_out(of.limit, needs, record.grants);
-    for (const auto& [group, lower] : shared.lower)
-      lower_[group][of.name] = lower;
+    for (const auto& [group, lower] : shared.lower) {
+      lower_[group].queues[of.name] = lower;
+      lower_[group].used[of.name] = needs[group].used.staying;
+    }
     if (record.grants == shared.granted && record.allocated.empty() && record.preempting.empty())
       return;
     for (const auto& [group, granted] : shared.granted)
@@ -163,7 +177,7 @@ private:
   self_pointer self_;
   std::set<std::string> changed_;     ///< queues
   std::set<std::string> told_;        ///< groups
-  by_name<by_name<resources>> lower_; ///< by group and queue
+  by_name<lower_grants> lower_;       ///< by group
 };
 
 } // namespace
@@ -196,7 +210,7 @@ void tell_grants(self_pointer self, const std::string& resource_group) {
     if (const auto* granted = find(record.grants, resource_group))
       told.queues[queue] = *granted;
   if (const auto found = state.groups.find(resource_group);
-      found != state.groups.end() && found->second.holder)
+      found != state.groups.end() && found->second.holder && !found->second.lowering)
     self->send(found->second.holder, std::move(told));
 }
 

@@ -106,37 +106,42 @@ static absl::StatusOr<quota_report> from_proto(const v1::QuotaReport& from) {
   return read.result(std::move(to));
 }
 
-/// Of `quota_grants` or `lower_grants`.
-template <class Form, class Grants>
-static Form form_of_grants(const Grants& from) {
-  Form to;
-  for (const auto& [queue, amounts] : from.queues)
-    write_map(amounts, *(*to.mutable_queues())[queue].mutable_of());
-  return to;
+using amounts_by_queue = google::protobuf::Map<std::string, v1::Amounts>;
+
+static void write_amounts(const by_name<resources>& from, amounts_by_queue& to) {
+  for (const auto& [queue, amounts] : from)
+    write_map(amounts, *to[queue].mutable_of());
 }
 
-template <class Grants, class Form>
-static Grants grants_from(const Form& from) {
-  Grants to;
-  for (const auto& [queue, amounts] : from.queues())
-    read_map(amounts.of(), to.queues[queue]);
-  return to;
+static void read_amounts(const amounts_by_queue& from, by_name<resources>& to) {
+  for (const auto& [queue, amounts] : from)
+    read_map(amounts.of(), to[queue]);
 }
 
 static v1::QuotaGrants to_proto(const quota_grants& from) {
-  return form_of_grants<v1::QuotaGrants>(from);
+  v1::QuotaGrants to;
+  write_amounts(from.queues, *to.mutable_queues());
+  return to;
 }
 
 static absl::StatusOr<quota_grants> from_proto(const v1::QuotaGrants& from) {
-  return grants_from<quota_grants>(from);
+  quota_grants to;
+  read_amounts(from.queues(), to.queues);
+  return to;
 }
 
 static v1::LowerGrants to_proto(const lower_grants& from) {
-  return form_of_grants<v1::LowerGrants>(from);
+  v1::LowerGrants to;
+  write_amounts(from.queues, *to.mutable_queues());
+  write_amounts(from.used, *to.mutable_used());
+  return to;
 }
 
 static absl::StatusOr<lower_grants> from_proto(const v1::LowerGrants& from) {
-  return grants_from<lower_grants>(from);
+  lower_grants to;
+  read_amounts(from.queues(), to.queues);
+  read_amounts(from.used(), to.used);
+  return to;
 }
 
 // -- how the queues stand -------------------------------------------------------------------------
