@@ -71,7 +71,7 @@ quota_grants lower(self_pointer self, const lower_grants& asked) {
   };
   for (const auto& [queue, used] : state.mirror.usage())
     count(queue, used.staying);
-  for (const auto& [queue, used] : state.lifecycle.coming)
+  for (const auto& [queue, used] : state.lifecycle.needs.coming)
     count(queue, used);
   for (const auto& [queue, amounts] : asked.queues) {
     auto& granted = (*state.grants)[queue];

@@ -1,9 +1,9 @@
 #include "actors/lifecycle_coordination.hpp"
 
 #include "actors/scheduling_cycle.hpp"
-#include "preemption/lifecycle_cycle.hpp"
 #include "protocol/records.hpp"
 #include "state/keys.hpp"
+#include "state/queue_limits.hpp"
 
 #include <algorithm>
 
@@ -207,17 +207,13 @@ void run_lifecycle(self_pointer self) {
     order_counts(self);
   if (!on) {
     ours.waiting.clear();
-    ours.pending.clear();
-    ours.blocked.clear();
-    ours.coming.clear();
+    ours.needs = {};
     return;
   }
   const auto input = input_of(self);
   auto outcome = run_lifecycle_cycle(state.mirror.view(), input);
   ours.waiting = std::move(outcome.waiting);
-  ours.pending = std::move(outcome.pending);
-  ours.blocked = std::move(outcome.blocked);
-  ours.coming = std::move(outcome.coming);
+  ours.needs = std::move(outcome.needs);
   if (!state.grants || is_counting(state))
     return; // their end brings the next cycle
   remove_orphans(self);
@@ -238,16 +234,12 @@ std::string why_replicas_wait(const coordinator_state& state, std::string_view d
 }
 
 void add_needs_of_replicas(const coordinator_state& state, by_name<quota_need>& needs) {
-  const auto add = [](resources& to, const resources& more) {
-    for (const auto& [resource, amount] : more)
-      to[resource] += amount;
-  };
-  for (const auto& [queue, amounts] : state.lifecycle.pending)
-    add(needs[queue].pending, amounts);
-  for (const auto& [queue, amounts] : state.lifecycle.blocked)
-    add(needs[queue].blocked, amounts);
-  for (const auto& [queue, amounts] : state.lifecycle.coming)
-    add(needs[queue].used.staying, amounts);
+  for (const auto& [queue, amounts] : state.lifecycle.needs.pending) {
+    add_to(needs[queue].pending, amounts);
+    add_to(needs[queue].blocked, amounts);
+  }
+  for (const auto& [queue, amounts] : state.lifecycle.needs.coming)
+    add_to(needs[queue].used.staying, amounts);
 }
 
 void count_replicas(coordinator_state& state, decision_settings& settings) {

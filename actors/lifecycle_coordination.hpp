@@ -2,6 +2,7 @@
 
 #include "actors/caf.hpp"
 #include "actors/cluster.hpp"
+#include "preemption/lifecycle_cycle.hpp"
 #include "preemption/quota.hpp"
 #include "state/catalog.hpp"
 
@@ -29,9 +30,7 @@ struct lifecycle_state {
   std::set<std::string, std::less<>> open;                 ///< decisions that change counts
   std::size_t notes = 0;                                   ///< that shards have not answered yet
   std::map<std::string, std::string, std::less<>> waiting; ///< deployments, and why
-  by_name<resources> pending;                              ///< by queue, as in `quota_need`
-  by_name<resources> blocked;                              ///< likewise
-  by_name<resources> coming; ///< by queue: what replicas take that have no pod yet
+  replica_needs needs;
   std::map<std::string, count_order, std::less<>> ordered; ///< by deployment: what was told last
 };
 

@@ -99,6 +99,15 @@ by_name<by_name<quota_need>> needs_below(const queue_shard_state& state) {
         add_to(sum.used.staying, need.used.staying);
         add_to(sum.blocked, need.blocked);
       }
+  // Nobody keeps a part of a limit that its nodes do not have.
+  for (auto& [queue, groups] : needs)
+    for (auto& [group, sum] : groups) {
+      const auto& capacity = state.groups.at(group).told.capacity;
+      for (auto& [resource, blocked] : sum.blocked)
+        if (const auto most = capacity.find(resource); most != capacity.end())
+          blocked = std::clamp<std::int64_t>(
+            most->second - amount_of(sum.used.staying, resource), 0, blocked);
+    }
   return needs;
 }
 

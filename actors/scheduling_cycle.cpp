@@ -4,6 +4,7 @@
 #include "preemption/budgets.hpp"
 #include "preemption/cycle.hpp"
 #include "preemption/engine.hpp"
+#include "preemption/lifecycle_cycle.hpp"
 #include "preemption/quota.hpp"
 #include "preemption/required_node.hpp"
 #include "preemption/turn.hpp"
@@ -140,7 +141,7 @@ public:
   }
   queue_stage_input queue_input() override {
     auto in = queues_of_group(state_);
-    in.pending = state_.lifecycle.pending;
+    add_demand(in, state_.lifecycle.needs);
     for (const auto& [queue, later] : state_.mirror.held_back())
       add_to(in.pending[queue], later);
     return in;

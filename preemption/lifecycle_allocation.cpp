@@ -11,42 +11,45 @@
 namespace reprieve {
 
 lifecycle_grants::lifecycle_grants(const std::optional<queue_stage_input>& queues,
-                                   const by_name<resources>& asked) {
+                                   const replica_needs& asked) {
   if (!queues)
     return;
   in_ = *queues;
-  for (const auto& [queue, amounts] : asked)
-    add_to(in_.pending[queue], amounts);
+  add_demand(in_, asked);
   shares_.emplace(in_);
 }
 
-lifecycle_grants::obstacle lifecycle_grants::in_the_way(std::string_view queue,
-                                                        const resources& more,
-                                                        bool from_others) const {
+std::string lifecycle_grants::in_the_way(std::string_view queue, const resources& more,
+                                         bool from_others) const {
   if (!shares_)
     return {};
   const auto leaf = shares_->leaf_of(queue);
   if (leaf == no_vertex)
-    return {fmt::format("queue {} does not exist any more", queue), false};
+    return fmt::format("queue {} does not exist any more", queue);
   const auto asked = shares_->columns_of(more);
   if (const auto limits = shares_->limits_in_the_way(leaf, asked); !limits.empty())
-    return {shares_->sentence_of(limits.front(), asked), true};
+    return shares_->sentence_of(limits.front(), asked);
   const auto share = shares_->share_in_the_way(leaf, asked);
   if (!share || (!from_others && shares_->may_borrow(leaf, asked) && keeps(queue, more)))
     return {};
-  return {shares_->sentence_of(*share, asked), false};
+  return shares_->sentence_of(*share, asked);
 }
 
 namespace {
 
-/// What a replica takes is not asked for any more, and who loses one asks for it again.
+/// What a replica takes is not asked for any more, and who loses one asks for it again. One that
+/// comes instead of another that leaves is no more demand than that was.
 void move_demand(queue_stage_input& in, const std::string& queue, const resources& amounts,
                  std::int64_t sign) {
   auto& staying = in.totals[queue].staying;
   auto& pending = in.pending[queue];
+  auto& again = in.again[queue];
   for (const auto& [resource, amount] : amounts) {
     staying[resource] += sign * amount;
-    pending[resource] = std::max<std::int64_t>(amount_of(pending, resource) - sign * amount, 0);
+    const auto asked = amount_of(pending, resource) - sign * amount;
+    pending[resource] = std::max<std::int64_t>(asked, 0);
+    if (asked < 0)
+      again[resource] -= asked;
   }
 }
 
@@ -76,6 +79,31 @@ resources taken_by_replica(const lifecycle_deployment& who) {
   ++taken[std::string(resource::pods)];
   return taken;
 }
+
+namespace {
+
+/// Those that are committed and have no pod count as coming, or, before it was seen whether they may
+/// have one, as asked for.
+replica_needs needs_of(const std::vector<counted_share>& shares, bool with_coming) {
+  replica_needs found;
+  for (const auto& share : shares) {
+    const auto one = taken_by_replica(share.of->who);
+    const auto add = [&](by_name<resources>& to, std::int32_t count) {
+      if (count > 0)
+        for (const auto& [resource, amount] : one)
+          to[share.of->queue][resource] += amount * count;
+    };
+    const auto coming = with_coming ? std::max(share.now.committed - share.bound, 0) : 0;
+    const auto missing = share.of->wanted - share.bound - share.leaving - coming;
+    add(found.coming, coming);
+    add(found.again, std::min(-missing, share.leaving));
+    if (share.could_run)
+      add(found.pending, missing);
+  }
+  return found;
+}
+
+} // namespace
 
 lifecycle_allocation::lifecycle_allocation(const cluster_view& view,
                                            const lifecycle_cycle_input& given)
@@ -114,12 +142,14 @@ lifecycle_allocation::lifecycle_allocation(const cluster_view& view,
 
 void lifecycle_allocation::run() {
   count_pods();
-  count_asked();
-  grants_.emplace(given_.queues, asked_);
+  see_who_could_run();
+  grants_.emplace(given_.queues, needs_of(shares_, false));
   hold_nominated();
   // The cluster is about to place those, whoever else asks.
   for (auto& share : shares_)
     seat_those_on_their_way(share);
+  for (auto& share : shares_)
+    keep_those_about_to_go(share);
   // Those first that are within what their queue deserves.
   for (const bool deserved : {true, false})
     for (auto& share : shares_)
@@ -145,23 +175,21 @@ void lifecycle_allocation::count_pods() {
     share.now.assigned = share.bound;
 }
 
-void lifecycle_allocation::count_asked() {
-  for (const auto& share : shares_) {
-    // Those that leave are demand until they have gone, and not twice.
-    const auto missing = share.of->wanted - share.bound - share.leaving;
-    if (missing <= 0)
-      continue;
+void lifecycle_allocation::see_who_could_run() {
+  for (auto& share : shares_) {
     const auto wanted = one_pod_of(share.of->who);
     const auto asked = demand_of(view_, wanted);
     if (!asked.unknown_resource.empty())
       continue;
     const node_filter filter{view_, asked};
-    if (std::ranges::any_of(nodes_, [&](node_row n) {
-          return filter.suits(0, n) && covers(view_.capacity(n), asked.groups.front().request);
-        }))
-      for (const auto& [resource, amount] : taken_by_replica(share.of->who))
-        asked_[share.of->queue][resource] += amount * missing;
+    share.could_run = std::ranges::any_of(nodes_, [&](node_row n) {
+      return filter.suits(0, n) && covers(view_.capacity(n), asked.groups.front().request);
+    });
   }
+}
+
+replica_needs lifecycle_allocation::needs() const {
+  return needs_of(shares_, true);
 }
 
 void lifecycle_allocation::hold_nominated() {
@@ -238,24 +266,6 @@ private:
   std::size_t from_ = 0;
 };
 
-/// One more replica has its part of the queue without having a pod.
-void lifecycle_allocation::take(counted_share& share) {
-  const auto more = taken_by_replica(share.of->who);
-  grants_->take(share.of->queue, more);
-  add_to(coming_[share.of->queue], more);
-  if (auto asked = asked_.find(share.of->queue); asked != asked_.end())
-    for (const auto& [resource, amount] : more)
-      if (auto& left = asked->second[resource]; (left -= amount) <= 0)
-        asked->second.erase(resource);
-}
-
-void lifecycle_allocation::block(counted_share& share, lifecycle_grants::obstacle by) {
-  if (by.limit)
-    for (const auto& [resource, amount] : taken_by_replica(share.of->who))
-      blocked_[share.of->queue][resource] += amount * (share.of->wanted - share.now.committed);
-  share.why_no_more = std::move(by.why);
-}
-
 /// Replicas that are committed and have no pod on a node yet. Those that no node has room for, or
 /// their queue does not allow any more, are taken back: they would take what is made free for
 /// others, and hold a part of their queue for nothing.
@@ -267,16 +277,34 @@ void lifecycle_allocation::seat_those_on_their_way(counted_share& share) {
   const auto more = taken_by_replica(share.of->who);
   for (auto coming = share.now.committed - share.bound; coming > 0; --coming) {
     const auto n = seats.find(false);
-    auto forbids = n == no_row ? lifecycle_grants::obstacle{}
-                               : grants_->in_the_way(share.of->queue, more, false);
-    if (n == no_row || !forbids.why.empty()) {
+    auto forbids =
+      n == no_row ? std::string{} : grants_->in_the_way(share.of->queue, more, false);
+    if (n == no_row || !forbids.empty()) {
       share.now.committed -= coming;
       share.taken_back = true;
-      block(share, std::move(forbids));
+      share.why_no_more = std::move(forbids);
       return;
     }
-    take(share);
+    grants_->take(share.of->queue, more);
     seats.take(n);
+  }
+}
+
+/// Pods of replicas that were taken back and have not gone yet: they stay where their queue allows
+/// it, as it would have to allow those that came instead of them.
+void lifecycle_allocation::keep_those_about_to_go(counted_share& share) {
+  if (share.now.preempted || share.taken_back)
+    return;
+  const auto one = taken_by_replica(share.of->who);
+  while (share.now.committed < std::min(share.bound, share.of->wanted)) {
+    grants_->give_back(share.of->queue, one);
+    if (auto found = grants_->in_the_way(share.of->queue, one, false); !found.empty()) {
+      share.taken_back = true;
+      share.why_no_more = std::move(found);
+      return;
+    }
+    grants_->take(share.of->queue, one);
+    ++share.now.committed;
   }
 }
 
@@ -289,20 +317,18 @@ void lifecycle_allocation::give_more(counted_share& share, bool deserved) {
   }
   if (share.taken_back)
     return; // there is nothing for those that it had
-  // Those that were about to go stay.
-  share.now.committed = std::max(share.now.committed, std::min(share.bound, share.of->wanted));
   const auto more = taken_by_replica(share.of->who);
   seat_search seats{*this, share};
   while (share.now.committed < share.of->wanted) {
     const auto n = seats.find(true);
     if (n == no_row)
       return;
-    if (auto found = grants_->in_the_way(share.of->queue, more, deserved); !found.why.empty()) {
+    if (auto found = grants_->in_the_way(share.of->queue, more, deserved); !found.empty()) {
       if (!deserved)
-        block(share, std::move(found));
+        share.why_no_more = std::move(found);
       return;
     }
-    take(share);
+    grants_->take(share.of->queue, more);
     seats.take(n);
     ++share.now.committed;
     // Of the rooms that were nominated for it, it has one now: this one, if it is among them.

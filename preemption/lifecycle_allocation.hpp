@@ -22,6 +22,7 @@ struct counted_share {
   std::int32_t bound = 0;     ///< pods on nodes that are not leaving
   std::int32_t leaving = 0;   ///< pods on nodes that are
   bool taken_back = false;    ///< replicas without a pod that may not have one
+  bool could_run = false;     ///< on some node, were that empty
   std::string why_no_more;    ///< where something but room is in the way
 
   std::int32_t lacking() const {
@@ -32,16 +33,12 @@ struct counted_share {
 /// What queues may still take here (DESIGN 3.4).
 class lifecycle_grants {
 public:
-  /// `asked` is what replicas without a pod ask for, by queue.
-  lifecycle_grants(const std::optional<queue_stage_input>& queues, const by_name<resources>& asked);
+  /// `asked` is what replicas ask for that have no pod.
+  lifecycle_grants(const std::optional<queue_stage_input>& queues, const replica_needs& asked);
 
-  struct obstacle {
-    std::string why;    ///< empty where there is none
-    bool limit = false; ///< of the queue or one above it; otherwise its share
-  };
   /// What keeps the queue from so much more, of free room or, with `from_others`, of what others
-  /// have: that is only for those who deserve it.
-  obstacle in_the_way(std::string_view queue, const resources& more, bool from_others) const;
+  /// have: that is only for those who deserve it. Empty where nothing does.
+  std::string in_the_way(std::string_view queue, const resources& more, bool from_others) const;
   void take(std::string_view queue, const resources& more) {
     add(queue, more, 1);
   }
@@ -77,18 +74,8 @@ public:
   const lifecycle_grants& grants() const {
     return *grants_;
   }
-  /// By queue, what replicas without a pod ask for that are not committed, as far as a node could
-  /// ever take them.
-  const by_name<resources>& asked() const {
-    return asked_;
-  }
-  /// By queue, what replicas take that are committed and have no pod yet.
-  const by_name<resources>& coming() const {
-    return coming_;
-  }
-  by_name<resources>& blocked() {
-    return blocked_;
-  }
+  /// As many replicas are on their way as are committed and have no pod.
+  replica_needs needs() const;
 
 private:
   /// Room that a nomination needs of what is free now: the rest is with its victims still.
@@ -99,13 +86,12 @@ private:
   };
 
   void count_pods();
-  void count_asked();
+  void see_who_could_run();
   void hold_nominated();
   void seat_those_on_their_way(counted_share& share);
+  void keep_those_about_to_go(counted_share& share);
   /// With `deserved`, only as far as its queue deserves it.
   void give_more(counted_share& share, bool deserved);
-  void take(counted_share& share);
-  void block(counted_share& share, lifecycle_grants::obstacle by);
   bool is_held(const counted_share& share, node_row n, amounts request) const;
   std::span<wide_int> room(node_row n) {
     return std::span{room_}.subspan(std::size_t{n} * view_.width(), view_.width());
@@ -114,14 +100,11 @@ private:
 
   const cluster_view& view_;
   const lifecycle_cycle_input& given_;
-  by_name<resources> asked_;
-  by_name<resources> coming_;
   std::optional<lifecycle_grants> grants_;
   std::vector<counted_share> shares_;
   std::vector<node_row> nodes_; ///< by name
   std::vector<wide_int> room_;  ///< a row of amounts for each node
   std::map<node_row, std::vector<held_room>> held_;
-  by_name<resources> blocked_;
 };
 
 } // namespace reprieve

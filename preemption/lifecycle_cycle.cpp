@@ -1,6 +1,7 @@
 #include "preemption/lifecycle_cycle.hpp"
 
 #include "preemption/lifecycle_allocation.hpp"
+#include "state/queue_limits.hpp"
 
 #include <fmt/format.h>
 
@@ -59,9 +60,7 @@ private:
     for (const auto& share : shares())
       if (!share.why_no_more.empty())
         out_.waiting[share.now.deployment] = share.why_no_more;
-    out_.pending = allocation_.asked();
-    out_.coming = allocation_.coming();
-    out_.blocked = allocation_.blocked();
+    out_.needs = allocation_.needs();
   }
 
   // -- normal allocation --------------------------------------------------------------------------
@@ -172,13 +171,9 @@ private:
       const auto more = taken_by_replica(share->of->who);
       auto found = grants.in_the_way(share->of->queue, more, from_others);
       grants.take(share->of->queue, more);
-      if (found.why.empty())
+      if (found.empty())
         return false;
-      auto& blocked = out_.blocked[share->of->queue];
-      for (const auto& [resource, amount] : more)
-        if (found.limit)
-          blocked[resource] += amount * (share->lacking() - match.replica);
-      out_.waiting[match.deployment] = std::move(found.why);
+      out_.waiting[match.deployment] = std::move(found);
       return true;
     });
   }
@@ -342,6 +337,15 @@ private:
 };
 
 } // namespace
+
+void add_demand(queue_stage_input& to, const replica_needs& of) {
+  for (const auto& [queue, amounts] : of.pending)
+    add_to(to.pending[queue], amounts);
+  for (const auto& [queue, amounts] : of.coming)
+    add_to(to.pending[queue], amounts);
+  for (const auto& [queue, amounts] : of.again)
+    add_to(to.again[queue], amounts);
+}
 
 bool is_counted(const workload& w) {
   return w.kind == workload_kind::deployment && w.groups.size() == 1 && !w.groups.front().is_gang()

@@ -55,16 +55,26 @@ struct lifecycle_step {
   bool operator==(const lifecycle_step&) const = default;
 };
 
+/// By queue, what deployments ask for beyond what their pods use. With that all of them together ask
+/// for as many replicas as are wanted, however many of them come or go just now.
+struct replica_needs {
+  by_name<resources> pending; ///< not committed, as far as a node could ever take them
+  by_name<resources> coming;  ///< committed, and without a pod yet
+  by_name<resources> again;   ///< of what leaves: not to be counted, as others come instead of it
+
+  bool operator==(const replica_needs&) const = default;
+};
+
+/// Adds what replicas ask for to what queues share, but for what their pods use.
+void add_demand(queue_stage_input& to, const replica_needs& of);
+
 struct lifecycle_outcome {
   std::vector<lifecycle_step> steps;
   /// Placements that no step touches and that are to remember something else, or have other pods,
   /// from now on.
   std::vector<placement> remembered;
   std::map<std::string, std::string, std::less<>> waiting; ///< deployments, and why
-  /// By queue: what replicas ask for that are not committed, as far as a node could ever take them.
-  by_name<resources> pending;
-  by_name<resources> coming;  ///< what those take that are committed and have no pod yet
-  by_name<resources> blocked; ///< of that, what only a limit is in the way of
+  replica_needs needs;
   time_point look_again = no_time;
 
   bool operator==(const lifecycle_outcome&) const = default;

@@ -174,7 +174,7 @@ public:
         add_to(wanted[workload], demand_of(*unit.who));
     if (const auto counted = cycle_.replicas_.find(settings_.group.name);
         counted != cycle_.replicas_.end())
-      in.pending = counted->second.pending;
+      add_demand(in, counted->second.needs);
     std::set<std::string_view> restless;
     for (const auto& p : cycle_.pods_)
       if (is_here(p) && takes_room(p.phase)

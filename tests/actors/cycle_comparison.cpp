@@ -216,8 +216,7 @@ std::string cycle_comparison::of_replicas(coordinator_pointer self, const cycle_
   sum_.replicas_wait += static_cast<int>(expected.waiting.size());
   if (ours.waiting != expected.waiting)
     return "other deployments wait for replicas, or for other reasons";
-  if (ours.pending != expected.pending || ours.coming != expected.coming
-      || ours.blocked != expected.blocked)
+  if (ours.needs != expected.needs)
     return "replicas ask for other amounts";
   return {};
 }

@@ -195,9 +195,8 @@ TEST(lifecycle_cycle, commits_nothing_beyond_what_the_queue_may_use) {
   ASSERT_EQ(outcome.steps.size(), 1U);
   EXPECT_EQ(outcome.steps.front().counts.front().to, 2);
   EXPECT_THAT(outcome.waiting.at("a"), HasSubstr("queue default has a limit of 2 gpu here"));
-  EXPECT_EQ(outcome.blocked.at("default").at("gpu"), 2000);
-  EXPECT_EQ(outcome.pending.at("default").at("gpu"), 2000);
-  EXPECT_EQ(outcome.coming.at("default").at("gpu"), 2000);
+  EXPECT_EQ(outcome.needs.pending.at("default").at("gpu"), 2000);
+  EXPECT_EQ(outcome.needs.coming.at("default").at("gpu"), 2000);
 }
 
 TEST(lifecycle_cycle, the_limit_of_a_queue_above_counts_for_all_below_it) {
@@ -210,7 +209,7 @@ TEST(lifecycle_cycle, the_limit_of_a_queue_above_counts_for_all_below_it) {
   EXPECT_EQ(world.committed("a"), 2);
   EXPECT_EQ(world.committed("b"), 1);
   EXPECT_THAT(world.plan().waiting.at("b"), HasSubstr("queue all has a limit of 3 gpu here"));
-  EXPECT_EQ(world.plan().blocked.at("two").at("gpu"), 3000);
+  EXPECT_EQ(world.plan().needs.pending.at("two").at("gpu"), 3000);
 }
 
 TEST(lifecycle_cycle, nobody_goes_for_what_the_limit_of_a_queue_above_forbids) {
@@ -254,17 +253,17 @@ TEST(lifecycle_cycle, what_no_node_could_ever_take_is_no_demand) {
   counted_world world;
   world.node("n1", 2).wants("huge", 1, 2, 4).wants("a", 1, 3);
   const auto outcome = world.plan();
-  EXPECT_EQ(outcome.pending.at("default").at("gpu"), 1000);
+  EXPECT_EQ(outcome.needs.pending.at("default").at("gpu"), 1000);
 }
 
 TEST(lifecycle_cycle, one_that_leaves_is_not_asked_for_again_until_it_has_gone) {
   auto world = crawl_and_web();
   world.deployment("crawl").queue = "crawlers";
   ASSERT_TRUE(world.settle());
-  EXPECT_FALSE(world.plan().pending.contains("crawlers"));
+  EXPECT_FALSE(world.plan().needs.pending.contains("crawlers"));
   world.let_go();
   ASSERT_TRUE(world.settle());
-  EXPECT_EQ(world.plan().pending.at("crawlers").at("gpu"), 1000);
+  EXPECT_EQ(world.plan().needs.pending.at("crawlers").at("gpu"), 1000);
 }
 
 TEST(lifecycle_cycle, one_placement_is_changed_by_one_step_at_a_time) {
