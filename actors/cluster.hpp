@@ -84,8 +84,17 @@ struct count_order {
   /// Uids of replicas that are expected to go, where some are too many: others wait for their room.
   /// A cluster that can choose takes these first.
   std::vector<std::string> first_to_go;
-  bool let_go = false; ///< its pods are not to be counted any more, and stay as they are
   revision epoch = 0;
+};
+
+/// These are all deployments that are counted in the cluster, whatever was said before. Pods of
+/// others are not counted any more, and stay as they are.
+struct count_only {
+  std::string resource_group;
+  std::vector<std::string> deployments; ///< in order of name
+  revision epoch = 0;
+
+  bool operator==(const count_only&) const = default;
 };
 
 /// Take a pod that terminates away now, whatever it is about.
@@ -103,6 +112,7 @@ REPRIEVE_MESSAGE(reprieve::start_order)
 REPRIEVE_MESSAGE(reprieve::stop_order)
 REPRIEVE_MESSAGE(reprieve::watch_nodes)
 REPRIEVE_MESSAGE(reprieve::count_order)
+REPRIEVE_MESSAGE(reprieve::count_only)
 REPRIEVE_MESSAGE(reprieve::delete_order)
 
 namespace reprieve {
@@ -114,7 +124,7 @@ using cluster_actor =
               /// From a node shard of a group whose cluster places pods by itself.
               handles<void(watch_nodes)>,
               /// From the coordinator of such a group.
-              handles<void(count_order)>,
+              handles<void(count_order)>, handles<void(count_only)>,
               /// From a node shard of such a group.
               handles<void(delete_order)>>;
 

@@ -53,7 +53,7 @@ count_order order_for(const coordinator_state& state, const workload_record& rec
 
 bool same(const count_order& a, const count_order& b) {
   return a.what->what() == b.what->what() && a.uid == b.uid && a.node_selector == b.node_selector
-         && a.tolerations == b.tolerations && a.count == b.count && a.let_go == b.let_go
+         && a.tolerations == b.tolerations && a.count == b.count
          && a.first_to_go == b.first_to_go;
 }
 
@@ -65,16 +65,31 @@ void give(self_pointer self, const std::string& deployment, count_order order) {
   told.insert_or_assign(deployment, std::move(order));
 }
 
+/// Says which deployments are counted, at first and when there are fewer: of what was told by others
+/// before nothing is left over then.
+void order_only(self_pointer self, std::vector<std::string> counted) {
+  auto& ours = self->state.lifecycle;
+  std::ranges::sort(counted);
+  const auto gone = std::erase_if(ours.ordered, [&](const auto& one) {
+    return !std::ranges::binary_search(counted, one.first);
+  });
+  if (std::exchange(ours.ordered_at_all, true) && gone == 0)
+    return;
+  const auto& settings = self->state.settings;
+  self->send(settings.cluster,
+             count_only{settings.resource_group, std::move(counted), self->state.epoch});
+}
+
 /// The counts that are durable. What was told before a start is told again, as nobody knows whether
 /// it was heard.
 void order_counts(self_pointer self) {
   auto& state = self->state;
-  std::set<std::string, std::less<>> counted;
+  std::vector<std::string> counted;
   const auto expected = state.mirror.expected_to_go();
   const auto shares = shares_of(state);
   for (const auto& record : state.mirror.counted_deployments()) {
     const auto& name = record->spec->name;
-    counted.insert(name);
+    counted.push_back(name);
     const auto share = shares.find(name);
     if (!record->deleting && share == shares.end())
       continue;
@@ -83,25 +98,33 @@ void order_counts(self_pointer self) {
       order.first_to_go = going->second;
     give(self, name, std::move(order));
   }
-  for (auto& [name, order] : state.lifecycle.ordered)
-    if (!counted.contains(name) && !order.let_go) {
-      order.let_go = true;
-      self->send(state.settings.cluster, order);
-    }
-  std::erase_if(state.lifecycle.ordered, [](const auto& one) { return one.second.let_go; });
+  order_only(self, std::move(counted));
 }
 
-/// Placements that were made here go with their deployments.
+/// Placements that were made here go with their deployments. One that comes before its deployment
+/// is heard of, by somebody who applies both, is not taken for one that was left over.
 void remove_orphans(self_pointer self) {
+  constexpr std::chrono::seconds until_it_is_one{2};
   auto& state = self->state;
+  const auto now = state.settings.clock.now(self);
   const auto shards = static_cast<std::uint32_t>(state.settings.shards->workloads.size());
-  for (const auto& [name, one] : state.mirror.placements())
-    if (!state.mirror.find_workload(one.deployment)
-        && name == own_placement_name(one.deployment, one.cluster))
+  std::map<std::string, time_point, std::less<>> orphans;
+  for (const auto& [name, one] : state.mirror.placements()) {
+    if (state.mirror.find_workload(one.deployment)
+        || name != own_placement_name(one.deployment, one.cluster))
+      continue;
+    const auto known = state.lifecycle.orphans.find(name);
+    const auto since = known == state.lifecycle.orphans.end() ? now : known->second;
+    orphans.emplace(name, since);
+    if (now < since + until_it_is_one)
+      try_again_at(self, since + until_it_is_one);
+    else
       self
         ->request(state.settings.shards->workloads[shard_number(name, shards)], answer_time,
                   remove_workloads{object_kind::placement, {name}})
         .then([](absl::Status&) {}, [](caf::error&) {});
+  }
+  state.lifecycle.orphans = std::move(orphans);
 }
 
 // -- a cycle --------------------------------------------------------------------------------------
@@ -203,7 +226,7 @@ void run_lifecycle(self_pointer self) {
   state.mirror.leave_replicas_to_cluster(on);
   // A decision's counts are told when all of it is known here, so that it is known who is expected
   // to go.
-  if ((on || !ours.ordered.empty()) && ours.open.empty())
+  if ((on || !ours.ordered.empty() || !ours.ordered_at_all) && ours.open.empty())
     order_counts(self);
   if (!on) {
     ours.waiting.clear();

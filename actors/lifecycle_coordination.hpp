@@ -32,6 +32,8 @@ struct lifecycle_state {
   std::map<std::string, std::string, std::less<>> waiting; ///< deployments, and why
   replica_needs needs;
   std::map<std::string, count_order, std::less<>> ordered; ///< by deployment: what was told last
+  bool ordered_at_all = false;                             ///< the cluster was told what is counted
+  std::map<std::string, time_point, std::less<>> orphans;  ///< placements, and since when
 };
 
 /// Whether what was decided of counts is still under way, so that nothing more is decided of them.

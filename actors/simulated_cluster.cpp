@@ -227,7 +227,7 @@ void take_order(self_pointer self, watch_nodes& order) {
 
 void take_order(self_pointer self, count_order& order) {
   auto& state = self->state;
-  if (!state.scheduler.count(order) || order.let_go)
+  if (!state.scheduler.count(order))
     return;
   for (const auto& uid : state.scheduler.replicas_of(order.what->what().workload)) {
     auto& p = state.pods.find(uid)->second;
@@ -343,6 +343,7 @@ simulated_cluster_actor::behavior_type simulated_cluster(self_pointer self,
       schedule(self);
       send_reports(self);
     },
+    [self](const count_only& order) { self->state.scheduler.count(order); },
     [self](delete_order& order) {
       take_order(self, order);
       schedule(self);

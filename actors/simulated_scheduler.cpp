@@ -23,17 +23,25 @@ void simulated_scheduler::watch(const watch_nodes& order) {
     machines_.insert_or_assign(spec.name, machine{spec, order.shard});
 }
 
+bool simulated_scheduler::is_newest(const std::string& resource_group, revision epoch) {
+  auto& newest = newest_epoch_[resource_group];
+  newest = std::max(newest, epoch);
+  return epoch == newest;
+}
+
 bool simulated_scheduler::count(const count_order& order) {
-  auto& newest = newest_epoch_[order.resource_group];
-  if (order.epoch < newest)
+  if (!is_newest(order.resource_group, order.epoch))
     return false;
-  newest = order.epoch;
-  const auto& workload = order.what->what().workload;
-  if (order.let_go)
-    counted_.erase(workload);
-  else
-    counted_.insert_or_assign(workload, order);
+  counted_.insert_or_assign(order.what->what().workload, order);
   return true;
+}
+
+void simulated_scheduler::count(const count_only& order) {
+  if (is_newest(order.resource_group, order.epoch))
+    std::erase_if(counted_, [&](const auto& one) {
+      return one.second.resource_group == order.resource_group
+             && !std::ranges::binary_search(order.deployments, one.first);
+    });
 }
 
 void simulated_scheduler::take(const std::string& node, const resources& requests,

@@ -31,6 +31,7 @@ public:
   void watch(const watch_nodes& order);
   /// False where somebody with a newer epoch has said otherwise.
   bool count(const count_order& order);
+  void count(const count_only& order);
 
   // -- what becomes of pods -----------------------------------------------------------------------
 
@@ -71,6 +72,8 @@ private:
     std::int32_t ordinal = 0;
   };
 
+  /// Whether nobody with a newer epoch has spoken for the group.
+  bool is_newest(const std::string& resource_group, revision epoch);
   bool suits(const machine& one, const count_order& order) const;
   void stop_those_too_many(const count_order& order, time_point now, moves& made);
   void take(const std::string& node, const resources& requests, std::int64_t sign);

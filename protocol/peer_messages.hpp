@@ -28,7 +28,7 @@
 ///   the coordinator's:    why_pending, answered by std::string; read_group, read_group_result;
 ///   the event log's:      event, event_list, read_events;
 ///   of what runs pods:    start_order, stop_order, watch_nodes and delete_order (without whom to
-///                         report to), count_order, pod_reports;
+///                         report to), count_order, count_only, pod_reports;
 ///   answers of several:   absl::Status, std::size_t.
 /// A message's `trace` travels in the envelope: it is not encoded, and empty in what was decoded.
 namespace reprieve {

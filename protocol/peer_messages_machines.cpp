@@ -69,7 +69,6 @@ static v1::CountOrder to_proto(const count_order& from) {
   to.set_pod(bytes_of(*from.what));
   to.set_uid(from.uid);
   to.set_count(from.count);
-  to.set_let_go(from.let_go);
   to.set_epoch(from.epoch);
   to.mutable_node_selector()->insert(from.node_selector.begin(), from.node_selector.end());
   write_all(from.tolerations, *to.mutable_tolerations());
@@ -87,12 +86,24 @@ static absl::StatusOr<count_order> from_proto(const v1::CountOrder& from) {
   to.what = *std::move(what);
   to.uid = from.uid();
   to.count = from.count();
-  to.let_go = from.let_go();
   to.epoch = from.epoch();
   to.node_selector.insert(from.node_selector().begin(), from.node_selector().end());
   read.all("tolerations", from.tolerations(), to.tolerations, from_proto);
   to.first_to_go.assign(from.first_to_go().begin(), from.first_to_go().end());
   return read.result(std::move(to));
+}
+
+static v1::CountOnly to_proto(const count_only& from) {
+  v1::CountOnly to;
+  to.set_resource_group(from.resource_group);
+  to.mutable_deployments()->Assign(from.deployments.begin(), from.deployments.end());
+  to.set_epoch(from.epoch);
+  return to;
+}
+
+static absl::StatusOr<count_only> from_proto(const v1::CountOnly& from) {
+  return count_only{
+    from.resource_group(), {from.deployments().begin(), from.deployments().end()}, from.epoch()};
 }
 
 static v1::DeleteOrder to_proto(const delete_order& from) {
@@ -143,6 +154,7 @@ REPRIEVE_PEER_MESSAGE(start_order, v1::StartOrder)
 REPRIEVE_PEER_MESSAGE(stop_order, v1::StopOrder)
 REPRIEVE_PEER_MESSAGE(watch_nodes, v1::WatchNodes)
 REPRIEVE_PEER_MESSAGE(count_order, v1::CountOrder)
+REPRIEVE_PEER_MESSAGE(count_only, v1::CountOnly)
 REPRIEVE_PEER_MESSAGE(delete_order, v1::DeleteOrder)
 REPRIEVE_PEER_MESSAGE(pod_reports, v1::PodReports)
 

@@ -1,5 +1,7 @@
 #include "protocol/remote_machines.hpp"
 
+#include <algorithm>
+
 namespace reprieve {
 
 namespace {
@@ -89,6 +91,17 @@ remote_machines_actor::behavior_type remote_machines(self_pointer self, std::str
       auto key = std::pair{order.resource_group, order.what->what().workload};
       s.counted.insert_or_assign(std::move(key), std::move(order));
     },
+    [self](count_only& order) {
+      auto& s = self->state;
+      send_one(s, order);
+      std::erase_if(s.counted, [&](const auto& one) {
+        const auto& [group, workload] = one.first;
+        return group == order.resource_group
+               && !std::ranges::binary_search(order.deployments, workload);
+      });
+      auto group = order.resource_group;
+      s.counted_only.insert_or_assign(std::move(group), std::move(order));
+    },
     [self](delete_order& order) {
       auto& kept = self->state.orders[order.uid] = std::move(order);
       send(self->state, kept);
@@ -96,6 +109,8 @@ remote_machines_actor::behavior_type remote_machines(self_pointer self, std::str
     [self](wire_opened) {
       self->state.open = true;
       for (const auto& [shard, order] : self->state.watched)
+        send_one(self->state, order);
+      for (const auto& [group, order] : self->state.counted_only)
         send_one(self->state, order);
       for (const auto& [what, order] : self->state.counted)
         send_one(self->state, order);
@@ -135,6 +150,8 @@ machine_session(machine_session_actor::stateful_pointer<machine_session_state> s
         pass(open_letter<watch_nodes>(one.letter));
       else if (one.letter.kind == peer_kind<count_order>())
         pass(open_letter<count_order>(one.letter));
+      else if (one.letter.kind == peer_kind<count_only>())
+        pass(open_letter<count_only>(one.letter));
       else if (one.letter.kind == peer_kind<delete_order>())
         pass(open_letter<delete_order>(one.letter));
     },

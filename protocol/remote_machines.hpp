@@ -44,6 +44,7 @@ struct remote_machines_state {
   /// What was said last to clusters with a scheduler of their own.
   std::map<std::string, watch_nodes> watched;                         ///< by shard
   std::map<std::pair<std::string, std::string>, count_order> counted; ///< by group and workload
+  std::map<std::string, count_only> counted_only;                     ///< by group
   std::map<std::string, pod_observer_actor, std::less<>> watchers;    ///< by node
 };
 

@@ -300,11 +300,15 @@ void draw(watch_nodes& to) {
 
 void draw(count_order& to) {
   pod p;
-  draw_all(to.resource_group, to.uid, to.node_selector, to.tolerations, to.first_to_go, to.let_go,
-           p);
+  draw_all(to.resource_group, to.uid, to.node_selector, to.tolerations, to.first_to_go, p);
   draw_signed(to.count);
   draw_signed(to.epoch);
   to.what = std::make_shared<const shared_pod>(std::move(p));
+}
+
+void draw(count_only& to) {
+  draw_all(to.resource_group, to.deployments);
+  draw_signed(to.epoch);
 }
 
 void draw(delete_order& to) {
@@ -373,8 +377,9 @@ void draw(quota_grants& to) {
 }
 
 void draw(lower_grants& to) {
-  auto& [queues] = to;
+  auto& [queues, used] = to;
   draw_grants(queues);
+  draw_grants(used);
 }
 
 void draw(read_queues&) {}

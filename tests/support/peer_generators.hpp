@@ -37,6 +37,7 @@ void draw(prepare<workload_parts>& to);
 void draw(apply_parts<workload_parts>& to);
 void draw(watch_nodes& to);
 void draw(count_order& to);
+void draw(count_only& to);
 void draw(delete_order& to);
 void draw(pod_reports& to);
 void draw(note_placements& to);

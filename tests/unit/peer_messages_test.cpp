@@ -93,7 +93,7 @@ bool same(const watch_nodes& a, const watch_nodes& b) {
 bool same(const count_order& a, const count_order& b) {
   return a.resource_group == b.resource_group && a.what->what() == b.what->what() && a.uid == b.uid
          && a.node_selector == b.node_selector && a.tolerations == b.tolerations
-         && a.count == b.count && a.first_to_go == b.first_to_go && a.let_go == b.let_go
+         && a.count == b.count && a.first_to_go == b.first_to_go
          && a.epoch == b.epoch;
 }
 
@@ -140,7 +140,7 @@ using messages = ::testing::Types<
   catalog_update, quota_report, quota_grants, lower_grants,
   read_queues, by_name<queue_status>, why_pending, read_group, read_group_result, std::string,
   event, event_list, read_events, absl::Status, std::size_t, watch_nodes,
-  count_order, delete_order, pod_reports>;
+  count_order, count_only, delete_order, pod_reports>;
 TYPED_TEST_SUITE(peer_message, messages);
 
 TYPED_TEST(peer_message, comes_back_as_it_was_but_for_its_trace) {
