@@ -51,6 +51,18 @@ void end_late_votes(self_pointer self) {
     self->delayed_send(self, next - now, look_at_votes{});
 }
 
+/// Where less is asked for still, it stays as low as it came down to.
+void take_grants(coordinator_state& state, quota_grants told) {
+  if (state.grants)
+    for (const auto& [queue, amounts] : told.asked_down)
+      if (const auto* kept = find(*state.grants, queue))
+        for (const auto& [resource, wanted] : amounts)
+          if (const auto to = kept->find(resource); to != kept->end())
+            if (auto& granted = told.queues[queue][resource]; granted > to->second)
+              granted = to->second;
+  state.grants = std::move(told.queues);
+}
+
 /// How far a group comes down that is asked to come down to `wanted` by a report that `used` was
 /// taken, and takes `spent` by now. What has come since the report stays: the next one tells of it.
 std::int64_t grant_to_keep(std::int64_t wanted, std::int64_t used, std::int64_t spent) {
@@ -253,7 +265,7 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
     [self](const victims_told& done) { told(self, done); },
     [self](const decision_ended& over) { ended(self, over); },
     [self](quota_grants& told) {
-      self->state.grants = std::move(told.queues);
+      take_grants(self->state, std::move(told));
       wake(self);
     },
     [self](const lower_grants& asked) { return lower(self, asked); },

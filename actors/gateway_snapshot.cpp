@@ -7,12 +7,25 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 namespace reprieve {
 
 namespace {
 
 using self_pointer = gateway_actor::stateful_pointer<gateway_state>;
+
+/// Placements that were made for deployments that have gone go too, soon.
+void leave_out_orphans(cluster_snapshot& taken) {
+  std::set<std::string> made; // for those that are there
+  for (const auto& group : taken.groups)
+    for (const auto& record : group.workloads)
+      made.insert(own_placement_name(record->spec->name, record->spec->resource_group));
+  std::erase_if(taken.placements, [&](const placement& one) {
+    return one.name == own_placement_name(one.deployment, one.cluster) && !made.contains(one.name);
+  });
+}
 
 /// Asks all at once, so that their answers are of about the same moment.
 void ask_all(self_pointer self, std::shared_ptr<cluster_snapshot> into,
@@ -28,6 +41,7 @@ void ask_all(self_pointer self, std::shared_ptr<cluster_snapshot> into,
     }
   gathering all([into, answer](const absl::Status& how) mutable {
     std::ranges::sort(into->groups, {}, &group_snapshot::name);
+    leave_out_orphans(*into);
     answer.deliver(how.ok() ? snapshot_result(std::move(into)) : snapshot_result(how));
   });
   for (const auto& [name, settings] : into->known->groups)

@@ -28,6 +28,7 @@ struct quota_report {
 /// What the group may use of the limits of queues, from now on and without asking; durable.
 struct quota_grants {
   by_name<resources> queues;
+  by_name<resources> asked_down; ///< what it is still asked to come down to: it stays as low as it is
 
   bool operator==(const quota_grants&) const = default;
 };

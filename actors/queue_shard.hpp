@@ -120,6 +120,7 @@ struct queue_shard_state {
     bool has_told = false;
     revision epoch = 0;        ///< of the newest coordinator that has spoken
     std::uint64_t holders = 0; ///< counts who had the group; answers of earlier ones do not count
+    by_name<resources> asked_down; ///< by queue, to what, where it was granted more
     bool lowering = false;     ///< was asked to do with less, and that is not durable yet
   };
   by_name<participant> groups;

@@ -135,6 +135,10 @@ public:
     for (const auto& [name, one] : state.known->queues)
       if (!one.limit.empty())
         renew(one, needs[name]);
+    for (auto& [group, one] : state.groups)
+      if (auto before = std::exchange(one.asked_down, lower_[group].queues);
+          is_less(one.asked_down, before))
+        told_.insert(group);
     std::erase_if(state.newest_quota, [&](const auto& record) {
       const auto* one = find(state.known->queues, record.first);
       const bool gone = one == nullptr || one->limit.empty();
@@ -153,13 +157,24 @@ public:
     for (const auto& group : told_)
       tell_grants(self_, group);
     for (auto& [group, to] : lower_)
-      ask_to_lower(self_, group, std::move(to));
+      if (!to.queues.empty())
+        ask_to_lower(self_, group, std::move(to));
     self_->state.stage_runs = false;
     if (self_->state.stage_due)
       self_->send(self_, run_stage{});
   }
 
 private:
+  /// Whether something was asked before that is not asked any more.
+  static bool is_less(const by_name<resources>& now, const by_name<resources>& before) {
+    return std::ranges::any_of(before, [&](const auto& one) {
+      const auto* still = find(now, one.first);
+      return still == nullptr || std::ranges::any_of(one.second, [&](const auto& amount) {
+               return !still->contains(amount.first);
+             });
+    });
+  }
+
   void renew(const queue& of, by_name<quota_need>& needs) {
     auto& state = self_->state;
     auto& record = state.newest_quota[of.name];
@@ -218,9 +233,11 @@ void tell_grants(self_pointer self, const std::string& resource_group) {
   for (const auto& [queue, record] : state.quota)
     if (const auto* granted = find(record.grants, resource_group))
       told.queues[queue] = *granted;
-  if (const auto found = state.groups.find(resource_group);
-      found != state.groups.end() && found->second.holder && !found->second.lowering)
-    self->send(found->second.holder, std::move(told));
+  const auto found = state.groups.find(resource_group);
+  if (found == state.groups.end() || !found->second.holder || found->second.lowering)
+    return;
+  told.asked_down = found->second.asked_down;
+  self->send(found->second.holder, std::move(told));
 }
 
 } // namespace reprieve

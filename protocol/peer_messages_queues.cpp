@@ -121,12 +121,14 @@ static void read_amounts(const amounts_by_queue& from, by_name<resources>& to) {
 static v1::QuotaGrants to_proto(const quota_grants& from) {
   v1::QuotaGrants to;
   write_amounts(from.queues, *to.mutable_queues());
+  write_amounts(from.asked_down, *to.mutable_asked_down());
   return to;
 }
 
 static absl::StatusOr<quota_grants> from_proto(const v1::QuotaGrants& from) {
   quota_grants to;
   read_amounts(from.queues(), to.queues);
+  read_amounts(from.asked_down(), to.asked_down);
   return to;
 }
 

@@ -94,8 +94,13 @@ std::optional<snapshot> simulation::look_at(const std::string& group) {
   }
   for (const auto& [name, record] : facts_.workloads())
     entries.push_back({*record.spec, workload_course{record}, {}});
-  for (const auto& [name, share] : facts_.placements())
-    entries.push_back({share, {}, {}});
+  for (const auto& [name, share] : facts_.placements()) {
+    const auto deployment = facts_.workloads().find(share.deployment);
+    const bool is_there = deployment != facts_.workloads().end()
+                          && deployment->second.spec->resource_group == share.cluster;
+    if (is_there || name != own_placement_name(share.deployment, share.cluster))
+      entries.push_back({share, {}, {}});
+  }
   for (const auto& [name, budget] : facts_.budgets())
     entries.push_back({budget, {}, {}});
   auto taken = snapshot::of(std::move(entries));

@@ -372,8 +372,9 @@ static void draw_grants(by_name<resources>& to) {
 }
 
 void draw(quota_grants& to) {
-  auto& [queues] = to;
+  auto& [queues, asked_down] = to;
   draw_grants(queues);
+  draw_grants(asked_down);
 }
 
 void draw(lower_grants& to) {
