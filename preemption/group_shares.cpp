@@ -166,9 +166,18 @@ bool group_shares::leaves_room_for_others(std::size_t leaf, std::size_t column,
 }
 
 /// Whether the queue stage would leave everybody what they have now, and the leaf so much more, if
-/// nobody else asked for anything (`kept_shares`). Pods that leave count until they have gone, as
-/// they do there.
+/// nobody else asked for anything (`kept_shares`): now, when pods that leave count as they do there,
+/// and when they have gone.
 bool group_shares::may_be_kept(std::size_t leaf, std::size_t column, std::int64_t more) const {
+  wide_int leaving = 0;
+  for (const auto v : tree_.leaves)
+    leaving += used_[v][column] - staying_[v][column];
+  return may_be_kept_of(used_, leaf, column, more)
+         && (leaving == 0 || may_be_kept_of(staying_, leaf, column, more));
+}
+
+bool group_shares::may_be_kept_of(const std::vector<amounts_by_column>& by, std::size_t leaf,
+                                  std::size_t column, std::int64_t more) const {
   wide_int all = more;
   wide_int leaving = 0;
   bool plain = true;
@@ -176,7 +185,7 @@ bool group_shares::may_be_kept(std::size_t leaf, std::size_t column, std::int64_
     plain = plain && one.spec.cap_by_demand;
   std::vector<std::int64_t> used(tree_.vertices.size());
   for (const auto v : tree_.leaves) {
-    used[v] = used_[v][column];
+    used[v] = by[v][column];
     all += used[v];
     leaving += used[v] - staying_[v][column];
   }

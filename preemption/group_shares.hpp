@@ -113,6 +113,8 @@ private:
   std::int64_t reserve_of(std::size_t vertex, std::size_t column, std::int64_t below) const;
   bool leaves_room_for_others(std::size_t leaf, std::size_t column, std::int64_t more) const;
   bool may_be_kept(std::size_t leaf, std::size_t column, std::int64_t more) const;
+  bool may_be_kept_of(const std::vector<amounts_by_column>& by, std::size_t leaf,
+                      std::size_t column, std::int64_t more) const;
 
   queue_tree tree_;
   std::vector<std::string> columns_;

@@ -58,12 +58,21 @@ void move_demand(queue_stage_input& in, const std::string& queue, const resource
 bool lifecycle_grants::keeps(std::string_view queue, const resources& more) const {
   auto after = in_;
   move_demand(after, std::string(queue), more, 1);
-  const auto result = run_queue_stage(after);
-  return std::ranges::none_of(result.queues, [&](const queue_outcome& one) {
-    return one.queue == queue && std::ranges::any_of(one.lines, [](const queue_line& line) {
-             return line.to_free > 0;
-           });
-  });
+  const auto has_to_go = [&] {
+    const auto result = run_queue_stage(after);
+    return std::ranges::any_of(result.queues, [&](const queue_outcome& one) {
+      return one.queue == queue && std::ranges::any_of(one.lines, [](const queue_line& line) {
+               return line.to_free > 0;
+             });
+    });
+  };
+  if (has_to_go())
+    return false;
+  // Nor when those have gone who leave.
+  for (auto& [name, used] : after.totals)
+    used.leaving.clear();
+  after.again.clear();
+  return !has_to_go();
 }
 
 void lifecycle_grants::add(std::string_view queue, const resources& amounts, std::int64_t sign) {
