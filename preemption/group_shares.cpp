@@ -210,6 +210,34 @@ bool group_shares::may_be_kept_of(const std::vector<amounts_by_column>& by, std:
   });
 }
 
+/// As the queue stage would find it: while pods leave, the more of what it keeps with them and
+/// without them.
+std::int64_t group_shares::keeps(std::size_t leaf, std::size_t column) const {
+  const auto deserved = deserved_[leaf][column];
+  const auto stays = staying_[leaf][column];
+  if (stays <= deserved || !tree_.vertices[leaf].spec.cap_by_demand)
+    return deserved;
+  std::vector<std::int64_t> used(tree_.vertices.size());
+  auto staying = used;
+  wide_int all = 0;
+  wide_int leaving = 0;
+  for (const auto v : tree_.leaves) {
+    used[v] = used_[v][column];
+    staying[v] = staying_[v][column];
+    all += used[v];
+    leaving += used[v] - staying[v];
+  }
+  const auto capacity = capacity_[column];
+  const auto twice = std::clamp<wide_int>(all - capacity, 0, leaving);
+  const auto kept = [&](wide_int of, const std::vector<std::int64_t>& by) {
+    return kept_shares(tree_, columns_[column], narrowed(of), by, units_[column])[leaf];
+  };
+  auto most = kept(capacity + twice, used);
+  if (leaving > 0)
+    most = std::max(most, kept(capacity, staying));
+  return std::max(deserved, std::min(stays, most));
+}
+
 bool group_shares::may_borrow(std::size_t leaf, const amounts_by_column& more) const {
   for (std::size_t c = 0; c < columns_.size(); ++c)
     if (more[c] > 0 && !leaves_room_for_others(leaf, c, more[c]))

@@ -58,6 +58,9 @@ public:
 
   /// How much of the column it may borrow, and no more than is asked for.
   std::int64_t most_to_borrow(std::size_t leaf, std::size_t column, std::int64_t asked) const;
+  /// What the leaf keeps of what it deserves and uses, whoever else asks: the queue stage takes back
+  /// what is more.
+  std::int64_t keeps(std::size_t leaf, std::size_t column) const;
   /// Whether so much more would leave every other queue what it deserves, whether it uses that now
   /// or asks for it.
   bool leaves_others_their_share(std::size_t leaf, const amounts_by_column& more) const;

@@ -475,7 +475,7 @@ unit_judge::column_amounts unit_judge::allowed_at(const obstacle& one,
   for (std::size_t c = 0; c < allowed.size(); ++c)
     if (!one.limit)
       allowed[c] =
-        std::max(shares_.deserved(one.vertex)[c],
+        std::max(shares_.keeps(one.vertex, c),
                  shares_.staying(one.vertex)[c] + shares_.most_to_borrow(one.vertex, c, asked[c]));
     else if (const auto most = limit.find(shares_.columns()[c]); most != limit.end())
       allowed[c] = most->second;
@@ -602,9 +602,7 @@ bool unit_judge::quota_allows(const case_at_hand& of, judgement& judged) {
   if (!after.limits_in_the_way(of.leaf, taken).empty())
     return false;
   for (std::size_t c = 0; c < taken.size(); ++c)
-    if (taken[c] > 0
-        && after.staying(of.leaf)[c] + taken[c]
-             > std::max(shares_.deserved(of.leaf)[c], shares_.staying(of.leaf)[c]))
+    if (taken[c] > 0 && after.staying(of.leaf)[c] + taken[c] > shares_.keeps(of.leaf, c))
       return false;
   return true;
 }
