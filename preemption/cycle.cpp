@@ -93,8 +93,12 @@ void scheduling_cycle::begin() {
     port_.look_again(due);
   auto in = port_.queue_input();
   demand_ = real_demand(in);
-  if (run_queue_stage(in))
+  if (run_queue_stage(in)) {
+    // Who leaves now was demand as one who stays, and does not ask once more in this cycle.
+    auto again = std::move(in.again);
     in = port_.queue_input();
+    in.again = std::move(again);
+  }
   const auto gives_back = [](const queue_outcome& one) {
     return std::ranges::any_of(one.lines, [](const auto& of) { return of.to_free > 0; });
   };

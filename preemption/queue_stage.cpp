@@ -32,6 +32,7 @@ struct resource_course {
   queue_balance balance;
   std::vector<std::int64_t> deserved; ///< by vertex
   std::vector<std::int64_t> kept;     ///< likewise, what pods may use whoever else asks
+  std::int64_t twice = 0;             ///< of the capacity: pods leave it, and others are promised it
   std::vector<queue_account> before;  ///< by row, once what had been waited for has come in
   std::vector<queue_movement> moved;  ///< by row
 };
@@ -91,8 +92,12 @@ private:
     queue_balance balance{capacity, table_.used_outside(column), std::move(accounts)};
     balance.settle();
     std::vector<queue_account> before{balance.accounts().begin(), balance.accounts().end()};
-    courses_.push_back(
-      {std::move(balance), std::move(shares.deserved), std::move(kept), std::move(before), {}});
+    courses_.push_back({std::move(balance),
+                        std::move(shares.deserved),
+                        std::move(kept),
+                        narrowed(twice),
+                        std::move(before),
+                        {}});
   }
 
   /// A queue that uses more than it may loses pods until it does not, before anything moves between
@@ -105,16 +110,22 @@ private:
     }
   }
 
-  /// What the queue's pods may use: what it is allocated, or, capped by its demand, what it may
-  /// keep whoever else asks. Those that preprocess chose are chosen together with those that make
+  /// What the queue's pods may use: what it is allocated, with what it deserves of room that others
+  /// leave and its pods are promised; or, capped by its demand, what it may keep whoever else asks. Those that preprocess chose are chosen together with those that make
   /// room for others, so that none goes who would not be needed for both.
   row_of_amounts allowed(std::size_t row) const {
     row_of_amounts amounts;
-    for (const auto& course : courses_)
-      amounts.push_back(
-        table_.leaf(row).spec.cap_by_demand
-          ? std::max(course.kept[table_.tree().leaves[row]], course.before[row].deserved)
-          : std::min(course.before[row].allocated, course.balance.accounts()[row].allocated));
+    for (const auto& course : courses_) {
+      const auto deserved = course.before[row].deserved;
+      if (table_.leaf(row).spec.cap_by_demand) {
+        amounts.push_back(std::max(course.kept[table_.tree().leaves[row]], deserved));
+        continue;
+      }
+      const auto allocated =
+        std::min(course.before[row].allocated, course.balance.accounts()[row].allocated);
+      const auto promised = narrowed(static_cast<wide_int>(allocated) + course.twice);
+      amounts.push_back(std::max(allocated, std::min(deserved, promised)));
+    }
     return amounts;
   }
 

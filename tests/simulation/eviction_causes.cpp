@@ -15,20 +15,20 @@ std::string place_of(const pod& p) {
 
 } // namespace
 
-void eviction_causes::changed(std::string_view group, time_point when) {
+void eviction_causes::changed(std::string_view group, time_point when, time_point until) {
   if (has_begun())
-    changes_.push_back({std::string(group), when, {}});
+    changes_.push_back({std::string(group), when, std::max(when, until), {}});
 }
 
 void eviction_causes::comes_back(std::string_view group, const std::string& workload,
                                  time_point when) {
-  changes_.push_back({std::string(group), when, workload});
+  changes_.push_back({std::string(group), when, when, workload});
 }
 
 bool eviction_causes::anything_changed(std::string_view group, time_point from, time_point to,
                                        std::string_view but_return_of) const {
   return std::ranges::any_of(changes_, [&](const change& one) {
-    return one.at >= from && one.at <= to && (one.group.empty() || one.group == group)
+    return one.until >= from && one.at <= to && (one.group.empty() || one.group == group)
            && (one.returns.empty() || one.returns != but_return_of);
   });
 }

@@ -25,8 +25,9 @@ public:
     return since_ != no_time;
   }
 
-  /// Something changed in the resource group; in all of them where none is named.
-  void changed(std::string_view group, time_point when);
+  /// Something changed in the resource group; in all of them where none is named. It may not be
+  /// known there before `until`.
+  void changed(std::string_view group, time_point when, time_point until = no_time);
   /// The workload was stopped, and may come back then.
   void comes_back(std::string_view group, const std::string& workload, time_point when);
 
@@ -52,6 +53,7 @@ private:
   struct change {
     std::string group;
     time_point at = no_time;
+    time_point until = no_time;
     std::string returns; ///< the workload that comes back
   };
   struct commit {

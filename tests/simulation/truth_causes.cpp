@@ -41,13 +41,16 @@ void truth::queue_written(queue record) {
   known = std::move(record);
 }
 
+/// From when they are durable until the group knows them.
+constexpr std::chrono::milliseconds time_to_tell_grants{500};
+
 void truth::quota_written(const std::string& queue, quota_record record) {
   auto& known = quota_[queue];
   for (const auto& name : groups_) {
     const auto* before = find(known.grants, name);
     const auto* now = find(record.grants, name);
     if ((before == nullptr) != (now == nullptr) || (now != nullptr && *before != *now))
-      causes_.changed(name, now_());
+      causes_.changed(name, now_(), now_() + time_to_tell_grants);
   }
   known = std::move(record);
 }
