@@ -16,6 +16,8 @@ namespace {
 
 using self_pointer = coordinator_pointer;
 
+constexpr std::chrono::seconds time_for_grants{1};
+
 /// Gives up the decisions that lost their ground: a preemptor that is not wanted any more, a node
 /// that takes no pods (DESIGN 3.2).
 void cancel_groundless(self_pointer self) {
@@ -49,6 +51,27 @@ void end_late_votes(self_pointer self) {
   state.looks_at_votes = next != time_point::max();
   if (state.looks_at_votes)
     self->delayed_send(self, next - now, look_at_votes{});
+}
+
+/// Whether a limit came by now of which the group's part is about to be told. Until then the queue
+/// would have nothing of what it deserves, and others would be given it for a moment.
+bool awaits_grants(self_pointer self) {
+  auto& state = self->state;
+  if (state.grants_due == no_time || !state.grants)
+    return false;
+  const bool all_known = std::ranges::all_of(state.known->queues, [&](const auto& one) {
+    const auto* granted = find(*state.grants, one.first);
+    return std::ranges::all_of(one.second.limit, [&](const auto& most) {
+      return granted != nullptr && granted->contains(most.first);
+    });
+  });
+  const auto now = state.settings.clock.now(self);
+  if (all_known || now >= state.grants_due) {
+    state.grants_due = no_time;
+    return false;
+  }
+  cycle_after(self, state.grants_due - now);
+  return true;
 }
 
 /// Where less is asked for still, it stays as low as it came down to.
@@ -250,6 +273,8 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
     [self](catalog_update& update) {
       auto& s = self->state;
       s.rules_changed = s.rules_changed || !s.known || *s.known != *update.known;
+      if (!s.known || s.known->queues != update.known->queues)
+        s.grants_due = s.settings.clock.now(self) + time_for_grants;
       s.known = std::move(update.known);
       tell_group_limits(self);
       wake(self);
@@ -279,7 +304,7 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
       if (self->state.running_cycle) // it is followed by another
         return;
       self->state.cycle_due = false;
-      if (!knows_enough(self->state))
+      if (!knows_enough(self->state) || awaits_grants(self))
         return;
       run_lifecycle(self);
       cancel_groundless(self);

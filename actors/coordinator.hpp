@@ -133,6 +133,7 @@ struct coordinator_state {
   by_name<queue_status> queues; ///< as the newest cycle found them
   std::map<std::string, time_point> reserved; ///< by uid: since when its required node is
   std::optional<by_name<resources>> grants;   ///< of limits, by queue; not known at first
+  time_point grants_due = no_time; ///< until when those of limits are waited for that came since
   quota_report told;                          ///< to the queue shard
   std::set<std::string> seen_shards;          ///< that have sent what they hold
   time_point next_retry = no_time;            ///< when a cycle is due for work that backs off

@@ -178,6 +178,11 @@ void truth::erase_key(const std::string& key) {
     budgets_.erase(name);
   } else if (key.starts_with("p/")) {
     placements_.erase(name);
+  } else if (key.find("/quota/") != std::string::npos) {
+    quota_written(name, {});
+  } else if (key.find("/queue/") != std::string::npos) {
+    queues_.erase(name);
+    causes_.changed({}, now_());
   } else if (key.starts_with(keys::open_decisions)) {
     open_.erase(name);
   }
