@@ -56,7 +56,7 @@ void end_late_votes(self_pointer self) {
 /// Whether a limit came by now of which the group's part is about to be told. Until then the queue
 /// would have nothing of what it deserves, and others would be given it for a moment.
 bool awaits_grants(self_pointer self) {
-  auto& state = self->state;
+  const auto& state = self->state;
   if (state.grants_due == no_time || !state.grants)
     return false;
   const bool all_known = std::ranges::all_of(state.known->queues, [&](const auto& one) {
@@ -65,14 +65,16 @@ bool awaits_grants(self_pointer self) {
       return granted != nullptr && granted->contains(most.first);
     });
   });
-  const auto now = state.settings.clock.now(self);
-  if (all_known || now >= state.grants_due) {
-    state.grants_due = no_time;
-    return false;
-  }
-  cycle_after(self, state.grants_due - now);
-  return true;
+  return !all_known && state.settings.clock.now(self) < state.grants_due;
 }
+
+} // namespace
+
+bool may_run_cycle(self_pointer self) {
+  return knows_enough(self->state) && !awaits_grants(self);
+}
+
+namespace {
 
 /// Where less is asked for still, it stays as low as it came down to.
 void take_grants(coordinator_state& state, quota_grants told) {
@@ -304,8 +306,12 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
       if (self->state.running_cycle) // it is followed by another
         return;
       self->state.cycle_due = false;
-      if (!knows_enough(self->state) || awaits_grants(self))
+      if (!may_run_cycle(self)) {
+        if (const auto due = self->state.grants_due; due != no_time)
+          try_again_at(self, due);
         return;
+      }
+      self->state.grants_due = no_time;
       run_lifecycle(self);
       cancel_groundless(self);
       serve_all(self);

@@ -11,6 +11,9 @@ using coordinator_pointer = coordinator_actor::stateful_pointer<coordinator_stat
 /// How long the coordinator lets pass before it tries again what found no answer.
 inline constexpr std::chrono::seconds cycle_retry_delay{1};
 
+/// Whether it knows enough, and what it may spend of limits as far as that is about to be told.
+bool may_run_cycle(coordinator_pointer self);
+
 /// Has a cycle run after a while.
 void cycle_after(coordinator_pointer self, duration delay);
 

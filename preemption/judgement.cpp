@@ -608,6 +608,10 @@ bool unit_judge::quota_allows(const case_at_hand& of, judgement& judged) {
 }
 
 void unit_judge::keep_within_quota(const case_at_hand& of, judgement& made) {
+  // More of a gang than it needs is not lent before others had their turn who deserve it.
+  if (made.entitled && made.made.victims.empty()
+      && !shares_.is_entitled(of.leaf, taken_by(made.made)))
+    keep_what_is_needed(of.who, made.made);
   if (quota_allows(of, made))
     return;
   keep_what_is_needed(of.who, made.made);

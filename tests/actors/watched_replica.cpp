@@ -173,7 +173,7 @@ bool watched_replica::step() {
   const auto position = luck_.below(count);
   auto* self = dynamic_cast<coordinator_pointer>(world_.waiting()[position]);
   if (self != nullptr && is_next<run_cycle>(*self) && !self->state.running_cycle
-      && knows_enough(self->state))
+      && may_run_cycle(self))
     watch_cycle(position, self);
   else
     world_.step_at(position);

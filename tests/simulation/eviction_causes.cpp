@@ -34,9 +34,9 @@ bool eviction_causes::anything_changed(std::string_view group, time_point from, 
 }
 
 /// Whether another queue than the one that gives back has got something since then.
-bool eviction_causes::others_came(const decision& d, time_point since) const {
+bool eviction_causes::others_came(const decision& d, time_point since, time_point until) const {
   return std::ranges::any_of(committed_, [&](const commit& one) {
-    return one.group == d.resource_group && one.decided >= since
+    return one.group == d.resource_group && one.decided >= since && one.decided <= until
            && std::ranges::any_of(one.queues,
                                   [&](const std::string& queue) { return queue != d.queue; });
   });
@@ -48,17 +48,19 @@ std::string eviction_causes::judge(const decision& d, const std::vector<stopped_
   if (!has_begun() || !for_queues || d.victims.empty())
     return {};
   if (!d.queue.empty()) {
-    // Who came by a plan that knew all that has changed so far was not to come.
+    // Who came by a plan that knew all that has changed so far was not to come; but of those who are
+    // planned together the later ones may deserve what was lent to the first.
     for (const auto& one : pods)
       if (one.planned >= since_
-          && !anything_changed(d.resource_group, one.planned, now, one.workload))
+          && !anything_changed(d.resource_group, one.planned, now, one.workload)
+          && !others_came(d, one.planned, one.planned))
         return fmt::format("pod {} goes by decision {}, and nothing has changed since it came: {}",
                            one.uid, d.id, d.why.summary);
     const auto key = d.queue + ' ' + d.resource_group;
     const auto before = taken_back_.find(key);
     const bool again = before != taken_back_.end();
     if (again && !anything_changed(d.resource_group, before->second, now)
-        && !others_came(d, before->second)
+        && !others_came(d, before->second, now)
         && std::ranges::all_of(pods, [&](const stopped_pod& one) {
              return one.started != no_time && one.started < before->second;
            }))

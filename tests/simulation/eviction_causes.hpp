@@ -62,7 +62,7 @@ private:
     time_point decided = no_time;
     std::set<std::string> queues;
   };
-  bool others_came(const decision& d, time_point since) const;
+  bool others_came(const decision& d, time_point since, time_point until) const;
   bool anything_changed(std::string_view group, time_point from, time_point to,
                         std::string_view but_return_of = {}) const;
 
