@@ -30,7 +30,12 @@ const std::string& first_uid(const preemptor& who) {
   return who.groups.front().pods.front().uid;
 }
 
-/// How many decisions of this coordinator there were before that one.
+/// How many decisions there were so far. Those that were open when the coordinator started are one.
+std::uint64_t decisions_made(const coordinator_state& state) {
+  return state.last_decision + 1;
+}
+
+/// Likewise, before that one.
 std::uint64_t decisions_before(const coordinator_state& state, std::string_view id) {
   std::uint64_t epoch = 0;
   std::uint64_t number = 0;
@@ -38,7 +43,7 @@ std::uint64_t decisions_before(const coordinator_state& state, std::string_view 
   const auto second = id.find('.', first + 1);
   std::from_chars(id.data(), id.data() + first, epoch, 16);
   std::from_chars(id.data() + first + 1, id.data() + second, number, 16);
-  return epoch == static_cast<std::uint64_t>(state.epoch) && number > 0 ? number - 1 : 0;
+  return epoch == static_cast<std::uint64_t>(state.epoch) ? number : 0;
 }
 
 /// What the victims of one queue have to free, in words.
@@ -71,7 +76,7 @@ public:
   /// With `explains`, nothing is decided: somebody asks why.
   explicit live_cycle(self_pointer self, bool explains = false)
       : self_(self), state_(self->state), now_(state_.settings.clock.now(self)),
-        decisions_before_(state_.last_decision), explains_(explains),
+        decisions_before_(reprieve::decisions_made(state_)), explains_(explains),
         cycle_(*this, settings_of(state_, now_, explains)) {}
 
   void run() {
@@ -165,10 +170,10 @@ public:
     return state_.mirror.nodes_seen();
   }
   std::uint64_t decisions_made() override {
-    return state_.last_decision;
+    return reprieve::decisions_made(state_);
   }
   std::uint64_t decisions_over() override {
-    return state_.decisions.empty() ? state_.last_decision
+    return state_.decisions.empty() ? decisions_made()
                                     : decisions_before(state_, state_.decisions.begin()->first);
   }
   bool sets_aside() override {
@@ -289,7 +294,7 @@ private:
   void choose_pause() {
     constexpr std::chrono::milliseconds longest{50};
     constexpr int times = 3; // so much longer than it took
-    const bool in_vain = state_.last_decision == decisions_before_;
+    const bool in_vain = decisions_made() == decisions_before_;
     const auto took = state_.settings.clock.now(self_) - now_;
     state_.pause = in_vain ? std::min<duration>(times * took, longest) : duration{0};
   }
