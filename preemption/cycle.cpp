@@ -38,6 +38,10 @@ bool could_take(const cluster_view& view, node_row n, amounts request, std::int6
   return true;
 }
 
+bool any_grew(const std::vector<std::int64_t>& now, const std::vector<std::int64_t>& before) {
+  return now.size() != before.size() || !std::ranges::equal(now, before, std::ranges::less_equal{});
+}
+
 void add_pods_to(resources& sum, const resources& each, std::int64_t count) {
   for (const auto& [resource, amount] : each)
     sum[resource] += amount * count;
@@ -198,10 +202,6 @@ void scheduling_cycle::share_out(queue_stage_input in) {
 void scheduling_cycle::wake_kinds(const turn_of* behind) {
   const auto changed = port_.take_changes();
   const auto excess = shares_->excess();
-  const auto grew = [&](const std::vector<std::int64_t>& before) {
-    return before.size() != excess.size()
-           || !std::ranges::equal(excess, before, std::ranges::less_equal{});
-  };
   const auto over = port_.decisions_over();
   const auto woken = port_.line().wake([&](const waiting_line::kind& of) {
     const auto leaf = shares_->leaf_of(of.queue);
@@ -211,7 +211,7 @@ void scheduling_cycle::wake_kinds(const turn_of* behind) {
     const auto& was = *of.aside;
     const bool entitled = shares_->is_entitled(leaf, asked);
     if ((entitled && !was.entitled)
-        || (entitled && shares_->anybody_uses_too_much(asked) && grew(was.excess)))
+        || (entitled && shares_->anybody_uses_too_much(asked) && any_grew(excess, was.excess)))
       return true;
     if (!was.may_borrow) { // a quota is in the way
       const auto obstacle = shares_->first_in_the_way(leaf, asked);
@@ -279,12 +279,12 @@ bool scheduling_cycle::quota_eased(const waiting_line::kind& of,
                                    const group_shares::obstacle& obstacle,
                                    const cycle_port::changes& changed) const {
   const auto& was = *of.aside;
-  const auto left = shares_->left_at(obstacle);
-  if (shares_->at(obstacle.vertex).spec.name != was.held_back_by || left.size() != was.left.size())
+  if (shares_->at(obstacle.vertex).spec.name != was.held_back_by)
     return true;
-  for (std::size_t c = 0; c < left.size(); ++c)
-    if (left[c] > was.left[c])
-      return true;
+  // Of a larger quota of which less is left, less important ones have the rest, who may go.
+  if (any_grew(shares_->left_at(obstacle), was.left)
+      || any_grew(shares_->allowed_at(obstacle), was.allowed))
+    return true;
   const auto shares_it = [&](std::string_view queue) {
     const auto leaf = shares_->leaf_of(queue);
     return leaf != no_vertex && shares_->is_below(leaf, obstacle.vertex);
@@ -432,6 +432,7 @@ parked_reason scheduling_cycle::reason_to_park(const waiting_unit& unit,
       why.left_of_share = shares_->left_at({leaf});
     if (const auto obstacle = shares_->first_in_the_way(leaf, asked)) {
       why.held_back_by = shares_->at(obstacle->vertex).spec.name;
+      why.allowed = shares_->allowed_at(*obstacle);
       why.left = shares_->left_at(*obstacle);
     }
   }

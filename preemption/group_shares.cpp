@@ -319,14 +319,22 @@ group_shares::first_in_the_way(std::size_t leaf, const amounts_by_column& more) 
   return share_in_the_way(leaf, more);
 }
 
-group_shares::amounts_by_column group_shares::left_at(const obstacle& one) const {
-  amounts_by_column left(columns_.size(), std::numeric_limits<std::int64_t>::max());
+group_shares::amounts_by_column group_shares::allowed_at(const obstacle& one) const {
+  if (!one.limit)
+    return deserved_[one.vertex];
+  amounts_by_column allowed(columns_.size(), std::numeric_limits<std::int64_t>::max());
   const auto& limit = tree_.vertices[one.vertex].spec.limit;
   for (std::size_t c = 0; c < columns_.size(); ++c)
-    if (!one.limit)
-      left[c] = deserved_[one.vertex][c] - staying_[one.vertex][c];
-    else if (const auto most = limit.find(columns_[c]); most != limit.end())
-      left[c] = most->second - staying_[one.vertex][c];
+    if (const auto most = limit.find(columns_[c]); most != limit.end())
+      allowed[c] = most->second;
+  return allowed;
+}
+
+group_shares::amounts_by_column group_shares::left_at(const obstacle& one) const {
+  auto left = allowed_at(one);
+  for (std::size_t c = 0; c < columns_.size(); ++c)
+    if (left[c] < std::numeric_limits<std::int64_t>::max())
+      left[c] -= staying_[one.vertex][c];
   return left;
 }
 

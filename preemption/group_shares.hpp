@@ -83,7 +83,9 @@ public:
   std::optional<obstacle> share_in_the_way(std::size_t leaf, const amounts_by_column& more) const;
   /// The first of all in the way, where the unit may not borrow either.
   std::optional<obstacle> first_in_the_way(std::size_t leaf, const amounts_by_column& more) const;
-  /// What the quota has left, by column; as much as there can be where it says nothing.
+  /// How much the quota is, by column; as much as there can be where it says nothing.
+  amounts_by_column allowed_at(const obstacle& one) const;
+  /// Likewise, what it has left.
   amounts_by_column left_at(const obstacle& one) const;
   std::string sentence_of(const obstacle& one, const amounts_by_column& more) const;
 

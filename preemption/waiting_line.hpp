@@ -66,8 +66,9 @@ struct parked_reason {
   bool may_borrow = false; ///< it took nothing that is kept for others
   bool within_limits = true;
   /// The quota that was in the way: the first queue from its own up whose limit it was, or whose
-  /// share, and what that had left, by column. No queue where none was.
+  /// share, how much that was, and what it had left, by column. No queue where none was.
   std::string held_back_by;
+  std::vector<std::int64_t> allowed;
   std::vector<std::int64_t> left;
   /// What its queue deserved and did not use, where it would have gone with more than that as soon
   /// as others took theirs; empty where not.

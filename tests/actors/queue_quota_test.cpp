@@ -122,6 +122,35 @@ TEST_F(queue_quota, of_a_full_queue_lets_its_more_important_work_preempt) {
     << "who goes counts for the queue's quota as who comes does";
 }
 
+TEST_F(queue_quota, that_grows_lets_more_important_work_have_what_others_took_of_it_meanwhile) {
+  replica_world replica(store_, journal());
+  ASSERT_TRUE(replica.start().ok());
+  auto first = weighing("first", 1, true);
+  first.limit = {{"gpu", 8000}};
+  resource_group elsewhere;
+  elsewhere.name = "elsewhere";
+  auto there = machine("n2", 3);
+  there.resource_group = "elsewhere";
+  auto far = work("far", 0, 3);
+  far.queue = "first";
+  far.resource_group = "elsewhere";
+  ASSERT_TRUE(replica.apply({elsewhere, machine("n1", 16), there, first, far}).ok());
+  ASSERT_TRUE(comes_to(replica, "far", pod_phase::running, 3, seconds{10}));
+  auto wide = work("wide", 9);
+  wide.queue = "first";
+  wide.groups[0].pods.requests = {{"gpu", 6000}};
+  ASSERT_TRUE(replica.apply({wide}).ok());
+  replica.world().advance(seconds{5});
+  ASSERT_TRUE(replica.apply({work_in("first", 4)}).ok());
+  ASSERT_TRUE(comes_to(replica, "first-work", pod_phase::running, 4, seconds{10}));
+  ASSERT_EQ(replica.pods("wide", pod_phase::running), 0U) << "the other group has three of eight";
+
+  ASSERT_TRUE(replica.remove(object_kind::workload, "far").ok());
+
+  EXPECT_TRUE(comes_to(replica, "wide", pod_phase::running, 1, seconds{30}));
+  EXPECT_EQ(replica.pods("first-work", pod_phase::running), 2U);
+}
+
 } // namespace
 
 } // namespace reprieve
