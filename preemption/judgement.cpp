@@ -311,19 +311,64 @@ void unit_judge::within_quota(const case_at_hand& of, const obstacle& first, jud
     if (!found || !made.made.assignments.empty())
       return;
   }
-  std::vector<queue_portion> candidates;
-  std::ranges::copy_if(portions_below(first.vertex), std::back_inserter(candidates),
-                       [&](const queue_portion& one) {
-                         return one.priority < of.who.priority && one.id.workload != of.who.workload
-                                && !one.being_placed;
-                       });
+  auto candidates = less_important_below(of, first.vertex);
   leave_guarantees(of.leaf, candidates);
-  if (!could_make_room(of, first, candidates)) {
+  const auto allowed = allowed_at(first, of.asked);
+  if (!could_make_room(of, first, allowed, candidates)) {
     drop(made.made, "quota");
     if (take_holds_within_quota(of, first, made))
       made.quota.clear();
     return;
   }
+  made.made = decide_among_these(of, candidates);
+  if (!made.made.assignments.empty()
+      && add_victims_for(of, first, allowed, std::move(candidates), made.made)) {
+    made.quota.clear();
+    return;
+  }
+  drop(made.made, "quota");
+  if (take_holds_within_quota(of, first, made))
+    made.quota.clear();
+}
+
+/// So many less important ones of its own queue go that the queue uses no more than it deserves.
+bool unit_judge::within_share(const case_at_hand& of, judgement& made) {
+  if (!of.who.may_preempt || is_bound_to_a_node(of.who)
+      || settings_.group.policy == group_policy::sessions)
+    return false;
+  const obstacle own{of.leaf, false, false, 0, 0};
+  auto candidates = less_important_below(of, of.leaf);
+  const auto& share = shares_.deserved(of.leaf);
+  if (!could_make_room(of, own, share, candidates))
+    return false;
+  judgement other;
+  other.made = decide_among_these(of, candidates);
+  if (other.made.assignments.empty())
+    return false;
+  keep_what_is_needed(of.who, other.made);
+  if (!add_victims_for(of, own, share, std::move(candidates), other.made)
+      || !quota_allows(of, other))
+    return false;
+  made.made = std::move(other.made);
+  made.gives_up.clear();
+  made.released.clear();
+  made.goes_with_more = false;
+  return true;
+}
+
+std::vector<queue_portion> unit_judge::less_important_below(const case_at_hand& of,
+                                                            std::size_t vertex) {
+  std::vector<queue_portion> found;
+  std::ranges::copy_if(portions_below(vertex), std::back_inserter(found),
+                       [&](const queue_portion& one) {
+                         return one.priority < of.who.priority && one.id.workload != of.who.workload
+                                && !one.being_placed;
+                       });
+  return found;
+}
+
+plan unit_judge::decide_among_these(const case_at_hand& of,
+                                    const std::vector<queue_portion>& candidates) {
   auto scope = std::make_shared<victim_scope>();
   scope->policy = "quota";
   scope->highest = of.who.priority - 1;
@@ -334,15 +379,7 @@ void unit_judge::within_quota(const case_at_hand& of, const obstacle& first, jud
   for (const auto& one : candidates)
     if (const auto row = port_.view().find_portion(one.id); row != no_row)
       scope->portions.emplace(row, 0);
-  made.made = decide_among(port_.view(), of.who, settings_, std::move(scope));
-  if (!made.made.assignments.empty()
-      && add_victims_for(of, first, std::move(candidates), made.made)) {
-    made.quota.clear();
-    return;
-  }
-  drop(made.made, "quota");
-  if (take_holds_within_quota(of, first, made))
-    made.quota.clear();
+  return decide_among(port_.view(), of.who, settings_, std::move(scope));
 }
 
 const std::vector<queue_portion>& unit_judge::portions_below(std::size_t vertex) {
@@ -360,8 +397,8 @@ const std::vector<queue_portion>& unit_judge::portions_below(std::size_t vertex)
 
 /// Whether the quota would allow the unit if all of them went.
 bool unit_judge::could_make_room(const case_at_hand& of, const obstacle& first,
+                                 const column_amounts& allowed,
                                  const std::vector<queue_portion>& candidates) const {
-  const auto allowed = allowed_at(first, of.asked);
   auto staying = shares_.staying(first.vertex);
   for (const auto& one : candidates)
     for (std::size_t c = 0; c < staying.size(); ++c)
@@ -421,12 +458,12 @@ bool unit_judge::take_holds_within_quota(const case_at_hand& of, const obstacle&
 }
 
 bool unit_judge::add_victims_for(const case_at_hand& of, const obstacle& first,
-                                 std::vector<queue_portion> candidates, plan& made) {
+                                 column_amounts allowed, std::vector<queue_portion> candidates,
+                                 plan& made) {
   auto after = shares_;
   for (const auto& one : movements_of(of.unit, made))
     if (one.sign < 0)
       after.add(one.leaf, one.amounts, -1);
-  auto allowed = allowed_at(first, of.asked);
   for (std::size_t c = 0; c < allowed.size(); ++c)
     if (of.asked[c] > 0 && allowed[c] < std::numeric_limits<std::int64_t>::max())
       allowed[c] -= of.asked[c];
@@ -470,15 +507,12 @@ bool unit_judge::add_victims_for(const case_at_hand& of, const obstacle& first,
 /// back by anybody.
 unit_judge::column_amounts unit_judge::allowed_at(const obstacle& one,
                                                   const column_amounts& asked) const {
-  column_amounts allowed(shares_.columns().size(), std::numeric_limits<std::int64_t>::max());
-  const auto& limit = shares_.at(one.vertex).spec.limit;
-  for (std::size_t c = 0; c < allowed.size(); ++c)
-    if (!one.limit)
-      allowed[c] =
-        std::max(shares_.keeps(one.vertex, c),
-                 shares_.staying(one.vertex)[c] + shares_.most_to_borrow(one.vertex, c, asked[c]));
-    else if (const auto most = limit.find(shares_.columns()[c]); most != limit.end())
-      allowed[c] = most->second;
+  auto allowed = shares_.allowed_at(one);
+  if (!one.limit)
+    for (std::size_t c = 0; c < allowed.size(); ++c)
+      allowed[c] = std::max({allowed[c], shares_.keeps(one.vertex, c),
+                             shares_.staying(one.vertex)[c]
+                               + shares_.most_to_borrow(one.vertex, c, asked[c])});
   return allowed;
 }
 
@@ -615,7 +649,7 @@ void unit_judge::keep_within_quota(const case_at_hand& of, judgement& made) {
   if (quota_allows(of, made))
     return;
   keep_what_is_needed(of.who, made.made);
-  if (quota_allows(of, made))
+  if (quota_allows(of, made) || (made.goes_with_more && within_share(of, made)))
     return;
   auto limits = shares_.limits_in_the_way(of.leaf, of.asked);
   const auto share = shares_.share_in_the_way(of.leaf, of.asked);

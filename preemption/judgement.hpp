@@ -139,13 +139,17 @@ private:
   bool others_find_room_again(const case_at_hand& of, const plan& made);
   void among_its_own(const case_at_hand& of, judgement& made);
   void within_quota(const case_at_hand& of, const obstacle& first, judgement& made);
+  bool within_share(const case_at_hand& of, judgement& made);
+  /// The portions that it may take the room of, in their order.
+  std::vector<queue_portion> less_important_below(const case_at_hand& of, std::size_t vertex);
+  plan decide_among_these(const case_at_hand& of, const std::vector<queue_portion>& candidates);
   const std::vector<queue_portion>& portions_below(std::size_t vertex);
-  bool could_make_room(const case_at_hand& of, const obstacle& first,
+  bool could_make_room(const case_at_hand& of, const obstacle& first, const column_amounts& allowed,
                        const std::vector<queue_portion>& candidates) const;
   void leave_guarantees(std::size_t own, std::vector<queue_portion>& candidates);
   bool take_holds_within_quota(const case_at_hand& of, const obstacle& first, judgement& made);
   /// Adds victims by their amounts alone until the quota holds; false where nobody else may go.
-  bool add_victims_for(const case_at_hand& of, const obstacle& first,
+  bool add_victims_for(const case_at_hand& of, const obstacle& first, column_amounts allowed,
                        std::vector<queue_portion> candidates, plan& made);
   /// Drops the pods of a plan beyond those needed, or the plan, where the quota does not allow
   /// them.

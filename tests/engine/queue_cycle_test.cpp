@@ -324,6 +324,20 @@ TEST(queues_in_the_cycle, let_important_work_take_the_room_of_others_within_a_sh
   EXPECT_THAT(on.running(), ElementsAre("high"));
 }
 
+TEST(queues_in_the_cycle, let_important_work_take_as_much_as_keeps_it_within_the_share) {
+  played_cluster on;
+  on.node("n1", gpus(2)).queue(limited_to(sharing("a", 1), gpus(3))).queue(sharing("b", 1));
+  on.submit(work("low", "a", 1, gpus(1), 2));
+  EXPECT_EQ(on.settle(), 0u);
+  on.node("n2", gpus(2)).node_named("n1").labels["disk"] = "fast";
+  auto other = work("other", "b", 0, gpus(2));
+  other.groups.front().pods.node_selector["disk"] = "fast";
+  on.submit(other).submit(work("high", "a", 2, gpus(2)));
+
+  EXPECT_EQ(on.settle(), 2u) << "beside one of them it would use what the other queue deserves";
+  EXPECT_EQ(on.pods_of("high"), 1u);
+}
+
 TEST(queues_in_the_cycle, do_not_touch_a_guarantee_below_the_same_limit) {
   played_cluster on;
   auto first = sharing("first", 1);
