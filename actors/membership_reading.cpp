@@ -113,6 +113,12 @@ void read_later(self_pointer self) {
   look_later(self);
 }
 
+/// Whether this replica has written something since the store was read: a read that was under way
+/// meanwhile tells how things were before.
+bool is_outdated(const membership_state& state, const range_result& read) {
+  return read.current < std::max({state.changes, state.table, state.schema_at});
+}
+
 void read_meta(self_pointer self, range_result members) {
   self
     ->request(self->state.settings.door, caf::infinite,
@@ -126,7 +132,7 @@ void read_meta(self_pointer self, range_result members) {
           return;
         if (!meta.ok())
           read_later(self);
-        else if (again)
+        else if (again || is_outdated(state, members))
           read_members(self);
         else
           take_in_members(self, members, *meta);
