@@ -146,6 +146,13 @@ void unit_judge::by_room_and_quota(const case_at_hand& of, judgement& made) {
   }
   if (!limits.empty()) {
     within_quota(of, limits.front(), made);
+    // Room that others below the limit leave may be more than its own queue deserves.
+    const auto share = shares_.share_in_the_way(of.leaf, of.asked);
+    if (share && !made.made.assignments.empty() && !quota_allows(of, made)) {
+      made.gives_up.clear();
+      made.released.clear();
+      within_quota(of, *share, made);
+    }
     return;
   }
   if (lets_others_back(of, of.before.soon, made))
