@@ -110,13 +110,17 @@ void remove_orphans(self_pointer self) {
   const auto shards = static_cast<std::uint32_t>(state.settings.shards->workloads.size());
   std::map<std::string, time_point, std::less<>> orphans;
   for (const auto& [name, one] : state.mirror.placements()) {
-    if (state.mirror.find_workload(one.deployment)
-        || name != own_placement_name(one.deployment, one.cluster))
+    if (name != own_placement_name(one.deployment, one.cluster))
       continue;
+    if (state.mirror.find_workload(one.deployment)) {
+      state.lifecycle.had_deployment.insert(name);
+      continue;
+    }
     const auto known = state.lifecycle.orphans.find(name);
     const auto since = known == state.lifecycle.orphans.end() ? now : known->second;
     orphans.emplace(name, since);
-    if (now < since + until_it_is_one)
+    const bool had_one = state.lifecycle.had_deployment.erase(name) > 0;
+    if (!had_one && now < since + until_it_is_one)
       try_again_at(self, since + until_it_is_one);
     else
       self

@@ -34,6 +34,7 @@ struct lifecycle_state {
   std::map<std::string, count_order, std::less<>> ordered; ///< by deployment: what was told last
   bool ordered_at_all = false;                             ///< the cluster was told what is counted
   std::map<std::string, time_point, std::less<>> orphans;  ///< placements, and since when
+  std::set<std::string, std::less<>> had_deployment;       ///< placements that are no orphans
 };
 
 /// Whether what was decided of counts is still under way, so that nothing more is decided of them.

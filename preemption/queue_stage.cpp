@@ -32,7 +32,6 @@ struct resource_course {
   queue_balance balance;
   std::vector<std::int64_t> deserved; ///< by vertex
   std::vector<std::int64_t> kept;     ///< likewise, what pods may use whoever else asks
-  std::int64_t twice = 0;             ///< of the capacity: pods leave it, and others are promised it
   std::vector<queue_account> before;  ///< by row, once what had been waited for has come in
   std::vector<queue_movement> moved;  ///< by row
 };
@@ -95,7 +94,6 @@ private:
     courses_.push_back({std::move(balance),
                         std::move(shares.deserved),
                         std::move(kept),
-                        narrowed(twice),
                         std::move(before),
                         {}});
   }
@@ -110,8 +108,8 @@ private:
     }
   }
 
-  /// What the queue's pods may use: what it is allocated, with what it deserves of room that others
-  /// leave and its pods are promised; or, capped by its demand, what it may keep whoever else asks. Those that preprocess chose are chosen together with those that make
+  /// What the queue's pods may use: what it is allocated, or, capped by its demand, what it may
+  /// keep whoever else asks. Those that preprocess chose are chosen together with those that make
   /// room for others, so that none goes who would not be needed for both.
   row_of_amounts allowed(std::size_t row) const {
     row_of_amounts amounts;
@@ -123,8 +121,7 @@ private:
       }
       const auto allocated =
         std::min(course.before[row].allocated, course.balance.accounts()[row].allocated);
-      const auto promised = narrowed(static_cast<wide_int>(allocated) + course.twice);
-      amounts.push_back(std::max(allocated, std::min(deserved, promised)));
+      amounts.push_back(allocated);
     }
     return amounts;
   }
