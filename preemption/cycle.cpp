@@ -67,7 +67,7 @@ bool scheduling_cycle::run() {
       continue;
     }
     const auto [place, unit, kind] = line->heap.front();
-    const turn_of now{place, is_entitled(*line)};
+    const turn_of now{place, precedence_of(*line)};
     bool parked = false;
     made_room_ = false;
     if (!serve(unit, parked))
@@ -231,19 +231,26 @@ void scheduling_cycle::wake_kinds(const turn_of* behind) {
   port_.line().settle(over);
   if (behind == nullptr)
     return;
+  for (auto& [queue, line] : lines_)
+    line.nobody_entitled = false;
   for (const auto& key : woken) {
     const auto& of = port_.line().all_kinds().find(key)->second;
     const auto leaf = shares_->leaf_of(of.queue);
     const auto& first = *of.units.begin();
     const bool entitled =
       leaf == no_vertex || shares_->is_entitled(leaf, asked_by(*shares_, *first.second.who));
-    if (entitled && !behind->entitled) { // its turn would have been before
+    const auto known = lines_.find(of.queue);
+    const bool others_are = known != lines_.end() && has_entitled(known->second);
+    const auto own = entitled     ? precedence::is_entitled
+                     : others_are ? precedence::has_entitled
+                                  : precedence::others;
+    if (own > behind->before) { // its turn would have been before
       port_.look_again(settings_.now);
       continue;
     }
     auto& line = lines_[of.queue];
     // Those have had their turn that come before others of their queue which had theirs.
-    const service_place* after = entitled == behind->entitled ? &behind->place : nullptr;
+    const service_place* after = own == behind->before ? &behind->place : nullptr;
     if (line.passed && (after == nullptr || *after < *line.passed))
       after = &*line.passed;
     auto next = after != nullptr ? waiting_line::next_of(of, *after)
@@ -354,12 +361,12 @@ void scheduling_cycle::look_at_front(queue_line& line) {
   find_who_is_before(line);
 }
 
-/// The line whose first is served next: of those whose first is within what its queue deserves,
-/// else of all, the one whose first comes first.
+/// The line whose first is served next: of those that precede the others, the one whose first comes
+/// first.
 scheduling_cycle::queue_line* scheduling_cycle::next_line() {
   queue_line* best = nullptr;
   const service_place* best_place = nullptr;
-  bool best_entitled = false;
+  auto best_before = precedence::others;
   for (auto& [queue, line] : lines_) {
     if (line.heap.empty())
       continue;
@@ -367,16 +374,49 @@ scheduling_cycle::queue_line* scheduling_cycle::next_line() {
       return &line;
     if (line.asked.empty()) // there was no other line yet
       look_at_front(line);
-    const bool entitled = !line.behind && is_entitled(line);
+    const auto before = precedence_of(line);
     const auto& place = line.behind ? *line.behind : line.heap.front().place;
-    if (best == nullptr || (entitled && !best_entitled)
-        || (entitled == best_entitled && place < *best_place)) {
+    if (best == nullptr || before > best_before || (before == best_before && place < *best_place)) {
       best = &line;
-      best_entitled = entitled;
+      best_before = before;
       best_place = &place;
     }
   }
   return best;
+}
+
+scheduling_cycle::precedence scheduling_cycle::precedence_of(queue_line& line) const {
+  if (!line.behind && is_entitled(line))
+    return precedence::is_entitled;
+  return has_entitled(line) ? precedence::has_entitled : precedence::others;
+}
+
+/// Those who are set aside count as well, so that it does not matter that they are.
+bool scheduling_cycle::has_entitled(queue_line& line) const {
+  if (line.nobody_entitled || line.heap.empty() || line.leaf == no_vertex)
+    return false;
+  const auto& from = line.behind ? *line.behind : line.heap.front().place;
+  const auto found = [&](const service_place& last, group_shares::amounts_by_column asked) {
+    if (!(from < last) || !shares_->is_entitled(line.leaf, asked))
+      return false;
+    line.entitled.emplace(last, std::move(asked));
+    return true;
+  };
+  if (line.entitled && from < line.entitled->first
+      && shares_->is_entitled(line.leaf, line.entitled->second))
+    return true;
+  const auto& kinds = port_.line().all_kinds();
+  const auto is_aside = [&](const kind_aside& one) {
+    const auto of = kinds.find(one.key);
+    return of != kinds.end() && of->second.aside && !of->second.units.empty()
+           && found(of->second.units.rbegin()->first, one.asked);
+  };
+  const auto waits = [&](const candidate& one) {
+    return found(one.place, asked_by(*shares_, *one.unit.who));
+  };
+  line.nobody_entitled =
+    std::ranges::none_of(line.heap, waits) && std::ranges::none_of(line.aside, is_aside);
+  return !line.nobody_entitled;
 }
 
 bool scheduling_cycle::is_entitled(const queue_line& line) const {

@@ -76,9 +76,10 @@ public:
 ///
 /// First the queue stage: queues that use more than they may keep give pods back. Then whoever
 /// waits is served. Within a queue strictly in turn, the most important first; between queues,
-/// those come first that are within what their queue deserves. Each is placed in free room, else
-/// with victims, else it goes on waiting; and whoever comes later sees what those before it hold,
-/// so that nobody takes the room that another was promised.
+/// those come first that are within what their queue deserves, then those after whom one of their
+/// queue comes who is: whoever borrowed before them would have to give it back at once. Each is
+/// placed in free room, else with victims, else it goes on waiting; and whoever comes later sees
+/// what those before it hold, so that nobody takes the room that another was promised.
 ///
 /// Where the port has to ask shards first, `run` returns false, and is called again when they have
 /// answered.
@@ -129,6 +130,16 @@ private:
     /// deserves; and up to which these had their turn.
     std::optional<service_place> behind;
     std::optional<service_place> passed;
+    /// One that is within what the queue deserves, if it still is; and that nobody is, which holds
+    /// until somebody gives room back.
+    std::optional<std::pair<service_place, group_shares::amounts_by_column>> entitled;
+    bool nobody_entitled = false;
+  };
+  /// Which of the queues is served next, the highest first.
+  enum class precedence : std::uint8_t {
+    others,
+    has_entitled, ///< one behind its first is within what the queue deserves
+    is_entitled   ///< its first is
   };
 
   void begin();
@@ -147,7 +158,7 @@ private:
   /// Takes kinds back that changes could help, and lines up their units behind that place.
   struct turn_of {
     service_place place;
-    bool entitled = false;
+    precedence before = precedence::others;
   };
   void wake_kinds(const turn_of* behind);
   bool could_help(const waiting_line::kind& of, std::span<const node_row> nodes) const;
@@ -159,8 +170,10 @@ private:
   void find_who_is_before(queue_line& line);
   void look_at_front(queue_line& line);
   queue_line* next_line();
+  precedence precedence_of(queue_line& line) const;
   /// Whether its first is within what its queue deserves.
   bool is_entitled(const queue_line& line) const;
+  bool has_entitled(queue_line& line) const;
   void advance(queue_line& line, bool parked);
   /// False where shards are asked first.
   bool serve(const waiting_unit& unit, bool& parked);

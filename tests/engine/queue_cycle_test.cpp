@@ -370,6 +370,17 @@ TEST(queues_in_the_cycle, serve_the_more_important_first_within_a_queue) {
   EXPECT_EQ(on.pods_of("other"), 2u) << "another queue's share is not touched";
 }
 
+TEST(queues_in_the_cycle, lend_nothing_that_one_behind_others_of_its_queue_would_take_back) {
+  played_cluster on;
+  on.queue(sharing("a", 5)).queue(sharing("b", 1)).queue(keeping("c", 3));
+  on.submit(gang_of("wide", "a", 5, gpus(1), 6)).submit(work("narrow", "a", 1, gpus(4)));
+  on.submit(work("borrower", "b", 9, gpus(2)));
+  on.node("n1", gpus(7));
+
+  EXPECT_EQ(on.settle(), 0u) << "a deserves four GPUs, and only the second in its line fits there";
+  EXPECT_THAT(on.running(), ElementsAre("narrow"));
+}
+
 TEST(queues_in_the_cycle, lend_what_nobody_can_use_and_take_it_back_once) {
   played_cluster on;
   on.node("n1", gpus(8)).queue(sharing("x", 1)).queue(sharing("y", 1));
