@@ -102,27 +102,38 @@ std::vector<std::int64_t> fill_in_units(std::int64_t total, std::span<const shar
     whole.push_back({one.weight, units(std::max<std::int64_t>(one.least, 0)),
                      units(std::max<std::int64_t>(one.most, 0))});
   auto shares = fill_by_weight(total / unit, whole);
-  auto left = total;
-  for (std::size_t i = 0; i < shares.size(); ++i) {
+  for (std::size_t i = 0; i < shares.size(); ++i)
     shares[i] = shares[i] > among[i].most / unit ? among[i].most : shares[i] * unit;
-    left -= shares[i];
-  }
-  for (std::size_t i = 0; i < shares.size(); ++i) {
-    const auto lacking = among[i].most - shares[i];
-    if (among[i].weight > 0 && lacking > 0 && lacking < unit && lacking <= left) {
-      shares[i] += lacking;
-      left -= lacking;
-    }
-  }
   return shares;
 }
 
 namespace {
 
+/// What is left of `total` completes those that are less than a unit below their most, the least
+/// lacking first.
+void complete_parts(std::span<std::int64_t> shares, std::int64_t total,
+                    std::span<const share_bounds> among, std::int64_t unit) {
+  auto left = std::accumulate(shares.begin(), shares.end(), total, std::minus<>{});
+  std::vector<std::pair<std::int64_t, std::size_t>> parts;
+  for (std::size_t i = 0; i < shares.size(); ++i)
+    if (const auto lacking = among[i].most - shares[i];
+        among[i].weight > 0 && lacking > 0 && lacking < unit)
+      parts.emplace_back(lacking, i);
+  std::ranges::sort(parts);
+  for (const auto& [lacking, i] : parts) {
+    if (lacking > left)
+      return;
+    shares[i] += lacking;
+    left -= lacking;
+  }
+}
+
 /// How a division of shares counts.
 struct division_rules {
   std::int64_t unit = 1;
-  bool idle_guarantees = true; ///< whether a guarantee counts beyond the demand that caps a queue
+  /// What pods keep, rather than what is deserved: guarantees count no further than the demand that
+  /// caps a queue, caps hold for all below, and what is less than a unit is left over.
+  bool kept = false;
 };
 
 class share_division {
@@ -132,6 +143,12 @@ public:
       : tree_(tree), resource_(resource), rules_(rules), bounds_(tree.vertices.size()),
         demand_(demand.begin(), demand.end()) {
     shares_.deserved.resize(tree.vertices.size());
+    capped_.resize(tree.vertices.size());
+    for (std::size_t v = 0; v < tree.vertices.size(); ++v) {
+      const auto parent = tree.vertices[v].parent;
+      capped_[v] = tree.vertices[v].spec.cap_by_demand
+                   || (rules.kept && parent != no_vertex && capped_[parent]);
+    }
     for (auto v = tree.vertices.size(); v-- > 0;)
       find_bounds(v);
   }
@@ -166,9 +183,9 @@ private:
       most = std::min(most, narrowed(most_below));
       demand_[v] = narrowed(demand_below);
     }
-    if (spec.cap_by_demand) {
+    if (capped_[v]) {
       most = std::min(most, demand_[v]);
-      if (!rules_.idle_guarantees)
+      if (rules_.kept)
         least = std::min(least, demand_[v]);
     }
     least = std::min(least, limit);
@@ -184,7 +201,9 @@ private:
       among.push_back(bounds_[v]);
     if (const auto guaranteed = sum_of_least(among); guaranteed > amount)
       shares_.cuts.push_back({parent, std::string{resource_}, narrowed(guaranteed), amount});
-    const auto given = fill_in_units(amount, among, rules_.unit);
+    auto given = fill_in_units(amount, among, rules_.unit);
+    if (!rules_.kept)
+      complete_parts(given, amount, among, rules_.unit);
     for (std::size_t i = 0; i < siblings.size(); ++i)
       shares_.deserved[siblings[i]] = given[i];
   }
@@ -194,6 +213,7 @@ private:
   division_rules rules_;
   std::vector<share_bounds> bounds_;
   std::vector<std::int64_t> demand_;
+  std::vector<bool> capped_; ///< by demand
   queue_shares shares_;
 };
 
@@ -209,8 +229,9 @@ std::vector<std::int64_t> kept_shares(const queue_tree& tree, std::string_view r
                                       std::int64_t capacity, std::span<const std::int64_t> used,
                                       std::int64_t unit) {
   const auto divide = [&](std::int64_t by) {
-    const division_rules rules{.unit = by, .idle_guarantees = false};
-    return share_division{tree, resource, used, rules}.divide(capacity).deserved;
+    return share_division{tree, resource, used, {.unit = by, .kept = true}}
+      .divide(capacity)
+      .deserved;
   };
   auto kept = divide(unit);
   if (unit > 1) {

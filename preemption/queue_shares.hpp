@@ -24,8 +24,7 @@ struct share_bounds {
 std::vector<std::int64_t> fill_by_weight(std::int64_t total, std::span<const share_bounds> among);
 
 /// Likewise in multiples of `unit`: `total` is divided in whole units, bounds are rounded up for
-/// that, and nobody gets more than its most in the end. What is left over completes those that are
-/// less than a unit below their most.
+/// that, and nobody gets more than its most in the end. Some may be left over.
 std::vector<std::int64_t> fill_in_units(std::int64_t total, std::span<const share_bounds> among,
                                         std::int64_t unit);
 
@@ -59,8 +58,8 @@ queue_shares deserved_shares(const queue_tree& tree, std::string_view resource,
                              std::int64_t unit = 1);
 
 /// What queues may keep: what they deserve where nobody but their own pods asked for anything, and
-/// a guarantee counts no further than a queue that is capped by its demand uses it. Who uses more
-/// has to give it back, even if nobody waits for it (DESIGN 3.4).
+/// a guarantee counts no further than a queue that is capped by its demand uses it, nor a weight
+/// under a parent that is. Who uses more has to give it back, even if nobody waits for it.
 std::vector<std::int64_t> kept_shares(const queue_tree& tree, std::string_view resource,
                                       std::int64_t capacity, std::span<const std::int64_t> used,
                                       std::int64_t unit = 1);

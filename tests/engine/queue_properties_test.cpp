@@ -244,7 +244,9 @@ TEST(queue_properties, running_again_while_victims_leave_changes_nothing) {
 
     const auto second = run_queue_stage(leaving);
 
-    RC_ASSERT(all_victims(second).empty());
+    // Where more is guaranteed than there is, each has its part by what it uses of that.
+    if (first.cuts.empty())
+      RC_ASSERT(all_victims(second).empty());
     // Those who leave are no demand any more.
     if (all_victims(first).empty() || std::ranges::none_of(in.queues, [](const auto& one) {
           return one.second.cap_by_demand;

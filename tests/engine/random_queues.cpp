@@ -85,6 +85,27 @@ void draw_past(queue_stage_input& in) {
   }
 }
 
+/// A GPU is a thousand, and shared in whole ones or in quarters: all as drawn is far below one.
+void scale_gpus(queue_stage_input& in, std::int64_t by) {
+  const auto scale = [&](resources& amounts) {
+    if (const auto gpu = amounts.find(resource::gpu); gpu != amounts.end())
+      gpu->second *= by;
+  };
+  scale(in.capacity);
+  for (auto& [name, q] : in.queues) {
+    scale(q.limit);
+    scale(q.guaranteed);
+  }
+  for (auto& p : in.pods)
+    scale(p.requests);
+  for (auto& [name, status] : in.previous) {
+    scale(status.allocated);
+    scale(status.preempting);
+  }
+  for (auto& [name, amounts] : in.pending)
+    scale(amounts);
+}
+
 } // namespace
 
 queue_stage_input draw_input() {
@@ -100,6 +121,7 @@ queue_stage_input draw_input() {
     if (one_in(3))
       for (const auto& [resource, amount] : in.capacity)
         in.pending[name][resource] = between(0, 10);
+  scale_gpus(in, one_in(3) ? 1 : one_in(2) ? 250 : 1000);
   in.limits["default"].opt_out_is_veto = one_in(2);
   if (one_in(3))
     in.limits["default"].minimum_runtime = std::chrono::seconds{3598};
