@@ -132,7 +132,7 @@ void complete_parts(std::span<std::int64_t> shares, std::int64_t total,
 struct division_rules {
   std::int64_t unit = 1;
   /// What pods keep, rather than what is deserved: guarantees count no further than the demand that
-  /// caps a queue, caps hold for all below, and what is less than a unit is left over.
+  /// caps a queue, and what is less than a unit is left over.
   bool kept = false;
 };
 
@@ -143,12 +143,6 @@ public:
       : tree_(tree), resource_(resource), rules_(rules), bounds_(tree.vertices.size()),
         demand_(demand.begin(), demand.end()) {
     shares_.deserved.resize(tree.vertices.size());
-    capped_.resize(tree.vertices.size());
-    for (std::size_t v = 0; v < tree.vertices.size(); ++v) {
-      const auto parent = tree.vertices[v].parent;
-      capped_[v] = tree.vertices[v].spec.cap_by_demand
-                   || (rules.kept && parent != no_vertex && capped_[parent]);
-    }
     for (auto v = tree.vertices.size(); v-- > 0;)
       find_bounds(v);
   }
@@ -183,7 +177,7 @@ private:
       most = std::min(most, narrowed(most_below));
       demand_[v] = narrowed(demand_below);
     }
-    if (capped_[v]) {
+    if (spec.cap_by_demand) {
       most = std::min(most, demand_[v]);
       if (rules_.kept)
         least = std::min(least, demand_[v]);
@@ -213,7 +207,6 @@ private:
   division_rules rules_;
   std::vector<share_bounds> bounds_;
   std::vector<std::int64_t> demand_;
-  std::vector<bool> capped_; ///< by demand
   queue_shares shares_;
 };
 

@@ -58,8 +58,8 @@ queue_shares deserved_shares(const queue_tree& tree, std::string_view resource,
                              std::int64_t unit = 1);
 
 /// What queues may keep: what they deserve where nobody but their own pods asked for anything, and
-/// a guarantee counts no further than a queue that is capped by its demand uses it, nor a weight
-/// under a parent that is. Who uses more has to give it back, even if nobody waits for it.
+/// a guarantee counts no further than a queue that is capped by its demand uses it. Who uses more
+/// has to give it back, even if nobody waits for it (DESIGN 3.4).
 std::vector<std::int64_t> kept_shares(const queue_tree& tree, std::string_view resource,
                                       std::int64_t capacity, std::span<const std::int64_t> used,
                                       std::int64_t unit = 1);
