@@ -73,7 +73,9 @@ struct watch_nodes {
 };
 
 /// Have so many replicas of a deployment in the cluster. Those that are too many terminate, with
-/// the grace period of their own; those that lack are placed as there is room.
+/// the grace period of their own; those that lack are placed as there is room. The place of one
+/// that was ordered to stop is not filled before a count has come that was told after it, or a second
+/// has passed.
 struct count_order {
   std::string resource_group; ///< that stands for the cluster
   pod_list::pointer what;     ///< a replica, without name, uid and node

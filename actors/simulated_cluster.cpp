@@ -191,6 +191,8 @@ void take_order(self_pointer self, stop_order& order) {
     order.checkpoint
     + std::max(std::min(p.life.stop_takes, order.grace + order.force), p.life.stuck_for);
   enter(self, p, stage::stopping);
+  if (p.life.counted)
+    state.scheduler.ordered_away(p.life, state.settings.clock.now(self));
 }
 
 void step(self_pointer self, simulated_pod& p) {

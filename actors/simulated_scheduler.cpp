@@ -9,6 +9,12 @@
 
 namespace reprieve {
 
+namespace {
+
+constexpr std::chrono::seconds time_for_the_count{1};
+
+} // namespace
+
 duration annotated(const pod& p, std::string_view key, duration otherwise) {
   const auto found = p.annotations.find(key);
   if (found == p.annotations.end())
@@ -32,7 +38,9 @@ bool simulated_scheduler::is_newest(const std::string& resource_group, revision 
 bool simulated_scheduler::count(const count_order& order) {
   if (!is_newest(order.resource_group, order.epoch))
     return false;
-  counted_.insert_or_assign(order.what->what().workload, order);
+  const auto& workload = order.what->what().workload;
+  vacant_.erase(workload);
+  counted_.insert_or_assign(workload, order);
   return true;
 }
 
@@ -61,6 +69,12 @@ void simulated_scheduler::came(const life& p) {
 
 void simulated_scheduler::leaves(const life& p) {
   replicas_[p.workload].erase(p.uid);
+}
+
+void simulated_scheduler::ordered_away(const life& p, time_point now) {
+  auto& vacant = vacant_[p.workload];
+  ++vacant.places;
+  vacant.until = now + time_for_the_count;
 }
 
 void simulated_scheduler::gone(const life& p) {
@@ -104,7 +118,7 @@ void simulated_scheduler::stop_those_too_many(const count_order& order, time_poi
   const auto since = too_many_since_.try_emplace(what.workload, now).first->second;
   const auto due = since + annotated(what, "simulation/scale-down-takes", duration{0});
   if (due > now) {
-    made.look_again = made.look_again == no_time ? due : std::min(made.look_again, due);
+    made.look_at(due);
     return;
   }
   while (std::ssize(replicas) > order.count) {
@@ -119,6 +133,19 @@ void simulated_scheduler::stop_those_too_many(const count_order& order, time_poi
   too_many_since_.erase(what.workload);
 }
 
+std::int32_t simulated_scheduler::wanted(const count_order& order, time_point now, moves& made) {
+  const auto vacant = vacant_.find(order.what->what().workload);
+  if (vacant == vacant_.end())
+    return order.count;
+  const auto& [places, until] = vacant->second;
+  if (until > now) {
+    made.look_at(until);
+    return order.count - places;
+  }
+  vacant_.erase(vacant);
+  return order.count;
+}
+
 simulated_scheduler::moves simulated_scheduler::decide(time_point now) {
   moves made;
   std::vector<const count_order*> turns;
@@ -130,7 +157,8 @@ simulated_scheduler::moves simulated_scheduler::decide(time_point now) {
     const auto& what = order->what->what();
     auto& replicas = replicas_[what.workload];
     stop_those_too_many(*order, now, made);
-    while (std::ssize(replicas) < order->count) {
+    const auto most = wanted(*order, now, made);
+    while (std::ssize(replicas) < most) {
       const auto on =
         std::ranges::find_if(machines_, [&](const auto& one) { return suits(one.second, *order); });
       if (on == machines_.end())

@@ -5,6 +5,7 @@
 #include "state/text_map.hpp"
 
 #include <cstdint>
+#include <algorithm>
 #include <map>
 #include <string>
 #include <string_view>
@@ -39,6 +40,9 @@ public:
   void came(const life& p);
   /// It is not a replica any more, and takes its room still.
   void leaves(const life& p);
+  /// It was ordered to stop. The lower count that goes with that may be on its way still: nothing
+  /// takes its place until a count is told, or for a second.
+  void ordered_away(const life& p, time_point now);
   void gone(const life& p);
 
   // -- what it does -------------------------------------------------------------------------------
@@ -46,7 +50,11 @@ public:
   struct moves {
     std::vector<life> placed;
     std::vector<std::string> stopped; ///< uids
-    time_point look_again = no_time;  ///< when some are to be stopped that are too many by now
+    time_point look_again = no_time;  ///< when something is due that is not yet
+
+    void look_at(time_point due) {
+      look_again = look_again == no_time ? due : std::min(look_again, due);
+    }
   };
   /// What is to be done by now. Placed pods count from then on as if they had come.
   moves decide(time_point now);
@@ -67,6 +75,10 @@ private:
     node spec;
     std::string shard;
   };
+  struct vacancy {
+    std::int32_t places = 0;
+    time_point until = no_time;
+  };
   struct replica {
     time_point created = no_time;
     std::int32_t ordinal = 0;
@@ -76,6 +88,8 @@ private:
   bool is_newest(const std::string& resource_group, revision epoch);
   bool suits(const machine& one, const count_order& order) const;
   void stop_those_too_many(const count_order& order, time_point now, moves& made);
+  /// How many replicas there may be by now.
+  std::int32_t wanted(const count_order& order, time_point now, moves& made);
   void take(const std::string& node, const resources& requests, std::int64_t sign);
 
   std::map<std::string, machine, std::less<>> machines_;    ///< by node
@@ -83,6 +97,7 @@ private:
   std::map<std::string, std::map<std::string, replica>, std::less<>>
     replicas_;                                                    ///< by workload and uid
   std::map<std::string, time_point, std::less<>> too_many_since_; ///< by workload
+  std::map<std::string, vacancy, std::less<>> vacant_;            ///< by workload
   std::map<std::string, std::int32_t, std::less<>> next_ordinal_; ///< by workload
   std::map<std::string, resources, std::less<>> used_;            ///< by node
   std::map<std::string, revision, std::less<>> newest_epoch_;     ///< by resource group

@@ -63,8 +63,12 @@ group_shares::group_shares(const queue_stage_input& in) {
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     const auto accounts = table.accounts(c);
     units_.push_back(unit_of(in, columns_[c]));
-    const auto shares =
-      deserved_shares(tree_, columns_[c], capacity_[c], table.demand(c, accounts), units_[c]);
+    const auto demand = table.demand(c, accounts);
+    wide_int asked = 0;
+    for (const auto v : tree_.leaves)
+      asked += demand[v];
+    scarce_.push_back(asked > capacity_[c]);
+    const auto shares = deserved_shares(tree_, columns_[c], capacity_[c], demand, units_[c]);
     for (std::size_t v = 0; v < vertices; ++v)
       deserved_[v][c] = shares.deserved[v];
     for (std::size_t row = 0; row < accounts.size(); ++row)

@@ -96,6 +96,11 @@ public:
   const amounts_by_column& deserved(std::size_t vertex) const {
     return deserved_[vertex];
   }
+  /// Whether all ask for more of the column than there is. Of others everybody can have what it
+  /// asks for, so nobody's share of them is to be spared.
+  bool is_scarce(std::size_t column) const {
+    return scarce_[column];
+  }
   /// Whether the leaf's pods use more than it deserves of something that is asked for.
   bool uses_too_much(std::size_t leaf, const amounts_by_column& of) const;
   bool anybody_uses_too_much(const amounts_by_column& of) const;
@@ -125,6 +130,7 @@ private:
   std::vector<std::string> columns_;
   by_name<std::size_t> leaf_of_;
   amounts_by_column capacity_;
+  std::vector<bool> scarce_; ///< by column
   amounts_by_column units_;                 ///< in which each is shared
   std::vector<amounts_by_column> deserved_; ///< by vertex
   std::vector<amounts_by_column> staying_;  ///< likewise

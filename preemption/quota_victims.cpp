@@ -19,9 +19,11 @@ class surplus {
 public:
   surplus(const group_shares& shares, const lavish_queue& of, const column_amounts& asked,
           reclaims down_to)
-      : asked_(asked), left_(asked.size()), past_(asked.size()) {
-    for (std::size_t c = 0; c < asked.size(); ++c)
+      : counts_(asked.size()), left_(asked.size()), past_(asked.size()) {
+    for (std::size_t c = 0; c < asked.size(); ++c) {
       left_[c] = shares.staying(of.leaf)[c] - shares.deserved(of.leaf)[c];
+      counts_[c] = asked[c] > 0 && (shares.is_scarce(c) || left_[c] > 0);
+    }
     if (down_to == reclaims::to_the_share)
       return;
     auto exactly = *this;
@@ -35,8 +37,8 @@ public:
   /// portions that it can do without are not enough, anything.
   bool gives(const queue_portion& portion) const {
     bool too_much = false;
-    for (std::size_t c = 0; c < asked_.size(); ++c) {
-      if (asked_[c] == 0 || portion.holds[c] == 0)
+    for (std::size_t c = 0; c < counts_.size(); ++c) {
+      if (!counts_[c] || portion.holds[c] == 0)
         continue;
       if (portion.holds[c] > left_[c] && past_[c] <= 0)
         return false;
@@ -56,7 +58,7 @@ private:
            && !portion.being_placed;
   }
 
-  const column_amounts& asked_;
+  std::vector<bool> counts_; ///< what is asked for, but not what there is enough of for everybody
   column_amounts left_;
   column_amounts past_; ///< of that, what nobody can give without the queue having too little
 };
