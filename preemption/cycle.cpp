@@ -15,6 +15,9 @@ namespace reprieve {
 
 namespace {
 
+/// Whose going costs least changes as they lose more work: others may go then who have room again.
+constexpr std::chrono::seconds until_others_cost_less{30};
+
 /// Whether the node has room for the request once everybody up to the level has gone, and whoever
 /// is promised room there has given it up.
 bool could_take(const cluster_view& view, node_row n, amounts request, std::int64_t level) {
@@ -219,7 +222,7 @@ void scheduling_cycle::wake_kinds(const turn_of* behind) {
           || quota_eased(of, *obstacle, changed))
         return true;
     }
-    if (was.others_lacked_room && !changed.freed.empty())
+    if (was.others_lacked_room && (!changed.freed.empty() || settings_.now >= was.look_again))
       return true;
     if (!was.left_of_share.empty()
         && (shares_->leaves_others_their_share(leaf, asked)
@@ -463,6 +466,10 @@ parked_reason scheduling_cycle::reason_to_park(const waiting_unit& unit,
   why.may_borrow = made.may_borrow;
   why.within_limits = made.within_limits;
   why.others_lacked_room = made.others_lack_room;
+  if (made.others_lack_room) {
+    why.look_again = settings_.now + until_others_cost_less;
+    port_.look_again(why.look_again);
+  }
   why.crowded = shares_->anybody_uses_too_much(asked);
   if (made.entitled)
     why.excess = shares_->excess();

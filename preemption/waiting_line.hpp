@@ -74,6 +74,7 @@ struct parked_reason {
   /// as others took theirs; empty where not.
   std::vector<std::int64_t> left_of_share;
   bool others_lacked_room = false;  ///< those whom it would have stopped had none elsewhere
+  time_point look_again = no_time;  ///< in that case, as others may cost less by then
   bool crowded = false;             ///< some queue used more than it deserves
   std::vector<std::int64_t> excess; ///< how much more, where it was entitled to that
   /// How many decisions had been made: pods of those that were not over could not be victims.
