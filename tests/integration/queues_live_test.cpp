@@ -117,6 +117,19 @@ TEST_F(queues_live, one_pod_of_another_queue_moves_one_pod_while_nobody_waits) {
   EXPECT_EQ(cluster_.running(), (pod_counts{{"old", 63}, {"one", 1}}));
 }
 
+TEST_F(queues_live, gpus_come_back_where_there_is_enough_of_everything_else) {
+  cluster_.apply(nodes(2, "gpu: 2, cpu: 64, memory: 256Gi, pods: 110")
+                 + queue_of("a", "weight: 1, capByDemand: true")
+                 + queue_of("b", "weight: 1, capByDemand: true"));
+  const std::string requests = "gpu: 1, cpu: 2, memory: 8Gi";
+  cluster_.run(work_of("old", {.queue = "b", .pods = 3, .requests = requests}), "old", 3);
+  cluster_.run(work_of("young", {.queue = "b", .requests = requests}), "young");
+
+  change(work_of("one", {.queue = "a", .requests = requests}), {{"young", 1}});
+
+  EXPECT_EQ(cluster_.running(), (pod_counts{{"old", 3}, {"one", 1}}));
+}
+
 // -- a share that falls ---------------------------------------------------------------------------
 
 class falling_share : public queues_live {

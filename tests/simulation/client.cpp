@@ -17,7 +17,7 @@ bool tells_nothing(const absl::Status& answer) {
 } // namespace
 
 client::client(dice& luck, truth& facts, const std::vector<std::string>& groups)
-    : luck_(luck), facts_(facts) {
+    : luck_(luck), facts_(facts), plenty_(luck.one_in(2)) {
   for (const auto& name : groups) {
     auto& group = groups_.emplace_back();
     group.name = name;
@@ -91,6 +91,10 @@ node client::draw_node(std::size_t number) {
   n.resource_group = groups_[number % groups_.size()].name;
   n.labels = {{"zone", number % 2 == 0 ? "a" : "b"}};
   n.capacity = {{"gpu", luck_.between(2, 8) * 1000}};
+  if (plenty_) {
+    n.capacity["cpu"] = 64'000;
+    n.capacity["pods"] = 110;
+  }
   return n;
 }
 
@@ -120,6 +124,8 @@ workload client::draw_workload(std::size_t number) {
       group.topology_keys = {"zone"};
   }
   group.pods.requests = {{"gpu", luck_.between(1, 4) * 1000}};
+  if (plenty_)
+    group.pods.requests["cpu"] = 1000;
   group.pods.labels = {{"app", luck_.one_in(2) ? "x" : "y"}};
   if (luck_.one_in(2))
     group.pods.annotations["simulation/run-for"] = fmt::format("{}s", luck_.between(1, 20));
@@ -137,6 +143,8 @@ workload client::draw_deployment(workload w) {
   group.name = "g";
   group.count = static_cast<std::int32_t>(luck_.between(1, 4));
   group.pods.requests = {{"gpu", luck_.between(1, 3) * 1000}};
+  if (plenty_)
+    group.pods.requests["cpu"] = 1000;
   group.pods.labels = {{"app", luck_.one_in(2) ? "x" : "y"}};
   group.pods.annotations["simulation/stop-takes"] = luck_.one_in(3)
                                                       ? fmt::format("{}s", luck_.between(5, 60))

@@ -63,6 +63,7 @@ private:
 
   dice& luck_;
   truth& facts_;
+  bool plenty_; ///< nodes have something else of which there is enough for everybody
   std::list<question> asked_;
   std::vector<node> nodes_;
   std::vector<resource_group> groups_;

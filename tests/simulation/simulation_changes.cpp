@@ -9,7 +9,6 @@ namespace reprieve::simulation {
 void simulation::change_things() {
   constexpr int changes = 8;
   constexpr std::chrono::seconds time_for_each{60};
-  constexpr std::chrono::seconds time_for_others{10};
   facts_.look_for_causes();
   for (int i = 0; i < changes && facts_.broken().empty(); ++i) {
     facts_.begin_change();
@@ -20,8 +19,6 @@ void simulation::change_things() {
     settle(time_for_each);
     for (int more = 0; more < 3 && facts_.does_anybody_leave(); ++more)
       settle(time_for_each);
-    // The last may have gone just now.
-    settle(time_for_others);
     if (facts_.broken().empty())
       check_rest();
   }

@@ -243,6 +243,14 @@ void simulation::check_replicas() {
 }
 
 void simulation::check_rest() {
+  // A pod may have ended just now, for whose room somebody waits.
+  constexpr int most_looks = 10;
+  for (int i = 0; i < most_looks && facts_.broken().empty(); ++i) {
+    const auto before = facts_.moves();
+    settle(std::chrono::seconds{1});
+    if (facts_.moves() == before)
+      break;
+  }
   const auto check = [&](const auto& what) {
     if (facts_.broken().empty())
       what();

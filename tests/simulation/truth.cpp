@@ -191,6 +191,7 @@ void truth::erase_key(const std::string& key) {
 // -- nodes and pods -------------------------------------------------------------------------------
 
 void truth::node_written(node_record record) {
+  ++moves_;
   const auto name = record.spec->name;
   check_room(record);
   const auto before = nodes_.find(name);
@@ -320,6 +321,7 @@ bool truth::is_going(const std::string& uid) const {
 // -- decisions ------------------------------------------------------------------------------------
 
 void truth::decision_written(const std::string& id, const std::string& value) {
+  ++moves_;
   const auto head = *decode<decision_head>(value);
   auto& known = open_[id];
   const auto before = known.phase;

@@ -124,6 +124,10 @@ public:
     std::size_t starts = 0;
   };
   std::string text_of_nodes() const;
+  /// How often nodes and decisions were written: pods came, went or moved on.
+  std::uint64_t moves() const {
+    return moves_;
+  }
   const counters& counted() const {
     return counted_;
   }
@@ -208,6 +212,7 @@ private:
   std::function<time_point()> now_;
   eviction_causes causes_;
   counters counted_;
+  std::uint64_t moves_ = 0;
   bool calm_ = false;
   int preemptions_since_ = 0; ///< since it is calm
 };
