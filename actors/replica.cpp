@@ -232,6 +232,20 @@ void go_on(self_pointer self) {
   ready_when_serving(self);
 }
 
+/// Asks for a new epoch: now, or, where that was done just before, after a pause. What made the last
+/// one outdated may not be over, such as a shard that another replica owns and does not serve yet.
+void renew(self_pointer self) {
+  constexpr std::chrono::seconds just_before{1};
+  constexpr std::chrono::milliseconds pause{200};
+  auto& state = self->state;
+  const auto now = state.settings.clock.now(self);
+  const auto last = std::exchange(state.renewed, now);
+  if (last != no_time && now - last < just_before)
+    self->delayed_send(state.members, pause, renew_epoch{});
+  else
+    self->send(state.members, renew_epoch{});
+}
+
 /// One of those that run here has ended: asked to, or because it can't write any more.
 void has_ended(self_pointer self, const caf::down_msg& down) {
   auto& state = self->state;
@@ -249,7 +263,7 @@ void has_ended(self_pointer self, const caf::down_msg& down) {
   const bool given_up = state.stopping.erase(shard) > 0;
   if (state.outdated.erase(shard) > 0 && !given_up && state.ground) {
     state.to_renew[shard] = state.ground->epoch();
-    self->send(state.members, renew_epoch{});
+    renew(self);
   } else if (state.ground) {
     // Given up or not, its record says so next; what should run here is taken again then.
     self->send(state.members, shards_stopped{{shard}});

@@ -139,6 +139,7 @@ struct replica_state {
   std::set<std::string> outdated; ///< coordinators that are told to end
   /// Coordinators that begin anew in a later epoch than that in which they ended.
   std::map<std::string, revision> to_renew;
+  time_point renewed = no_time; ///< when a new epoch was asked for last
 
   /// One that speaks for what another replica owns.
   template <class Handle>
