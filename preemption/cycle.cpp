@@ -553,7 +553,8 @@ bool scheduling_cycle::serve(const waiting_unit& unit, bool& parked) {
     others_go();
     return false;
   }
-  if (made.quota.empty())
+  // Who could not run in empty nodes either stands in nobody's way.
+  if (made.quota.empty() && (!sessions || ever_runs(unit)))
     front_.served(*unit.who, made.made);
   if (is_bound_to_a_node(*unit.who) && made.quota.empty())
     port_.reserve(*unit.who, made.made);

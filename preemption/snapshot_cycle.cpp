@@ -1,6 +1,7 @@
 #include "preemption/snapshot_cycle.hpp"
 
 #include "preemption/engine.hpp"
+#include "preemption/ever_runs.hpp"
 #include "preemption/groundless.hpp"
 #include "preemption/lifecycle_snapshot.hpp"
 #include "preemption/quota.hpp"
@@ -451,7 +452,8 @@ front_of_line snapshot_cycle::line_in(const plan_settings& settings) const {
     if (is_bound_to_a_node(who) || (record && why_backed_off(*record, settings.now)))
       continue;
     const auto made = place(view, who, settings);
-    line.served(who, made);
+    if (could_ever_run(view, who))
+      line.served(who, made);
     if (line.session())
       break;
     carry_out(made, "ahead", pods_, view);

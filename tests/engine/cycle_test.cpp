@@ -169,6 +169,17 @@ TEST(cycle, of_sessions_only_the_front_preempts_and_others_get_what_is_free) {
   EXPECT_THAT(run.cycle.turns()[1].made.why.summary, HasSubstr("not at the front"));
 }
 
+TEST(cycle, a_session_that_could_not_run_in_empty_nodes_keeps_nobody_from_the_front) {
+  const auto taken = world()
+                       .node("n1", gpus(4))
+                       .runs(wanting("old", 1, gpus(4)), "n1")
+                       .waits(wanting("huge", 90, gpus(9)))
+                       .waits(wanting("next", 40, gpus(4)));
+  const cycle_run run{taken, session_settings()};
+
+  EXPECT_THAT(told(run.cycle), ElementsAre("huge infeasible", "next preempts"));
+}
+
 TEST(cycle, the_front_is_a_session_with_all_its_pods) {
   const cycle_run run{world()
                         .node("n1", gpus(4))

@@ -129,6 +129,23 @@ TEST_F(quota_live, a_session_that_its_quota_blocks_lets_the_next_one_preempt) {
   EXPECT_THAT(cluster_.explain("front"), HasSubstr("tight"));
 }
 
+TEST_F(quota_live, a_session_larger_than_every_node_lets_the_next_one_preempt) {
+  const std::string in_lab = "resourceGroup: lab";
+  cluster_.apply("kind: ResourceGroup\nmetadata: {name: lab}\nspec: {policy: Sessions}\n---\n"
+                 "kind: Node\nmetadata: {name: n0}\n"
+                 "spec: {resourceGroup: lab, capacity: {gpu: 2}}\n"
+                 + queue_of("open", "weight: 1, capByDemand: true"));
+  cluster_.run(work_of("low", {.queue = "open", .priority = 1, .pods = 2, .more = in_lab}), "low", 2);
+  submit(work_of("huge",
+                 {.queue = "open", .priority = 95, .requests = "gpu: 9", .more = in_lab}),
+         {});
+
+  submit(work_of("next", {.queue = "open", .priority = 20, .requests = "gpu: 2", .more = in_lab}),
+         {{"low", 2}});
+
+  EXPECT_EQ(cluster_.running(), (pod_counts{{"next", 1}})) << cluster_.explain("next");
+}
+
 // -- without a server -----------------------------------------------------------------------------
 
 /// Two equal queues of eight GPUs.
