@@ -234,7 +234,8 @@ void wait_for_room(self_pointer self) {
   state.no_room_yet.clear();
   for (const auto& [number, parts] : state.nodes) {
     state.no_room_yet.insert(shard_name(what(self).resource_group, number));
-    self->send(state.settings.shards->nodes[number], await_room{id(self), self});
+    self->send(state.settings.shards->nodes[number],
+               await_room{id(self), self, what(self).policy == "quota"});
   }
   if (state.no_room_yet.empty())
     write_starting(self);

@@ -106,6 +106,9 @@ using room_listener_actor = typed_actor<handles<void(room_free)>>;
 struct await_room {
   std::string decision;
   room_listener_actor listener;
+  /// Its victims have to be gone, too: what they use counts in the quota that it takes from them,
+  /// wherever its own room is.
+  bool victims_gone = false;
 };
 
 } // namespace reprieve

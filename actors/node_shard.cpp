@@ -232,7 +232,7 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
     },
     [self](await_room& asked) {
       auto& s = self->state;
-      s.awaiting[asked.decision] = std::move(asked.listener);
+      s.awaiting[asked.decision] = asked;
       if (const auto touched = s.touched.find(asked.decision); touched != s.touched.end())
         for (const auto& name : touched->second)
           s.awaited_on[name].insert(asked.decision);

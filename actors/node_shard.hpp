@@ -180,7 +180,7 @@ struct node_shard_state {
 
   /// The decisions with a hold on a node, by node.
   text_map<std::set<std::string>> held_on;
-  text_map<room_listener_actor> awaiting; ///< by decision
+  text_map<await_room> awaiting; ///< by decision
   /// The decisions that wait for room on a node, by node.
   text_map<std::set<std::string>> awaited_on;
   std::set<std::string, std::less<>> granted; ///< decisions that were told that their room is free

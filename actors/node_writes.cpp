@@ -51,6 +51,17 @@ bool room_is_free(const node_shard_state& state, const std::string& decision) {
             });
 }
 
+bool are_victims_gone(const node_shard_state& state, const std::string& decision) {
+  const auto touched = state.touched.find(decision);
+  return touched == state.touched.end()
+         || std::ranges::none_of(touched->second, [&](const auto& name) {
+              const auto record = state.records.newest(name);
+              return record && std::ranges::any_of(record->pods, [&](const pod& p) {
+                       return p.evicted_by == decision && takes_room(p.phase);
+                     });
+            });
+}
+
 void wait_no_more(node_shard_state& state, const std::string& decision) {
   state.awaiting.erase(decision);
   if (const auto touched = state.touched.find(decision); touched != state.touched.end())
@@ -65,10 +76,11 @@ void wait_no_more(node_shard_state& state, const std::string& decision) {
 void check_room(self_pointer self, const std::string& decision) {
   auto& state = self->state;
   const auto waiting = state.awaiting.find(decision);
-  if (waiting == state.awaiting.end() || !room_is_free(state, decision))
+  if (waiting == state.awaiting.end() || !room_is_free(state, decision)
+      || (waiting->second.victims_gone && !are_victims_gone(state, decision)))
     return;
   state.granted.insert(decision);
-  self->send(waiting->second, room_free{decision, state.shard});
+  self->send(waiting->second.listener, room_free{decision, state.shard});
   wait_no_more(state, decision);
 }
 

@@ -130,7 +130,8 @@ node_shard_actor::behavior_type node_shard_proxy(proxy_pointer<node_shard_actor>
     [self](const release_hold& m) { tell(self, m); },
     [self](const apply_parts<node_parts>& m) { return ask<absl::Status>(self, m); },
     [self](await_room& m) {
-      follow<room_free>(self, peer_kinds::await_room, std::move(m.listener), m.decision);
+      const auto* kind = m.victims_gone ? peer_kinds::await_victims : peer_kinds::await_room;
+      follow<room_free>(self, kind, std::move(m.listener), m.decision);
     },
     [self](const start_pods& m) { return ask<absl::Status>(self, m); },
     [self](const withdraw& m) { return ask<absl::Status>(self, m); },

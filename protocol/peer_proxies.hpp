@@ -36,6 +36,7 @@ namespace peer_kinds {
 inline constexpr const char* follow = "follow";
 inline constexpr const char* follow_quota = "follow_quota";
 inline constexpr const char* await_room = "await_room";
+inline constexpr const char* await_victims = "await_victims";
 inline constexpr const char* ended = "ended";
 inline constexpr const char* watch_shard = "watch_shard";
 } // namespace peer_kinds

@@ -171,6 +171,13 @@ void follow(self_pointer self, const queue_shard_actor& whom, peer_envelope& let
   self->send(whom, follow_catalog{self});
 }
 
+template <bool VictimsGone>
+void tell_of_room(self_pointer self, const node_shard_actor& whom, peer_envelope& letter) {
+  const auto [token, decision] = token_and_rest(letter.payload);
+  self->state.room_tokens[{decision, letter.to.substr(2)}] = token;
+  self->send(whom, await_room{decision, self, VictimsGone});
+}
+
 template <class Answer, class Message, class Handle>
 auto asks() {
   return std::pair{peer_kind<Message>(),
@@ -206,12 +213,8 @@ const handlers<node_shard_actor>& of_node_shards() {
     asks<absl::Status, confirm_ownership, shard>(),
     asks<std::size_t, count_holds, shard>(),
     {peer_kinds::follow, follow},
-    {peer_kinds::await_room,
-     [](self_pointer self, const shard& whom, peer_envelope& letter) {
-       const auto [token, decision] = token_and_rest(letter.payload);
-       self->state.room_tokens[{decision, letter.to.substr(2)}] = token;
-       self->send(whom, await_room{decision, self});
-     }},
+    {peer_kinds::await_room, tell_of_room<false>},
+    {peer_kinds::await_victims, tell_of_room<true>},
   };
   return all;
 }

@@ -7,6 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 namespace reprieve {
 
 namespace {
@@ -106,6 +109,26 @@ TEST_F(quota_live, another_queues_guarantee_is_never_taken) {
   submit(work_of("y-important", {.queue = "y", .priority = 100}), {});
 
   EXPECT_EQ(cluster_.running(), (pod_counts{{"x-work", 2}}));
+}
+
+TEST_F(quota_live, what_a_limit_admits_starts_when_those_have_gone_who_make_room_in_it) {
+  cluster_.apply(nodes(1, "gpu: 16") + queue_of("q", "weight: 1, capByDemand: true, limit: {gpu: 2}"));
+  const auto pods_of = [&](int priority) {
+    return work_of(fmt::format("p{}", priority),
+                   {.queue = "q", .priority = priority, .requests = "gpu: 2",
+                    .annotations = "simulation/stop-takes: 3s", .comes_back = false});
+  };
+  cluster_.run(pods_of(0), "p0");
+  cluster_.mark();
+
+  cluster_.apply(pods_of(10));
+  std::this_thread::sleep_for(std::chrono::milliseconds{1500});
+  EXPECT_EQ(cluster_.evicted(), (pod_counts{{"p0", 1}}));
+  EXPECT_EQ(cluster_.started(), pod_counts{}) << "its predecessor still uses all of the limit";
+
+  cluster_.wait_for("p10");
+  EXPECT_TRUE(cluster_.rests());
+  EXPECT_EQ(cluster_.running(), (pod_counts{{"p10", 1}}));
 }
 
 // -- sessions -------------------------------------------------------------------------------------
