@@ -5,6 +5,7 @@
 #include "preemption/cycle.hpp"
 #include "preemption/engine.hpp"
 #include "preemption/lifecycle_cycle.hpp"
+#include "preemption/queue_explain.hpp"
 #include "preemption/quota.hpp"
 #include "preemption/required_node.hpp"
 #include "preemption/turn.hpp"
@@ -51,7 +52,8 @@ std::string summary_of(const queue_outcome& of) {
   std::string amounts;
   for (const auto& line : of.lines)
     if (line.to_free > 0)
-      amounts += fmt::format("{}{}: {}", amounts.empty() ? "" : "; ", line.resource, line.reason);
+      amounts +=
+        fmt::format("{}{}: {}", amounts.empty() ? "" : "; ", line.resource, why_moved(line));
   return fmt::format("queue {} gives back what it uses ({})", of.queue, amounts);
 }
 

@@ -157,21 +157,27 @@ by_name<resources> scheduling_cycle::real_demand(queue_stage_input in) const {
     add_demand(in.pending, line.asked());
     return std::move(in.pending);
   }
-  line.judge_kinds(port_.nodes_seen(),
-                   [&](const preemptor& who) { return could_ever_run(port_.nodes(), who); });
+  std::vector<std::string> columns;
+  for (const auto& [name, amount] : in.capacity)
+    columns.push_back(name);
+  const auto asked_of = [&](const preemptor& who) { return asked_by(columns, who); };
+  line.judge_kinds(
+    port_.nodes_seen(), [&](const preemptor& who) { return could_ever_run(port_.nodes(), who); },
+    asked_of);
   std::vector<wish> wishes;
   std::deque<resources> wanted;
+  std::deque<group_shares::amounts_by_column> asked;
   for (const auto& [queue, units] : line.fresh())
     for (const auto& [place, unit] : units)
       if (!queue.empty() && ever_runs(unit))
-        wishes.push_back({queue, unit.who.get(), &wanted.emplace_back(demand_of(*unit.who)), 1});
+        wishes.push_back({queue, &asked.emplace_back(asked_of(*unit.who)),
+                          &wanted.emplace_back(demand_of(*unit.who)), 1});
   for (const auto& [key, kind] : line.all_kinds())
     if (!kind.units.empty() && kind.ever_runs)
-      wishes.push_back(
-        {kind.queue, kind.units.begin()->second.who.get(), &kind.wanted, std::ssize(kind.units)});
+      wishes.push_back({kind.queue, &kind.asked, &kind.wanted, std::ssize(kind.units)});
   line.each_asleep([&](const waiting_unit& unit, const resources& each) {
     if (unit.record && ever_runs(unit))
-      wishes.push_back({unit.queue(), unit.who.get(), &each, 1});
+      wishes.push_back({unit.queue(), &asked.emplace_back(asked_of(*unit.who)), &each, 1});
   });
   for (bool changed = true; changed;) {
     in.pending = beside;
@@ -180,7 +186,7 @@ by_name<resources> scheduling_cycle::real_demand(queue_stage_input in) const {
     const group_shares shares{in};
     const auto in_vain = [&](const wish& one) {
       const auto leaf = shares.leaf_of(one.queue);
-      return leaf == no_vertex || !shares.could_deserve(leaf, asked_by(shares, *one.who));
+      return leaf == no_vertex || !shares.could_deserve(leaf, *one.asked);
     };
     changed = std::erase_if(wishes, in_vain) > 0;
   }
@@ -197,6 +203,13 @@ bool scheduling_cycle::ever_runs(const waiting_unit& unit) const {
   return at->second;
 }
 
+const group_shares::amounts_by_column& scheduling_cycle::asked_of(const waiting_line::kind& of) {
+  if (of.judged_on == port_.nodes_seen() && of.asked.size() == shares_->columns().size())
+    return of.asked;
+  asked_ = asked_by(*shares_, *of.units.begin()->second.who);
+  return asked_;
+}
+
 void scheduling_cycle::share_out(queue_stage_input in) {
   in.pending = demand_;
   shares_.emplace(in);
@@ -210,7 +223,7 @@ void scheduling_cycle::wake_kinds(const turn_of* behind) {
     const auto leaf = shares_->leaf_of(of.queue);
     if (leaf == no_vertex || changed.rules)
       return true;
-    const auto asked = asked_by(*shares_, *of.units.begin()->second.who);
+    const auto& asked = asked_of(of);
     const auto& was = *of.aside;
     const bool entitled = shares_->is_entitled(leaf, asked);
     if ((entitled && !was.entitled)
@@ -333,7 +346,7 @@ void scheduling_cycle::line_up() {
 void scheduling_cycle::set_aside(const std::string& key, const waiting_line::kind& of) {
   const auto known = lines_.find(of.queue);
   if (known != lines_.end() && known->second.leaf != no_vertex)
-    known->second.aside.push_back({key, asked_by(*shares_, *of.units.begin()->second.who)});
+    known->second.aside.push_back({key, asked_of(of)});
 }
 
 void scheduling_cycle::find_who_is_before(queue_line& line) {

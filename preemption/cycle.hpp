@@ -149,12 +149,14 @@ private:
   /// What one of those who wait asks for, or several that are alike.
   struct wish {
     std::string_view queue;
-    const preemptor* who = nullptr;
+    const group_shares::amounts_by_column* asked = nullptr;
     const resources* each = nullptr;
     std::int64_t units = 1;
   };
   by_name<resources> real_demand(queue_stage_input in) const;
   bool ever_runs(const waiting_unit& unit) const;
+  /// What one of the kind asks for, until this is called again.
+  const group_shares::amounts_by_column& asked_of(const waiting_line::kind& of);
   /// Takes kinds back that changes could help, and lines up their units behind that place.
   struct turn_of {
     service_place place;
@@ -194,6 +196,7 @@ private:
   std::optional<group_shares> shares_;
   std::optional<unit_judge> judge_;
   mutable std::map<std::string, bool> ever_runs_; ///< by kind, of units that are not set aside
+  group_shares::amounts_by_column asked_;
   front_of_line front_; ///< who may preempt in a group with sessions (DESIGN 3.6)
   std::map<std::string, queue_line, std::less<>> lines_;                              ///< by queue
   std::map<std::string, std::vector<returning_work>, std::less<>> returning_;         ///< likewise

@@ -43,7 +43,11 @@ void drop(plan& made, std::string policy) {
 } // namespace
 
 group_shares::amounts_by_column asked_by(const group_shares& shares, const preemptor& who) {
-  const auto columns = shares.columns();
+  return asked_by(shares.columns(), who);
+}
+
+group_shares::amounts_by_column asked_by(std::span<const std::string> columns,
+                                         const preemptor& who) {
   group_shares::amounts_by_column sum(columns.size());
   for (const auto& group : who.groups)
     for (std::size_t c = 0; c < columns.size(); ++c) {
@@ -517,9 +521,9 @@ unit_judge::column_amounts unit_judge::allowed_at(const obstacle& one,
   auto allowed = shares_.allowed_at(one);
   if (!one.limit)
     for (std::size_t c = 0; c < allowed.size(); ++c)
-      allowed[c] = std::max({allowed[c], shares_.keeps(one.vertex, c),
-                             shares_.staying(one.vertex)[c]
-                               + shares_.most_to_borrow(one.vertex, c, asked[c])});
+      allowed[c] = std::max(
+        {allowed[c], shares_.keeps(one.vertex, c),
+         shares_.staying(one.vertex)[c] + shares_.most_to_borrow(one.vertex, c, asked[c])});
   return allowed;
 }
 

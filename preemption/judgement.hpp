@@ -176,5 +176,7 @@ private:
 
 /// What the pods that are needed of the preemptor take, by column.
 group_shares::amounts_by_column asked_by(const group_shares& shares, const preemptor& who);
+group_shares::amounts_by_column asked_by(std::span<const std::string> columns,
+                                         const preemptor& who);
 
 } // namespace reprieve

@@ -2,7 +2,6 @@
 
 #include "preemption/apportion.hpp"
 #include "preemption/queue_balance.hpp"
-#include "preemption/queue_explain.hpp"
 #include "preemption/queue_table.hpp"
 
 #include <algorithm>
@@ -91,11 +90,8 @@ private:
     queue_balance balance{capacity, table_.used_outside(column), std::move(accounts)};
     balance.settle();
     std::vector<queue_account> before{balance.accounts().begin(), balance.accounts().end()};
-    courses_.push_back({std::move(balance),
-                        std::move(shares.deserved),
-                        std::move(kept),
-                        std::move(before),
-                        {}});
+    courses_.push_back(
+      {std::move(balance), std::move(shares.deserved), std::move(kept), std::move(before), {}});
   }
 
   /// A queue that uses more than it may loses pods until it does not, before anything moves between
@@ -222,7 +218,6 @@ private:
   static void conclude(queue_outcome& outcome) {
     for (auto& line : outcome.lines) {
       line.stands = case_of(line.deserved, line.allocated_before, line.used);
-      line.reason = why_moved(line);
       outcome.status.deserved[line.resource] = line.deserved;
       outcome.status.allocated[line.resource] = line.allocated;
       outcome.status.used[line.resource] = line.used;

@@ -73,7 +73,6 @@ struct queue_line {
   std::int64_t may_use = 0;   ///< by pods that stay
   std::int64_t to_free = 0;   ///< what victims have to free
   std::int64_t not_freed = 0; ///< of that, what nobody may free in this run
-  std::string reason;
 
   bool operator==(const queue_line&) const = default;
 };

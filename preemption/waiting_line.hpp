@@ -117,7 +117,8 @@ public:
     std::optional<parked_reason> aside;
     resources wanted; ///< by one unit
     std::string queue;
-    bool ever_runs = true; ///< as `judge_kinds` found
+    bool ever_runs = true;           ///< as `judge_kinds` found
+    std::vector<std::int64_t> asked; ///< likewise, by the columns that shares have
     std::uint64_t judged_on = 0;
   };
   using kinds = std::map<std::string, kind, std::less<>>;
@@ -125,13 +126,15 @@ public:
   const kinds& all_kinds() const {
     return kinds_;
   }
-  /// Asks which kinds could run if the nodes were empty, where that was not asked of the nodes of
-  /// this number before.
-  template <class Runs>
-  void judge_kinds(std::uint64_t nodes, Runs runs) {
+  /// Asks which kinds could run if the nodes were empty, and what one of them asks for, where that
+  /// was not asked of the nodes of this number before.
+  template <class Runs, class Asked>
+  void judge_kinds(std::uint64_t nodes, Runs runs, Asked asked) {
     for (auto& [key, one] : kinds_)
       if (!one.units.empty() && one.judged_on != nodes) {
-        one.ever_runs = runs(*one.units.begin()->second.who);
+        const auto& who = *one.units.begin()->second.who;
+        one.ever_runs = runs(who);
+        one.asked = asked(who);
         one.judged_on = nodes;
       }
   }

@@ -151,7 +151,7 @@ json json_of(const queue_outcome& q) {
             {"passedOver", json_of(q.passed_over)}};
   for (const auto& line : q.lines)
     made["cases"].push_back(
-      {{"resource", line.resource}, {"case", number_of(line.stands)}, {"reason", line.reason}});
+      {{"resource", line.resource}, {"case", number_of(line.stands)}, {"reason", why_moved(line)}});
   return made;
 }
 
@@ -220,7 +220,7 @@ std::string queue_story(const queue_stage_result& result) {
                quantities(q.status.allocated), quantities(q.status.used),
                quantities(q.status.preempting)});
     for (const auto& line : q.lines)
-      reasons += fmt::format("  {}, {}: {}\n", q.queue, line.resource, line.reason);
+      reasons += fmt::format("  {}, {}: {}\n", q.queue, line.resource, why_moved(line));
     for (const auto& v : q.victims)
       reasons += fmt::format("  {}: {} goes: {}\n", q.queue, to_string(v.portion), v.reason);
   }

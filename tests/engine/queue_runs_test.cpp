@@ -1,3 +1,4 @@
+#include "preemption/queue_explain.hpp"
 #include "tests/support/queue_builder.hpp"
 
 #include <gmock/gmock.h>
@@ -132,10 +133,10 @@ TEST(queue_runs, the_share_of_a_deleted_queue_goes_to_the_others_once_its_pods_h
 TEST(queue_runs, the_numbers_behind_a_case_are_told_in_a_sentence) {
   const auto result = one_against_two().pods("a", "w", 7, cpu(1)).run();
 
-  EXPECT_EQ(line_of(result, "a", "cpu").reason,
+  EXPECT_EQ(why_moved(line_of(result, "a", "cpu")),
             "case 01.2: deserves 3 cpu, was allocated 9 and uses 7: gives 2 that nobody uses, "
             "gives 4 when the pods that use it have gone");
-  EXPECT_EQ(line_of(result, "b", "cpu").reason,
+  EXPECT_EQ(why_moved(line_of(result, "b", "cpu")),
             "case 03: deserves 3 cpu, was allocated 0 and uses 0: receives 3, waits for 2 until "
             "the pods that use it have gone");
 }

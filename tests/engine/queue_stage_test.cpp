@@ -1,3 +1,4 @@
+#include "preemption/queue_explain.hpp"
 #include "tests/support/queue_builder.hpp"
 
 #include <gmock/gmock.h>
@@ -231,7 +232,7 @@ TEST(queue_stage, a_promise_above_what_is_deserved_passes_to_who_lacks) {
                         .run();
 
   EXPECT_EQ(preempting(result, "b"), 0);
-  EXPECT_THAT(line_of(result, "b", "cpu").reason, HasSubstr("waits no more for 3"));
+  EXPECT_THAT(why_moved(line_of(result, "b", "cpu")), HasSubstr("waits no more for 3"));
   EXPECT_EQ(preempting(result, "c"), 3000);
 }
 

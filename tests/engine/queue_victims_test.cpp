@@ -1,3 +1,4 @@
+#include "preemption/queue_explain.hpp"
 #include "tests/support/queue_builder.hpp"
 
 #include <gmock/gmock.h>
@@ -251,7 +252,7 @@ TEST(queue_victims, what_nobody_may_free_is_told) {
   EXPECT_THAT(victims_in(result, "a"), ElementsAre("w"));
   EXPECT_EQ(line_of(result, "a", "cpu").to_free, 3000);
   EXPECT_EQ(line_of(result, "a", "cpu").not_freed, 2000);
-  EXPECT_THAT(line_of(result, "a", "cpu").reason, HasSubstr("can't free 2"));
+  EXPECT_THAT(why_moved(line_of(result, "a", "cpu")), HasSubstr("can't free 2"));
 }
 
 TEST(queue_victims, those_who_would_have_come_later_are_not_spoken_of) {

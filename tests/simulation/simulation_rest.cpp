@@ -1,5 +1,6 @@
 #include "preemption/lifecycle_snapshot.hpp"
 #include "preemption/preemptor.hpp"
+#include "preemption/queue_explain.hpp"
 #include "preemption/snapshot_cycle.hpp"
 #include "tests/simulation/simulation.hpp"
 
@@ -137,7 +138,7 @@ void simulation::check_progress(const std::string& group) {
   for (const auto& one : cycle.taken_back()) {
     std::string why;
     for (const auto& line : one.from.lines)
-      why += fmt::format("; {}: {}", line.resource, line.reason);
+      why += fmt::format("; {}: {}", line.resource, why_moved(line));
     facts_.complain(fmt::format("queue {} uses more than it may keep{}{}", one.from.queue, why,
                                 facts_.text_of_nodes()));
   }
