@@ -168,6 +168,7 @@ std::string had_started(const std::string& id) {
 void starts(self_pointer self, const std::string& id) {
   auto& state = self->state;
   state.mirror.starts(id);
+  await_no_more(state, id);
   const auto found = state.decisions.find(id);
   if (found == state.decisions.end() || !std::exchange(found->second.given_up, false))
     return;
@@ -188,6 +189,7 @@ void ended(self_pointer self, const decision_ended& over) {
   const auto found = state.decisions.find(over.id);
   if (found == state.decisions.end())
     return;
+  await_no_more(state, over.id);
   const bool changed_since = state.changes != found->second.planned_at;
   const auto gone = std::move(found->second);
   state.decisions.erase(found);

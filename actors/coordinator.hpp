@@ -116,6 +116,8 @@ struct coordinator_state {
     std::vector<std::string> awaited_by;  ///< that wait for this one to be given up
     std::vector<std::string> workloads;   ///< whose pods it places
     std::vector<std::string> budgets;     ///< that it takes from
+    /// Where it stands among those that wait for victims to go.
+    std::optional<std::pair<std::string, service_place>> awaiting{};
   };
 
   coordinator_settings settings;
@@ -123,6 +125,9 @@ struct coordinator_state {
   group_mirror mirror;
   std::map<std::string, in_flight, std::less<>> decisions;
   std::set<std::string, std::less<>> giving_up; ///< those of them that were told to end
+  /// Those of them that wait for victims to go and may move to free room until then, with the units
+  /// they are for, by kind.
+  std::map<std::string, std::map<service_place, std::pair<std::string, waiting_unit>>> awaiting;
   /// The same actors, to be ended with this one. They are not linked to it: to take one link of
   /// thousands away costs a look at all of them.
   std::shared_ptr<std::map<std::string, decision_actor>> running =

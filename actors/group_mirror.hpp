@@ -115,6 +115,9 @@ public:
   /// The open decisions that hold room for pods of lower priority and are not starting yet.
   std::vector<held_decision> holds_below(std::int32_t priority);
 
+  /// Whether a victim of the open decision is still there.
+  bool waits_for_victims(const std::string& id);
+
   /// Keeps the room of a pod that waits for its required node from those who are served after it,
   /// until `forget_reservations`.
   void reserve(const pod& waiting);

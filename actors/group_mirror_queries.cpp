@@ -67,6 +67,21 @@ std::vector<held_decision> group_mirror::holds_below(std::int32_t priority) {
   return holds;
 }
 
+bool group_mirror::waits_for_victims(const std::string& id) {
+  refresh();
+  const auto d = open_.find(id);
+  if (d == open_.end() || d->second.given_up || starting_.contains(id))
+    return false;
+  const auto is_there = [&](const victim_pod& p) {
+    const auto on = nodes_.find(p.node);
+    const pod* shown = on == nodes_.end() ? nullptr : on->second.shown.find(p.uid);
+    return shown != nullptr && shown->evicted_by == id && takes_room(shown->phase);
+  };
+  return std::ranges::any_of(d->second.victims, [&](const victim& one) {
+    return std::ranges::any_of(one.pods, is_there);
+  });
+}
+
 /// What an open decision does in the view.
 held_decision group_mirror::hold_of(const open_decision& d) const {
   held_decision held{d.id, {}, {}};

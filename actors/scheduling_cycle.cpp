@@ -69,7 +69,39 @@ void take_plan(decision_settings& settings, const waiting_unit& unit, plan&& mad
     what.workloads.push_back(workload);
 }
 
+/// Whether the unit gets all its pods, wherever there is room for them.
+bool places_all_of(const preemptor& who, const decision_settings& settings) {
+  std::size_t count = 0;
+  for (const auto& group : who.groups)
+    count += group.pods.size();
+  return count == settings.placed.size() && !is_bound_to_a_node(who);
+}
+
+bool is_awaiting(const coordinator_state& state, const std::string& id) {
+  const auto found = state.decisions.find(id);
+  return found != state.decisions.end() && found->second.awaiting;
+}
+
+/// The decision's unit may move to free room until the victims have gone.
+void await_victims(coordinator_state& state, const std::string& id, const waiting_unit& unit) {
+  const auto place = place_of(unit, 0);
+  const auto kind = kind_of(unit).value_or(id);
+  state.awaiting[kind].emplace(place, std::pair{id, unit});
+  state.decisions.find(id)->second.awaiting.emplace(kind, place);
+}
+
 } // namespace
+
+void await_no_more(coordinator_state& state, const std::string& id) {
+  const auto found = state.decisions.find(id);
+  if (found == state.decisions.end() || !found->second.awaiting)
+    return;
+  const auto of = state.awaiting.find(found->second.awaiting->first);
+  of->second.erase(found->second.awaiting->second);
+  if (of->second.empty())
+    state.awaiting.erase(of);
+  found->second.awaiting.reset();
+}
 
 /// The cycle on a live group: what it asks for comes from the mirror and the shards, and what it
 /// decides is handed to decisions. Where shards are asked, it goes on with their answers.
@@ -181,6 +213,28 @@ public:
   bool sets_aside() override {
     return true;
   }
+  std::vector<awaited_room> awaiting() override {
+    std::vector<awaited_room> found;
+    for (const auto& [kind, units] : state_.awaiting)
+      for (const auto& [place, one] : units)
+        if (decisions_before(state_, one.first) < decisions_before_
+            && state_.mirror.waits_for_victims(one.first)) {
+          found.push_back({place, one.first, one.second});
+          break;
+        }
+    return found;
+  }
+  std::optional<waiting_unit> take_back_nomination(const awaited_room& one,
+                                                   std::string reason) override {
+    if (!is_awaiting(state_, one.decision))
+      return std::nullopt;
+    give_up(self_, one.decision, std::move(reason));
+    const auto* unit = state_.mirror.line().find_like(*one.unit.who);
+    if (unit == nullptr)
+      return std::nullopt;
+    takes_holds_ = true;
+    return *unit;
+  }
   time_point next_release() override {
     const auto next = state_.mirror.next_release();
     return next == no_time ? no_time : std::max(next, now_ + gathering_time);
@@ -222,7 +276,11 @@ public:
     settings.budgets = budget_parts(view, made.followed.victims);
     take_plan(settings, unit, std::move(made));
     takes_holds_ = false;
+    const auto id = settings.what.id;
+    const bool moves = !settings.what.victims.empty() && places_all_of(*unit.who, settings);
     launch(self_, std::move(settings));
+    if (moves)
+      await_victims(state_, id, unit);
   }
 
   /// The room that the unit may have is held for less important ones: they give it up, and its own
@@ -503,6 +561,7 @@ void give_up(self_pointer self, const std::string& id, std::string reason) {
   const auto found = state.decisions.find(id);
   if (found == state.decisions.end() || std::exchange(found->second.given_up, true))
     return;
+  await_no_more(state, id);
   state.giving_up.insert(found->first);
   self->send(found->second.actor, cancel_decision{std::move(reason)});
   state.mirror.give_up(id);

@@ -34,6 +34,8 @@ void launch(coordinator_pointer self, decision_settings settings);
 
 /// Has the decision given up, if that is still possible; the mirror shows it as given up from now on.
 void give_up(coordinator_pointer self, const std::string& id, std::string reason);
+/// The decision's unit does not move to free room any more.
+void await_no_more(coordinator_state& state, const std::string& id);
 
 /// Asks all node shards, and calls `then` when their answers are among the inquiries.
 void ask_shards(coordinator_pointer self, evaluation_request wanted, std::function<void()> then);

@@ -1,9 +1,12 @@
 #include "preemption/cycle.hpp"
 
+#include "preemption/engine.hpp"
 #include "preemption/ever_runs.hpp"
 #include "preemption/required_node.hpp"
 #include "preemption/turn.hpp"
 #include "state/queue_limits.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <deque>
@@ -63,23 +66,81 @@ scheduling_cycle::scheduling_cycle(cycle_port& port, plan_settings settings)
 bool scheduling_cycle::run() {
   if (!std::exchange(begun_, true))
     begin();
-  while (auto* line = next_line()) {
-    if (line->behind) { // they had their turn
+  for (;;) {
+    auto* line = next_line();
+    if (line != nullptr && line->behind) { // they had their turn
       line->passed = line->behind;
       find_who_is_before(*line);
       continue;
     }
+    if (move_to_free_room(line == nullptr ? nullptr : &line->heap.front().place))
+      continue; // others may be next by now
+    if (line == nullptr)
+      return true;
     const auto [place, unit, kind] = line->heap.front();
-    const turn_of now{place, precedence_of(*line)};
+    last_ = {place, precedence_of(*line)};
     bool parked = false;
     made_room_ = false;
     if (!serve(unit, parked))
       return false;
     advance(*line, parked);
     if (made_room_)
-      wake_kinds(&now);
+      wake_kinds(&last_);
   }
-  return true;
+}
+
+/// The first of those that wait for victims to go and come before that place moves where there is
+/// free room for it. Whether one did.
+bool scheduling_cycle::move_to_free_room(const service_place* before) {
+  if (!awaiting_)
+    awaiting_ = next_awaiting();
+  while (!awaiting_->empty() && (before == nullptr || awaiting_->back().place < *before)) {
+    const auto one = std::move(awaiting_->back());
+    awaiting_->pop_back();
+    looked_at_.insert(one.decision);
+    if (!has_free_room(one.unit))
+      continue;
+    const auto unit = port_.take_back_nomination(
+      one, fmt::format("there is free room for {} by now; what its victims leave is for others",
+                       one.unit.who->workload));
+    if (!unit)
+      continue;
+    awaiting_.reset(); // another of its kind may be the next
+    decided_ = true;
+    others_go();
+    if (auto made = reprieve::place(port_.nodes(), *unit->who, settings_);
+        !made.assignments.empty()) {
+      port_.place(*unit, std::move(made));
+    } else { // it waits again as others do
+      auto& line = lines_[std::string(unit->queue())];
+      line.leaf = shares_->leaf_of(unit->queue());
+      line.heap.push_back({one.place, *unit, {}});
+      std::push_heap(line.heap.begin(), line.heap.end());
+      look_at_front(line);
+    }
+    wake_kinds(&last_);
+    return true;
+  }
+  return false;
+}
+
+std::vector<cycle_port::awaited_room> scheduling_cycle::next_awaiting() {
+  auto found = port_.awaiting();
+  std::erase_if(found, [&](const auto& one) { return looked_at_.contains(one.decision); });
+  std::ranges::sort(found, [](const auto& a, const auto& b) { return b.place < a.place; });
+  return found;
+}
+
+/// Whether there is room in which nobody has to be waited for. Within a limit those who leave count
+/// until they have gone.
+bool scheduling_cycle::has_free_room(const waiting_unit& unit) {
+  const auto leaf = shares_->leaf_of(unit.queue());
+  if (leaf == no_vertex || !shares_->is_within_limits_with_all(leaf, asked_by(*shares_, *unit.who)))
+    return false;
+  auto bare = settings_;
+  bare.explained = depth::nothing;
+  bare.tells_failure = false;
+  return !reprieve::place(port_.nodes(), *unit.who, bare).assignments.empty();
 }
 
 void scheduling_cycle::serve_only(const std::vector<waiting_unit>& units, front_of_line line) {
@@ -181,11 +242,24 @@ by_name<resources> scheduling_cycle::real_demand(queue_stage_input in) const {
   });
   for (bool changed = true; changed;) {
     in.pending = beside;
-    for (const auto& one : wishes)
-      add_pods_to(in.pending[std::string(one.queue)], *one.each, one.units);
+    // Most come queue by queue.
+    std::string_view queue;
+    resources* sum = nullptr;
+    for (const auto& one : wishes) {
+      if (sum == nullptr || one.queue != queue) {
+        queue = one.queue;
+        sum = &in.pending[std::string(queue)];
+      }
+      add_pods_to(*sum, *one.each, one.units);
+    }
     const group_shares shares{in};
+    queue = {};
+    auto leaf = no_vertex;
     const auto in_vain = [&](const wish& one) {
-      const auto leaf = shares.leaf_of(one.queue);
+      if (one.queue != queue) {
+        queue = one.queue;
+        leaf = shares.leaf_of(queue);
+      }
       return leaf == no_vertex || !shares.could_deserve(leaf, *one.asked);
     };
     changed = std::erase_if(wishes, in_vain) > 0;

@@ -8,6 +8,7 @@
 #include "preemption/waiting_line.hpp"
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -56,6 +57,15 @@ public:
   virtual std::uint64_t decisions_over() = 0;
   /// Whether kinds of units that find nothing are set aside; else each is told why it waits.
   virtual bool sets_aside() = 0;
+  /// A decision whose pods wait until its victims have gone, and the unit that it is for.
+  struct awaited_room {
+    service_place place;
+    std::string decision;
+    waiting_unit unit;
+  };
+  /// Of those that stood when the cycle began and can still be given up, at least the first of each
+  /// kind of units.
+  virtual std::vector<awaited_room> awaiting() = 0;
 
   /// The unit gets free room, or room that others leave anyway.
   virtual void place(const waiting_unit& unit, plan made) = 0;
@@ -63,6 +73,10 @@ public:
   virtual void preempt(const waiting_unit& unit, plan made) = 0;
   /// These decisions are given up for the unit, whose plan comes next.
   virtual void take_holds(const waiting_unit& unit, const std::vector<given_up>& holds) = 0;
+  /// The decision is given up, as there is room for its unit without waiting: the unit, whose plan
+  /// comes next. Nothing where the decision is over, or past giving up.
+  virtual std::optional<waiting_unit> take_back_nomination(const awaited_room& one,
+                                                           std::string reason) = 0;
   /// The queue's pods that go because it uses more than it may keep.
   virtual void take_back(const queue_outcome& from) = 0;
   /// Since when the required node is reserved for the unit's pod, and the room that it keeps there.
@@ -80,6 +94,9 @@ public:
 /// queue comes who is: whoever borrowed before them would have to give it back at once. Each is
 /// placed in free room, else with victims, else it goes on waiting; and whoever comes later sees
 /// what those before it hold, so that nobody takes the room that another was promised.
+///
+/// Whoever waits for victims to go has its turn, too: where there is free room for it by now, it
+/// starts there, and what its victims leave is for the next in line. Nobody is stopped for that.
 ///
 /// Where the port has to ask shards first, `run` returns false, and is called again when they have
 /// answered.
@@ -159,10 +176,17 @@ private:
   const group_shares::amounts_by_column& asked_of(const waiting_line::kind& of);
   /// Takes kinds back that changes could help, and lines up their units behind that place.
   struct turn_of {
-    service_place place;
-    precedence before = precedence::others;
+    service_place place{std::numeric_limits<std::int32_t>::max(),
+                        std::numeric_limits<std::int32_t>::max(),
+                        no_time,
+                        {},
+                        0};
+    precedence before = precedence::is_entitled;
   };
   void wake_kinds(const turn_of* behind);
+  bool move_to_free_room(const service_place* before);
+  std::vector<cycle_port::awaited_room> next_awaiting();
+  bool has_free_room(const waiting_unit& unit);
   bool could_help(const waiting_line::kind& of, std::span<const node_row> nodes) const;
   /// Whether the kind is held back by a quota and others who share that make it easier.
   bool quota_eased(const waiting_line::kind& of, const group_shares::obstacle& obstacle,
@@ -201,6 +225,10 @@ private:
   std::map<std::string, queue_line, std::less<>> lines_;                              ///< by queue
   std::map<std::string, std::vector<returning_work>, std::less<>> returning_;         ///< likewise
   std::optional<std::map<std::size_t, group_shares::amounts_by_column>> coming_soon_; ///< by leaf
+  /// Those who wait for victims to go, the first at the end, and the decisions looked at already.
+  std::optional<std::vector<cycle_port::awaited_room>> awaiting_;
+  std::set<std::string> looked_at_;
+  turn_of last_; ///< that was taken
   bool begun_ = false;
   bool others_may_have_gone_ = false;
   bool decided_ = false;

@@ -229,6 +229,19 @@ public:
   time_point next_release() override {
     return no_time;
   }
+  std::vector<awaited_room> awaiting() override {
+    std::vector<awaited_room> found;
+    for (const auto& held : holds_among(cycle_.pods_))
+      if (held_before_.contains(held.id) && waits_for_victims(held.id))
+        if (auto unit = unit_of(held))
+          found.push_back({place_of(*unit, 0), held.id, *std::move(unit)});
+    return found;
+  }
+  std::optional<waiting_unit> take_back_nomination(const awaited_room& one,
+                                                   std::string reason) override {
+    gives_up_ = {{one.decision, std::move(reason)}};
+    return one.unit;
+  }
 
   void place(const waiting_unit& unit, plan made) override {
     take(unit, std::move(made));
@@ -261,6 +274,39 @@ public:
 private:
   bool is_here(const pod& p) const {
     return group_of(cycle_.taken_, p) == settings_.group.name;
+  }
+  bool waits_for_victims(const std::string& decision) const {
+    return std::ranges::any_of(cycle_.pods_, [&](const pod& p) {
+      return p.evicted_by == decision && takes_room(p.phase);
+    });
+  }
+  /// What would wait if the decision were given up, where that is the decision's pods and no more.
+  std::optional<waiting_unit> unit_of(const held_decision& held) const {
+    const auto record = cycle_.record_of(held.nominated.front().workload);
+    if (!record)
+      return std::nullopt;
+    std::vector<const pod*> others;
+    for (const auto& p : cycle_.pods_)
+      if (p.workload == record->spec->name
+          && (p.phase != pod_phase::nominated || p.placed_by != held.id))
+        others.push_back(&p);
+    for (auto& unit : cycle_.taken_.lacking_with(*record, others))
+      if (is_moved_with(unit, held))
+        return waiting_unit{record, std::make_shared<const preemptor>(std::move(unit))};
+    return std::nullopt;
+  }
+  static bool is_moved_with(const preemptor& unit, const held_decision& held) {
+    std::set<std::string_view> uids;
+    for (const auto& p : held.nominated)
+      uids.insert(p.uid);
+    std::size_t count = 0;
+    for (const auto& group : unit.groups) {
+      count += group.pods.size();
+      for (const auto& p : group.pods)
+        if (!uids.contains(p.uid))
+          return false;
+    }
+    return count == uids.size() && !is_bound_to_a_node(unit);
   }
   /// Budgets expect the pods that a workload lacks as things are now, and no others.
   void expect_what_lacks(const std::string& workload) {

@@ -299,6 +299,16 @@ const parked_reason* waiting_line::parked(const waiting_unit& unit) const {
   return nullptr;
 }
 
+const waiting_unit* waiting_line::find_like(const preemptor& who) const {
+  const auto known = by_workload_.find(who.workload);
+  if (known == by_workload_.end())
+    return nullptr;
+  const auto& uid = who.groups.front().pods.front().uid;
+  const auto found = std::ranges::find_if(
+    known->second, [&](const entry& one) { return first_uid(one.unit) == uid && !one.asleep; });
+  return found == known->second.end() ? nullptr : &found->unit;
+}
+
 const waiting_unit* waiting_line::last_of(std::string_view workload) const {
   const auto known = by_workload_.find(workload);
   if (known == by_workload_.end() || known->second.empty())

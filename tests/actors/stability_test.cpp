@@ -1,5 +1,7 @@
 #include "tests/actors/replica_test.hpp"
 
+#include <algorithm>
+
 namespace reprieve {
 
 namespace {
@@ -52,7 +54,7 @@ TEST_F(stability, more_important_work_takes_the_room_that_is_held_for_less_impor
   EXPECT_EQ(read_account(journal()).stopped.size(), 1U) << "nobody else had to go";
 }
 
-TEST_F(stability, a_nomination_stays_with_a_victim_that_was_told_whatever_room_comes_free) {
+TEST_F(stability, whoever_waits_for_a_victim_takes_free_room_and_the_next_gets_what_the_victim_leaves) {
   replica_world replica(store_, journal());
   ASSERT_TRUE(replica.start().ok());
   auto slow = played(work("slow"), "stop-takes", "50s");
@@ -66,13 +68,40 @@ TEST_F(stability, a_nomination_stays_with_a_victim_that_was_told_whatever_room_c
   ASSERT_TRUE(comes_to(replica, "urgent", pod_phase::nominated, 1, seconds{3}));
 
   ASSERT_TRUE(replica.apply({work("next")}).ok());
-  ASSERT_TRUE(comes_to(replica, "next", pod_phase::running, 1, seconds{15}))
-    << "brief has ended, and its node goes to the next in line";
-  EXPECT_EQ(replica.pods("urgent", pod_phase::nominated), 1U);
-  ASSERT_TRUE(comes_to(replica, "urgent", pod_phase::running, 1, seconds{60}));
+  ASSERT_TRUE(comes_to(replica, "urgent", pod_phase::running, 1, seconds{15}))
+    << "brief has ended, and its node goes to the more important one";
+  EXPECT_EQ(replica.pods("next", pod_phase::nominated), 1U) << "slow still leaves";
+  ASSERT_TRUE(comes_to(replica, "next", pod_phase::running, 1, seconds{60}));
+  EXPECT_EQ(read_account(journal()).stopped.size(), 1U) << "nobody else had to go";
   const auto why = replica.explain_workload("urgent");
   ASSERT_TRUE(why.ok());
-  EXPECT_EQ(why->decisions.size(), 1U) << "nobody was stopped in vain";
+  ASSERT_EQ(why->decisions.size(), 2U);
+  const auto given_up = std::ranges::find(why->decisions, decision_phase::aborted, &decision::phase);
+  ASSERT_NE(given_up, why->decisions.end());
+  EXPECT_NE(given_up->abort_reason.find("there is free room for urgent by now"), std::string::npos)
+    << given_up->abort_reason;
+}
+
+TEST_F(stability, within_a_limit_nobody_moves_to_free_room_before_its_victims_have_gone) {
+  replica_world replica(store_, journal());
+  ASSERT_TRUE(replica.start().ok());
+  queue few;
+  few.name = "few";
+  few.limit = {{"gpu", 1000}};
+  few.cap_by_demand = true;
+  auto slow = played(work("slow"), "stop-takes", "20s");
+  slow.grace_period = seconds{60};
+  slow.resume.policy = resume_policy::never;
+  slow.queue = "few";
+  auto urgent = work("urgent", 9);
+  urgent.queue = "few";
+  ASSERT_TRUE(replica.apply({machine("n1", 1), machine("n2", 1), few, slow}).ok());
+  ASSERT_TRUE(comes_to(replica, "slow", pod_phase::running, 1, seconds{5}));
+  ASSERT_TRUE(replica.apply({urgent}).ok());
+  ASSERT_TRUE(comes_to(replica, "urgent", pod_phase::nominated, 1, seconds{3}));
+  replica.world().advance(seconds{10});
+  EXPECT_EQ(replica.pods("urgent", pod_phase::nominated), 1U) << "two would be beyond the limit";
+  ASSERT_TRUE(comes_to(replica, "urgent", pod_phase::running, 1, seconds{30}));
 }
 
 TEST_F(stability, a_reserved_node_is_kept_from_less_important_work) {

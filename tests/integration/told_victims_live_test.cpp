@@ -59,6 +59,9 @@ TEST_F(told_victims_live, the_room_of_a_victim_whose_preemptor_found_other_room_
   cluster_.apply(work_of("urgent", {.priority = 100}));
   ASSERT_TRUE(within(std::chrono::seconds{2}, [&] { return sum(cluster_.evicted()) == 1; }));
   cluster_.apply(work_of("next", {.priority = 50}));
+  EXPECT_TRUE(within(std::chrono::seconds{3}, [&] { return cluster_.running()["urgent"] == 1; }))
+    << "it need not wait for low any more: " << cluster_.explain("urgent");
+  EXPECT_EQ(cluster_.running()["next"], 0) << "low still leaves";
   EXPECT_TRUE(cluster_.rests(std::chrono::seconds{5}));
 
   EXPECT_EQ(cluster_.evicted(), (pod_counts{{"low", 1}}));
