@@ -116,7 +116,7 @@ struct coordinator_state {
     std::vector<std::string> awaited_by;  ///< that wait for this one to be given up
     std::vector<std::string> workloads;   ///< whose pods it places
     std::vector<std::string> budgets;     ///< that it takes from
-    /// Where it stands among those that wait for victims to go.
+    /// Where it stands among those that wait for others to go.
     std::optional<std::pair<std::string, service_place>> awaiting{};
   };
 
@@ -125,7 +125,7 @@ struct coordinator_state {
   group_mirror mirror;
   std::map<std::string, in_flight, std::less<>> decisions;
   std::set<std::string, std::less<>> giving_up; ///< those of them that were told to end
-  /// Those of them that wait for victims to go and may move to free room until then, with the units
+  /// Those of them that wait for others to go and may move to free room until then, with the units
   /// they are for, by kind.
   std::map<std::string, std::map<service_place, std::pair<std::string, waiting_unit>>> awaiting;
   /// The same actors, to be ended with this one. They are not linked to it: to take one link of
@@ -135,14 +135,14 @@ struct coordinator_state {
   /// By workload, of those that were served in the newest cycle; a sentence that nobody needed yet
   /// is empty.
   std::map<std::string, std::string, std::less<>> waiting_because;
-  by_name<queue_status> queues; ///< as the newest cycle found them
+  by_name<queue_status> queues;               ///< as the newest cycle found them
   std::map<std::string, time_point> reserved; ///< by uid: since when its required node is
   std::optional<by_name<resources>> grants;   ///< of limits, by queue; not known at first
-  time_point grants_due = no_time; ///< until when those of limits are waited for that came since
-  quota_report told;                          ///< to the queue shard
-  std::set<std::string> seen_shards;          ///< that have sent what they hold
-  time_point next_retry = no_time;            ///< when a cycle is due for work that backs off
-  revision epoch = 0;        ///< in which it was started; its decisions are named by it
+  time_point grants_due = no_time;   ///< until when those of limits are waited for that came since
+  quota_report told;                 ///< to the queue shard
+  std::set<std::string> seen_shards; ///< that have sent what they hold
+  time_point next_retry = no_time;   ///< when a cycle is due for work that backs off
+  revision epoch = 0;                ///< in which it was started; its decisions are named by it
   std::uint64_t last_decision = 0;
   std::uint64_t changes = 0;
   bool cycle_due = false;
@@ -150,7 +150,7 @@ struct coordinator_state {
   /// Before the next cycle, after one that came to nothing: longer than that took, so that those
   /// who wait in vain cost no more than a part of the time.
   duration pause{0};
-  bool looks_at_votes = false;                     ///< whether a reminder is under way
+  bool looks_at_votes = false;               ///< whether a reminder is under way
   std::shared_ptr<live_cycle> running_cycle; ///< that waits for answers of shards
   shard_inquiries inquiries;
   lifecycle_state lifecycle;

@@ -20,6 +20,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -115,8 +116,8 @@ public:
   /// The open decisions that hold room for pods of lower priority and are not starting yet.
   std::vector<held_decision> holds_below(std::int32_t priority);
 
-  /// Whether a victim of the open decision is still there.
-  bool waits_for_victims(const std::string& id);
+  /// What the open decision holds, where it can still be given up.
+  std::optional<held_decision> hold_of(const std::string& id);
 
   /// Keeps the room of a pod that waits for its required node from those who are served after it,
   /// until `forget_reservations`.

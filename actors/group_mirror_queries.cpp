@@ -67,19 +67,12 @@ std::vector<held_decision> group_mirror::holds_below(std::int32_t priority) {
   return holds;
 }
 
-bool group_mirror::waits_for_victims(const std::string& id) {
+std::optional<held_decision> group_mirror::hold_of(const std::string& id) {
   refresh();
   const auto d = open_.find(id);
   if (d == open_.end() || d->second.given_up || starting_.contains(id))
-    return false;
-  const auto is_there = [&](const victim_pod& p) {
-    const auto on = nodes_.find(p.node);
-    const pod* shown = on == nodes_.end() ? nullptr : on->second.shown.find(p.uid);
-    return shown != nullptr && shown->evicted_by == id && takes_room(shown->phase);
-  };
-  return std::ranges::any_of(d->second.victims, [&](const victim& one) {
-    return std::ranges::any_of(one.pods, is_there);
-  });
+    return std::nullopt;
+  return hold_of(d->second);
 }
 
 /// What an open decision does in the view.
@@ -94,9 +87,11 @@ held_decision group_mirror::hold_of(const open_decision& d) const {
       held.nominated.push_back(*p);
   for (const auto& one : d.victims)
     for (const auto& each : one.pods)
-      if (const pod* p = shown(each.node, each.uid);
-          p != nullptr && p->stop_told == no_time && p->evicted_by == d.id)
-        held.untold.push_back(*p);
+      if (const pod* p = shown(each.node, each.uid); p != nullptr && p->evicted_by == d.id) {
+        held.stops_others = held.stops_others || takes_room(p->phase);
+        if (p->stop_told == no_time)
+          held.untold.push_back(*p);
+      }
   return held;
 }
 

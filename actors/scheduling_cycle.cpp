@@ -82,8 +82,8 @@ bool is_awaiting(const coordinator_state& state, const std::string& id) {
   return found != state.decisions.end() && found->second.awaiting;
 }
 
-/// The decision's unit may move to free room until the victims have gone.
-void await_victims(coordinator_state& state, const std::string& id, const waiting_unit& unit) {
+/// The decision's unit may move to free room until those have gone whom it waits for.
+void await_room_for(coordinator_state& state, const std::string& id, const waiting_unit& unit) {
   const auto place = place_of(unit, 0);
   const auto kind = kind_of(unit).value_or(id);
   state.awaiting[kind].emplace(place, std::pair{id, unit});
@@ -144,12 +144,15 @@ public:
     const auto record = state_.mirror.find_workload(workload);
     return record ? std::string_view(record->spec->queue) : std::string_view{};
   }
-  std::vector<held_decision> holds_below(std::int32_t priority) override {
-    auto holds = state_.mirror.holds_below(priority);
-    std::erase_if(holds, [&](const held_decision& held) { // of this cycle
-      return decisions_before(state_, held.id) >= decisions_before_;
-    });
-    return holds;
+  std::span<const held_decision> holds_below(std::int32_t priority) override {
+    const auto [at, fresh] = holds_.try_emplace(priority);
+    if (fresh) {
+      at->second = state_.mirror.holds_below(priority);
+      std::erase_if(at->second, [&](const held_decision& held) { // of this cycle
+        return decisions_before(state_, held.id) >= decisions_before_;
+      });
+    }
+    return at->second;
   }
   foresight* answers_for(const preemptor& who) override {
     auto* known = state_.inquiries.find(who);
@@ -217,8 +220,7 @@ public:
     std::vector<awaited_room> found;
     for (const auto& [kind, units] : state_.awaiting)
       for (const auto& [place, one] : units)
-        if (decisions_before(state_, one.first) < decisions_before_
-            && state_.mirror.waits_for_victims(one.first)) {
+        if (waits_for_room(one.first)) {
           found.push_back({place, one.first, one.second});
           break;
         }
@@ -229,6 +231,7 @@ public:
     if (!is_awaiting(state_, one.decision))
       return std::nullopt;
     give_up(self_, one.decision, std::move(reason));
+    holds_.clear();
     const auto* unit = state_.mirror.line().find_like(*one.unit.who);
     if (unit == nullptr)
       return std::nullopt;
@@ -274,13 +277,14 @@ public:
     settings.what.why = std::move(made.why);
     settings.what.scored = made.scored;
     settings.budgets = budget_parts(view, made.followed.victims);
+    const bool waits = made.result != plan::outcome::placed;
     take_plan(settings, unit, std::move(made));
     takes_holds_ = false;
     const auto id = settings.what.id;
-    const bool moves = !settings.what.victims.empty() && places_all_of(*unit.who, settings);
+    const bool moves = waits && places_all_of(*unit.who, settings);
     launch(self_, std::move(settings));
     if (moves)
-      await_victims(state_, id, unit);
+      await_room_for(state_, id, unit);
   }
 
   /// The room that the unit may have is held for less important ones: they give it up, and its own
@@ -288,6 +292,7 @@ public:
   void take_holds(const waiting_unit&, const std::vector<given_up>& holds) override {
     for (const auto& one : holds)
       give_up(self_, one.decision, one.reason);
+    holds_.clear();
     takes_holds_ = true;
   }
 
@@ -334,11 +339,20 @@ private:
     return settings;
   }
 
+  /// Whether a decision of an earlier cycle can be given up and waits for somebody to leave.
+  bool waits_for_room(const std::string& decision) {
+    if (decisions_before(state_, decision) >= decisions_before_)
+      return false;
+    const auto held = state_.mirror.hold_of(decision);
+    return held && reprieve::waits_for_room(nodes(), *held);
+  }
+
   void waits_because(const waiting_unit& unit, std::string because) {
     state_.waiting_because[unit.who->workload] = std::move(because);
   }
 
   void go_on() {
+    holds_.clear(); // shards may have told more since
     if (!cycle_.run())
       return;
     launch_batch();
@@ -456,7 +470,8 @@ private:
   bool explains_;
   scheduling_cycle cycle_;
   decision_settings batch_;
-  bool takes_holds_ = false; ///< for the unit whose plan comes next
+  std::map<std::int32_t, std::vector<held_decision>> holds_; ///< by the priority they are below
+  bool takes_holds_ = false;                                 ///< for the unit whose plan comes next
 };
 
 void cycle_after(self_pointer self, duration delay) {

@@ -89,7 +89,7 @@ bool scheduling_cycle::run() {
   }
 }
 
-/// The first of those that wait for victims to go and come before that place moves where there is
+/// The first of those that wait for others to go and come before that place moves where there is
 /// free room for it. Whether one did.
 bool scheduling_cycle::move_to_free_room(const service_place* before) {
   if (!awaiting_)
@@ -101,8 +101,9 @@ bool scheduling_cycle::move_to_free_room(const service_place* before) {
     if (!has_free_room(one.unit))
       continue;
     const auto unit = port_.take_back_nomination(
-      one, fmt::format("there is free room for {} by now; what its victims leave is for others",
-                       one.unit.who->workload));
+      one, fmt::format(
+             "there is free room for {} by now; what those leave whom it waits for is for others",
+             one.unit.who->workload));
     if (!unit)
       continue;
     awaiting_.reset(); // another of its kind may be the next

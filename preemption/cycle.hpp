@@ -57,7 +57,7 @@ public:
   virtual std::uint64_t decisions_over() = 0;
   /// Whether kinds of units that find nothing are set aside; else each is told why it waits.
   virtual bool sets_aside() = 0;
-  /// A decision whose pods wait until its victims have gone, and the unit that it is for.
+  /// A decision whose pods wait until others have gone, and the unit that it is for.
   struct awaited_room {
     service_place place;
     std::string decision;
@@ -95,8 +95,8 @@ public:
 /// placed in free room, else with victims, else it goes on waiting; and whoever comes later sees
 /// what those before it hold, so that nobody takes the room that another was promised.
 ///
-/// Whoever waits for victims to go has its turn, too: where there is free room for it by now, it
-/// starts there, and what its victims leave is for the next in line. Nobody is stopped for that.
+/// Whoever waits for others to go has its turn, too: where there is free room for it by now, it
+/// starts there, and what they leave is for the next in line. Nobody is stopped for that.
 ///
 /// Where the port has to ask shards first, `run` returns false, and is called again when they have
 /// answered.
@@ -225,7 +225,7 @@ private:
   std::map<std::string, queue_line, std::less<>> lines_;                              ///< by queue
   std::map<std::string, std::vector<returning_work>, std::less<>> returning_;         ///< likewise
   std::optional<std::map<std::size_t, group_shares::amounts_by_column>> coming_soon_; ///< by leaf
-  /// Those who wait for victims to go, the first at the end, and the decisions looked at already.
+  /// Those who wait for others to go, the first at the end, and the decisions looked at already.
   std::optional<std::vector<cycle_port::awaited_room>> awaiting_;
   std::set<std::string> looked_at_;
   turn_of last_; ///< that was taken

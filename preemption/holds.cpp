@@ -7,8 +7,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace reprieve {
@@ -30,6 +32,52 @@ bool may_have(const problem& given, const held_decision& held) {
               const auto n = view.find_node(p.node);
               return n != no_row && given.filter.suits_any_group(n);
             });
+}
+
+/// Those of the holds, the weakest first, without which the lone pod has room on the node.
+std::vector<const held_decision*> in_the_way_on(const problem& given, node_row n,
+                                                std::span<const held_decision* const> weakest) {
+  const auto& view = given.view;
+  const auto asked = view.columns(given.who.groups.front().pods.front().requests);
+  std::vector<const held_decision*> gone;
+  if (!asked)
+    return gone;
+  const auto now = view.promised(n);
+  std::vector<std::int64_t> left(now.begin(), now.end());
+  const auto count = [&](const held_decision& held, std::int64_t sign) {
+    for (const auto& p : held.nominated)
+      if (const auto holds = view.find_node(p.node) == n ? view.columns(p.requests) : std::nullopt)
+        for (std::size_t c = 0; c < left.size(); ++c)
+          left[c] += sign * (*holds)[c];
+  };
+  for (const auto* held : weakest) {
+    if (covers(left, *asked))
+      break;
+    count(*held, 1);
+    gone.push_back(held);
+  }
+  if (!covers(left, *asked))
+    return {};
+  for (auto one = gone.rbegin(); one != gone.rend(); ++one) { // the strongest first
+    count(**one, -1);
+    if (!covers(left, *asked))
+      count(**one, 1);
+    else
+      *one = nullptr;
+  }
+  std::erase(gone, nullptr);
+  return gone;
+}
+
+/// Of two sets of holds, the one whose strongest is weaker, then that with fewer pods.
+auto rank_of(const std::vector<const held_decision*>& some) {
+  std::int32_t strongest = std::numeric_limits<std::int32_t>::min();
+  std::size_t pods = 0;
+  for (const auto* one : some) {
+    strongest = std::max(strongest, strength_of(*one));
+    pods += one->nominated.size();
+  }
+  return std::tuple(strongest, pods);
 }
 
 /// The strongest first.
@@ -154,13 +202,24 @@ std::vector<held_decision> holds_among(std::span<const pod> pods) {
     if (p.phase == pod_phase::bound || p.phase == pod_phase::running)
       holds.erase(p.placed_by);
     const auto by = holds.find(p.evicted_by);
-    if (by != holds.end() && p.stop_told == no_time && !is_leaving(p.phase))
+    if (by == holds.end())
+      continue;
+    by->second.stops_others = by->second.stops_others || takes_room(p.phase);
+    if (p.stop_told == no_time && !is_leaving(p.phase))
       by->second.untold.push_back(p);
   }
   std::vector<held_decision> found;
   for (auto& [id, held] : holds)
     found.push_back(std::move(held));
   return found;
+}
+
+bool waits_for_room(const cluster_view& view, const held_decision& held) {
+  return std::ranges::any_of(held.nominated, [&](const pod& p) {
+    const auto n = view.find_node(p.node);
+    return n != no_row
+           && std::ranges::any_of(view.free(n), [](std::int64_t left) { return left < 0; });
+  });
 }
 
 void give_up(const held_decision& held, cluster_view& view) {
@@ -177,6 +236,50 @@ void restore(const held_decision& held, cluster_view& view) {
     view.put_pod(p);
   for (const auto& p : held.untold)
     view.put_pod(p);
+}
+
+plan_over_holds find_room_over_waiting(cluster_view& view, const preemptor& who,
+                                       const plan_settings& settings,
+                                       std::span<const held_decision> holds) {
+  auto bare = settings;
+  bare.tells_failure = false;
+  plan_over_holds found{find_room(view, who, bare), {}};
+  if (!found.made.assignments.empty() || who.gang)
+    return found;
+  const problem given{view, who, settings};
+  if (given.asked.groups.empty())
+    return found;
+  std::map<node_row, std::vector<const held_decision*>> by_node;
+  for (const auto& held : holds)
+    if (!held.stops_others && may_have(given, held) && waits_for_room(view, held))
+      for (const auto& p : held.nominated)
+        if (const auto n = view.find_node(p.node); n != no_row && given.filter.suits_any_group(n))
+          if (auto& there = by_node[n]; there.empty() || there.back() != &held)
+            there.push_back(&held);
+  std::vector<const held_decision*> best;
+  for (auto& [n, there] : by_node) {
+    std::ranges::sort(there, [](const auto* a, const auto* b) {
+      return std::tuple(strength_of(*a), a->nominated.size(), std::string_view(b->id))
+             < std::tuple(strength_of(*b), b->nominated.size(), std::string_view(a->id));
+    });
+    if (auto some = in_the_way_on(given, n, there);
+        !some.empty() && (best.empty() || rank_of(some) < rank_of(best)))
+      best = std::move(some);
+  }
+  if (best.empty())
+    return found;
+  for (const auto* one : best)
+    give_up(*one, view);
+  view.settle_nodes();
+  found.made = find_room(view, who, settings);
+  for (const auto* one : best)
+    restore(*one, view);
+  view.settle_nodes();
+  if (!found.made.assignments.empty())
+    for (const auto* one : best)
+      found.gives_up.push_back({one->id, why_given_up(*one, who)});
+  std::ranges::sort(found.gives_up, {}, &given_up::decision);
+  return found;
 }
 
 plan_over_holds decide_over_holds(cluster_view& view, const preemptor& who,

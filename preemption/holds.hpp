@@ -16,11 +16,15 @@ struct held_decision {
   std::string id;
   std::vector<pod> nominated; ///< as they stand in the view
   std::vector<pod> untold;    ///< its victims that were not told to stop yet, likewise
+  bool stops_others = false;  ///< some of its victims are still there
 };
 
 /// The decisions that hold room among these pods, by id. One that has bound some of its pods
 /// already is past giving up.
 std::vector<held_decision> holds_among(std::span<const pod> pods);
+
+/// Whether somebody still has to leave before its pods can start.
+bool waits_for_room(const cluster_view& view, const held_decision& held);
 
 /// Takes out of the view what the decision does: its nominations, and that its victims go, as far
 /// as they were not told. The others go on leaving. Leaves the view to be settled.
@@ -40,6 +44,15 @@ struct plan_over_holds {
   plan made;
   std::vector<given_up> gives_up; ///< without which there is no such plan; by id
 };
+
+/// Without victims: in what is free or will be, else in room of a node that weaker decisions wait
+/// for themselves, as others have not left it yet; nobody has started there. Not that of decisions
+/// with victims of their own: they would stop others once more. The weakest are given up, then
+/// those that place fewest pods, then the newest. For a lone pod: there is no plan for others
+/// beyond what is free. Costs a look at each hold, and the view is as it was.
+plan_over_holds find_room_over_waiting(cluster_view& view, const preemptor& who,
+                                       const plan_settings& settings,
+                                       std::span<const held_decision> holds);
 
 /// As `decide`. Where that finds no place, decisions that hold room for pods of lower priority are
 /// given up whole, if there is a place then: as few and as weak ones as can be. All of them go at

@@ -190,7 +190,24 @@ void unit_judge::by_room_and_quota(const case_at_hand& of, judgement& made) {
   within_quota(of, *shares_.share_in_the_way(of.leaf, of.asked), made);
 }
 
+/// Rather than that somebody is stopped, a less important one waits on that has no room yet.
+bool unit_judge::take_waiting_holds(const preemptor& who, std::span<const held_decision> holds,
+                                    judgement& made) {
+  if (holds.empty() || !who.may_preempt || is_bound_to_a_node(who)
+      || settings_.group.policy == group_policy::sessions)
+    return false;
+  auto found = find_room_over_waiting(port_.nodes(), who, settings_, holds);
+  if (found.made.assignments.empty())
+    return false;
+  made.released = released_by(holds, found.gives_up);
+  made.made = std::move(found.made);
+  made.gives_up = std::move(found.gives_up);
+  return true;
+}
+
 void unit_judge::by_priority(const preemptor& who, judgement& made) {
+  if (take_waiting_holds(who, port_.holds_below(who.priority), made))
+    return;
   auto* seen = port_.answers_for(who);
   if (seen == nullptr && port_.may_ask_shards(who, settings_)) {
     made.made = find_room(port_.nodes(), who, settings_);
@@ -441,7 +458,8 @@ void unit_judge::leave_guarantees(std::size_t own, std::vector<queue_portion>& c
 /// alone is enough.
 bool unit_judge::take_holds_within_quota(const case_at_hand& of, const obstacle& first,
                                          judgement& made) {
-  auto holds = port_.holds_below(of.who.priority);
+  const auto all = port_.holds_below(of.who.priority);
+  std::vector<held_decision> holds{all.begin(), all.end()};
   const auto leaf_of = [&](const pod& p) { return shares_.leaf_of(port_.queue_of(p.workload)); };
   std::erase_if(holds, [&](const held_decision& held) {
     return std::ranges::any_of(held.nominated, [&](const pod& p) {

@@ -35,8 +35,8 @@ public:
   /// The queue of a workload, empty where it is in none.
   virtual std::string_view queue_of(std::string_view workload) = 0;
   /// The decisions that held room for pods of a lower priority when the cycle began, and can be
-  /// given up.
-  virtual std::vector<held_decision> holds_below(std::int32_t priority) = 0;
+  /// given up. They are there until something is decided.
+  virtual std::span<const held_decision> holds_below(std::int32_t priority) = 0;
   /// What shards said of units of this kind; null where they were not asked.
   virtual foresight* answers_for(const preemptor& who) = 0;
   /// Asks shards for units of this kind, where that is of use. The cycle goes on with the answers.
@@ -133,6 +133,8 @@ private:
                         judgement& made) const;
   bool leaves_others_what_they_come_for(const case_at_hand& of, judgement& made) const;
   void by_priority(const preemptor& who, judgement& made);
+  bool take_waiting_holds(const preemptor& who, std::span<const held_decision> holds,
+                          judgement& made);
   bool by_reclaim(const case_at_hand& of, judgement& made);
   std::optional<plan> reclaim(const case_at_hand& of, std::span<const lavish_queue> queues,
                               reclaims down_to);

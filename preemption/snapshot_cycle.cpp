@@ -122,14 +122,14 @@ public:
     const auto* record = find(cycle_.taken_.workloads(), workload);
     return record == nullptr ? std::string_view{} : std::string_view(record->spec->queue);
   }
-  std::vector<held_decision> holds_below(std::int32_t priority) override {
-    auto holds = holds_among(cycle_.pods_);
-    std::erase_if(holds, [&](const held_decision& held) {
+  std::span<const held_decision> holds_below(std::int32_t priority) override {
+    holds_ = holds_among(cycle_.pods_);
+    std::erase_if(holds_, [&](const held_decision& held) {
       return !held_before_.contains(held.id)
              || std::ranges::none_of(held.nominated,
                                      [&](const pod& p) { return p.priority < priority; });
     });
-    return holds;
+    return holds_;
   }
   foresight* answers_for(const preemptor&) override {
     return nullptr;
@@ -232,7 +232,7 @@ public:
   std::vector<awaited_room> awaiting() override {
     std::vector<awaited_room> found;
     for (const auto& held : holds_among(cycle_.pods_))
-      if (held_before_.contains(held.id) && waits_for_victims(held.id))
+      if (held_before_.contains(held.id) && waits_for_room(view(), held))
         if (auto unit = unit_of(held))
           found.push_back({place_of(*unit, 0), held.id, *std::move(unit)});
     return found;
@@ -274,11 +274,6 @@ public:
 private:
   bool is_here(const pod& p) const {
     return group_of(cycle_.taken_, p) == settings_.group.name;
-  }
-  bool waits_for_victims(const std::string& decision) const {
-    return std::ranges::any_of(cycle_.pods_, [&](const pod& p) {
-      return p.evicted_by == decision && takes_room(p.phase);
-    });
   }
   /// What would wait if the decision were given up, where that is the decision's pods and no more.
   std::optional<waiting_unit> unit_of(const held_decision& held) const {
@@ -356,6 +351,7 @@ private:
   std::map<std::string, std::vector<waiting_unit>> units_; ///< by workload
   std::set<std::string> changed_;                          ///< workloads, before the cycle
   std::map<std::string, std::vector<preemptor>> expected_; ///< by budgets, by workload
+  std::vector<held_decision> holds_;                       ///< as they were asked for last
   std::vector<given_up> gives_up_;                         ///< for the unit whose plan comes next
 };
 

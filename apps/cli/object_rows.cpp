@@ -87,12 +87,14 @@ std::string workload_table(const std::vector<shown_object>& objects,
 }
 
 std::string queue_table(const std::vector<shown_object>& objects) {
-  text_table table({"NAME", "PARENT", "WEIGHT", "USED", "GUARANTEED", "LIMIT"});
+  text_table table({"NAME", "PARENT", "WEIGHT", "DESERVED", "ALLOCATED", "USED", "LEAVING",
+                    "GUARANTEED", "LIMIT"});
   for (const auto& one : objects) {
     const auto& q = std::get<queue>(one.what);
-    table.add({q.name, or_dash(q.parent), std::to_string(q.weight),
-               amounts_text(one.queue.value_or(queue_status{}).used), amounts_text(q.guaranteed),
-               amounts_text(q.limit)});
+    const auto stands = one.queue.value_or(queue_status{});
+    table.add({q.name, or_dash(q.parent), std::to_string(q.weight), amounts_text(stands.deserved),
+               amounts_text(stands.allocated), amounts_text(stands.used),
+               amounts_text(stands.preempting), amounts_text(q.guaranteed), amounts_text(q.limit)});
   }
   return table.text();
 }

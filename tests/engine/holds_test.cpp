@@ -60,6 +60,66 @@ TEST(holds, a_more_important_preemptor_takes_what_is_held) {
             "new (priority 10) needs room that it holds for mid (priority 5)");
 }
 
+TEST(holds, what_a_weaker_one_waits_for_is_taken_before_anybody_is_stopped) {
+  const auto in = cluster()
+                    .node("n1", gpu(8))
+                    .running("gone", prio(0), gpu(8), evicted_by{"d0", at(1)})
+                    .running("mid", prio(5), gpu(8), held_by{"d1"})
+                    .node("n2", gpu(8))
+                    .running("low", prio(1), gpu(8));
+  auto view = in.view();
+  const auto holds = holds_among(in.all_pods());
+
+  const auto found =
+    find_room_over_waiting(view, lone("new", prio(10), gpu(8)), open_settings(), holds);
+
+  EXPECT_EQ(found.made.result, outcome::waits);
+  EXPECT_THAT(found.made.victims, IsEmpty());
+  EXPECT_THAT(decisions_of(found), ElementsAre("d1"));
+  EXPECT_EQ(view.free(view.find_node("n1"))[0], in.view().free(view.find_node("n1"))[0]);
+  EXPECT_THAT(find_room_over_waiting(view, lone("new", prio(5), gpu(8)), open_settings(), holds)
+                .made.assignments,
+              IsEmpty())
+    << "it is not weaker";
+}
+
+TEST(holds, the_weakest_of_those_who_wait_for_room_gives_way) {
+  auto in = cluster();
+  for (const auto& [name, priority] : {std::pair{"a", 3}, std::pair{"b", 2}, std::pair{"c", 4}})
+    in.node(std::string("n-") + name, gpu(8))
+      .running(std::string("gone-") + name, prio(0), gpu(8), evicted_by{"d0", at(1)})
+      .running(name, prio(priority), gpu(8), held_by{std::string("d-") + name});
+  auto view = in.view();
+
+  const auto found = find_room_over_waiting(view, lone("new", prio(10), gpu(8)), open_settings(),
+                                            holds_among(in.all_pods()));
+
+  EXPECT_THAT(decisions_of(found), ElementsAre("d-b"));
+}
+
+TEST(holds, one_that_has_stopped_others_for_it_is_left_alone) {
+  const auto in = cluster()
+                    .node("n1", gpu(8))
+                    .running("gone", prio(0), gpu(8), evicted_by{"d1", at(1)})
+                    .running("mid", prio(5), gpu(8), held_by{"d1"});
+  auto view = in.view();
+
+  EXPECT_THAT(find_room_over_waiting(view, lone("new", prio(10), gpu(8)), open_settings(),
+                                     holds_among(in.all_pods()))
+                .made.assignments,
+              IsEmpty());
+}
+
+TEST(holds, one_that_starts_at_once_is_left_alone) {
+  const auto in = cluster().node("n1", gpu(8)).running("mid", prio(5), gpu(8), held_by{"d1"});
+  auto view = in.view();
+
+  EXPECT_THAT(find_room_over_waiting(view, lone("new", prio(10), gpu(8)), open_settings(),
+                                     holds_among(in.all_pods()))
+                .made.assignments,
+              IsEmpty());
+}
+
 TEST(holds, an_equal_or_lower_one_does_not) {
   const auto in = cluster().node("n1", gpu(8)).running("mid", prio(5), gpu(8), held_by{"d1"});
 

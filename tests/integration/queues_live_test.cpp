@@ -87,6 +87,37 @@ TEST_F(big_and_small, a_gang_that_its_limit_can_never_admit_moves_nobody_and_exp
   EXPECT_EQ(cluster_.told("Committed", "wide"), 0);
 }
 
+TEST_F(queues_live, nine_gpus_move_one_gang_of_a_hundred_on_two_hundred_nodes) {
+  cluster_.apply(nodes(200, "gpu: 8") + queue_of("big", "weight: 5, capByDemand: true")
+                 + queue_of("small", "weight: 1, capByDemand: true, limit: {gpu: 16}"));
+  // A third of them waits, the less important ones.
+  for (const int priority : {500, 100, 0}) {
+    std::string gangs;
+    for (int i = 0; i < 50; ++i)
+      gangs += work_of(
+        fmt::format("big-{}-{:02}", priority, i),
+        {.queue = "big", .priority = priority, .pods = 2, .gang = true, .requests = "gpu: 8"});
+    cluster_.apply(gangs);
+  }
+  ASSERT_TRUE(cluster_.rests());
+  ASSERT_EQ(sum(cluster_.running()), 200);
+
+  cluster_.mark();
+  std::string pods;
+  for (int i = 0; i < 9; ++i)
+    pods += work_of(fmt::format("s-{}", i), {.queue = "small"});
+  cluster_.apply(pods);
+  EXPECT_TRUE(cluster_.rests(std::chrono::seconds{5}));
+
+  EXPECT_EQ(sum(cluster_.evicted()), 2) << "one gang is enough";
+  auto runs = cluster_.running();
+  for (int i = 0; i < 9; ++i)
+    EXPECT_EQ(runs[fmt::format("s-{}", i)], 1) << cluster_.explain(fmt::format("s-{}", i));
+  for (int i = 0; i < 50; ++i)
+    EXPECT_EQ(runs[fmt::format("big-500-{:02}", i)], 2);
+  EXPECT_EQ(cluster_.told("Aborted"), 0);
+}
+
 TEST_F(queues_live, one_pod_of_another_queue_moves_one_pod_while_many_wait) {
   cluster_.apply(nodes(8, "gpu: 8") + queue_of("a", "weight: 1, capByDemand: true")
                  + queue_of("b", "weight: 1, capByDemand: true"));

@@ -70,6 +70,25 @@ TEST_F(told_victims_live, the_room_of_a_victim_whose_preemptor_found_other_room_
   EXPECT_EQ(cluster_.preemptions_by("next"), 0);
 }
 
+TEST_F(told_victims_live, more_important_work_takes_what_another_waits_for_and_stops_nobody) {
+  cluster_.apply(nodes(2, "gpu: 1"));
+  cluster_.run(work_of("slow", {.annotations = "simulation/stop-takes: 6s", .comes_back = false}),
+               "slow");
+  cluster_.run(work_of("ends", {.priority = 200, .annotations = "simulation/run-for: 2s"}), "ends");
+  cluster_.mark();
+  cluster_.apply(work_of("first", {.priority = 100}));
+  ASSERT_TRUE(within(std::chrono::seconds{2}, [&] { return sum(cluster_.evicted()) == 1; }));
+  cluster_.apply(work_of("waits", {.priority = 50}));
+  ASSERT_TRUE(within(std::chrono::seconds{3}, [&] { return cluster_.running()["first"] == 1; }))
+    << "ends has ended";
+  cluster_.apply(work_of("urgent", {.priority = 150}));
+  EXPECT_TRUE(cluster_.rests(std::chrono::seconds{7}));
+
+  EXPECT_EQ(cluster_.evicted(), (pod_counts{{"slow", 1}}));
+  EXPECT_EQ(cluster_.running(), (pod_counts{{"first", 1}, {"urgent", 1}}));
+  EXPECT_EQ(cluster_.preemptions_by("urgent"), 0) << cluster_.explain("urgent");
+}
+
 } // namespace
 
 } // namespace reprieve
