@@ -244,15 +244,18 @@ void simulation::check_replicas() {
 }
 
 void simulation::check_rest() {
-  // A pod may have ended just now, for whose room somebody waits.
-  constexpr int most_looks = 10;
-  for (int i = 0; i < most_looks && facts_.broken().empty(); ++i) {
-    const auto before = facts_.moves();
-    settle(std::chrono::seconds{1});
-    if (facts_.moves() == before)
-      break;
-  }
+  // A pod may have ended just now, or while another check asked, for whose room somebody waits.
+  const auto wait_until_still = [&] {
+    constexpr int most_looks = 10;
+    for (int i = 0; i < most_looks && facts_.broken().empty(); ++i) {
+      const auto before = facts_.moves();
+      settle(std::chrono::seconds{1});
+      if (facts_.moves() == before)
+        return;
+    }
+  };
   const auto check = [&](const auto& what) {
+    wait_until_still();
     if (facts_.broken().empty())
       what();
   };
