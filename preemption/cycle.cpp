@@ -48,11 +48,6 @@ bool any_grew(const std::vector<std::int64_t>& now, const std::vector<std::int64
   return now.size() != before.size() || !std::ranges::equal(now, before, std::ranges::less_equal{});
 }
 
-void add_pods_to(resources& sum, const resources& each, std::int64_t count) {
-  for (const auto& [resource, amount] : each)
-    sum[resource] += amount * count;
-}
-
 void add_demand(by_name<resources>& to, const by_name<resources>& more) {
   for (const auto& [queue, amounts] : more)
     add_to(to[queue], amounts);
@@ -222,39 +217,44 @@ by_name<resources> scheduling_cycle::real_demand(queue_stage_input in) const {
   std::vector<std::string> columns;
   for (const auto& [name, amount] : in.capacity)
     columns.push_back(name);
-  const auto asked_of = [&](const preemptor& who) { return asked_by(columns, who); };
-  line.judge_kinds(
-    port_.nodes_seen(), [&](const preemptor& who) { return could_ever_run(port_.nodes(), who); },
-    asked_of);
+  const auto by_column = [&](const resources& amounts) {
+    group_shares::amounts_by_column found;
+    for (const auto& name : columns)
+      found.push_back(amount_of(amounts, name));
+    return found;
+  };
+  line.judge_kinds(port_.nodes_seen(), [&](const waiting_line::kind& of) {
+    const auto& who = *of.units.begin()->second.who;
+    const auto& view = port_.nodes();
+    waiting_line::kind::finding found{
+      could_ever_run(view, who), asked_by(columns, who), by_column(of.wanted), {}};
+    for (const auto& group : who.groups)
+      found.groups.push_back(
+        view.columns(group.pods.front().requests).value_or(std::vector<std::int64_t>{}));
+    return found;
+  });
   std::vector<wish> wishes;
-  std::deque<resources> wanted;
-  std::deque<group_shares::amounts_by_column> asked;
+  std::deque<group_shares::amounts_by_column> kept;
+  const auto wish_of = [&](const waiting_unit& unit, const resources& each) {
+    const auto& asked = kept.emplace_back(asked_by(columns, *unit.who));
+    wishes.push_back({unit.queue(), &asked, &kept.emplace_back(by_column(each)), 1});
+  };
   for (const auto& [queue, units] : line.fresh())
     for (const auto& [place, unit] : units)
       if (!queue.empty() && ever_runs(unit))
-        wishes.push_back({queue, &asked.emplace_back(asked_of(*unit.who)),
-                          &wanted.emplace_back(demand_of(*unit.who)), 1});
+        wish_of(unit, demand_of(*unit.who));
   for (const auto& [key, kind] : line.all_kinds())
-    if (!kind.units.empty() && kind.ever_runs)
-      wishes.push_back({kind.queue, &kind.asked, &kind.wanted, std::ssize(kind.units)});
+    if (!kind.units.empty() && kind.found.ever_runs)
+      wishes.push_back({kind.queue, &kind.found.asked, &kind.found.wanted, std::ssize(kind.units)});
   line.each_asleep([&](const waiting_unit& unit, const resources& each) {
     if (unit.record && ever_runs(unit))
-      wishes.push_back({unit.queue(), &asked.emplace_back(asked_of(*unit.who)), &each, 1});
+      wish_of(unit, each);
   });
   for (bool changed = true; changed;) {
     in.pending = beside;
-    // Most come queue by queue.
-    std::string_view queue;
-    resources* sum = nullptr;
-    for (const auto& one : wishes) {
-      if (sum == nullptr || one.queue != queue) {
-        queue = one.queue;
-        sum = &in.pending[std::string(queue)];
-      }
-      add_pods_to(*sum, *one.each, one.units);
-    }
+    add_wishes(in.pending, columns, wishes);
     const group_shares shares{in};
-    queue = {};
+    std::string_view queue; // most come queue by queue
     auto leaf = no_vertex;
     const auto in_vain = [&](const wish& one) {
       if (one.queue != queue) {
@@ -268,6 +268,22 @@ by_name<resources> scheduling_cycle::real_demand(queue_stage_input in) const {
   return std::move(in.pending);
 }
 
+void scheduling_cycle::add_wishes(by_name<resources>& to, std::span<const std::string> columns,
+                                  std::span<const wish> wishes) {
+  group_shares::amounts_by_column sum(columns.size());
+  for (std::size_t i = 0; i < wishes.size(); ++i) {
+    const auto& one = wishes[i];
+    for (std::size_t c = 0; c < sum.size(); ++c)
+      sum[c] += (*one.each)[c] * one.units;
+    if (i + 1 < wishes.size() && wishes[i + 1].queue == one.queue)
+      continue;
+    auto& total = to[std::string(one.queue)];
+    for (std::size_t c = 0; c < sum.size(); ++c)
+      if (const auto more = std::exchange(sum[c], 0); more > 0)
+        total[columns[c]] += more;
+  }
+}
+
 bool scheduling_cycle::ever_runs(const waiting_unit& unit) const {
   auto key = kind_of(unit);
   if (!key)
@@ -279,8 +295,8 @@ bool scheduling_cycle::ever_runs(const waiting_unit& unit) const {
 }
 
 const group_shares::amounts_by_column& scheduling_cycle::asked_of(const waiting_line::kind& of) {
-  if (of.judged_on == port_.nodes_seen() && of.asked.size() == shares_->columns().size())
-    return of.asked;
+  if (of.judged_on == port_.nodes_seen() && of.found.asked.size() == shares_->columns().size())
+    return of.found.asked;
   asked_ = asked_by(*shares_, *of.units.begin()->second.who);
   return asked_;
 }
@@ -360,17 +376,31 @@ void scheduling_cycle::wake_kinds(const turn_of* behind) {
 /// Whether one of the nodes could take a pod of the kind once all have gone whom it may take.
 bool scheduling_cycle::could_help(const waiting_line::kind& of,
                                   std::span<const node_row> nodes) const {
+  if (nodes.empty())
+    return false;
   const auto& view = port_.nodes();
   const auto& who = *of.units.begin()->second.who;
-  const auto level =
-    of.aside->entitled ? std::numeric_limits<std::int64_t>::max() : std::int64_t{who.priority} - 1;
-  return std::ranges::any_of(who.groups, [&](const wanted_group& group) {
-    const auto asked = view.columns(group.pods.front().requests);
-    return asked && std::ranges::any_of(nodes, [&](node_row n) {
-             return n < view.node_rows() && view.present(n) && view.usable(n)
-                    && could_take(view, n, *asked, who.may_preempt ? level : nobody_goes);
-           });
-  });
+  const auto level = !who.may_preempt     ? nobody_goes
+                     : of.aside->entitled ? std::numeric_limits<std::int64_t>::max()
+                                          : std::int64_t{who.priority} - 1;
+  const auto one_could = [&](amounts asked) {
+    return std::ranges::any_of(nodes, [&](node_row n) {
+      return n < view.node_rows() && view.present(n) && view.usable(n)
+             && could_take(view, n, asked, level);
+    });
+  };
+  const bool known = of.judged_on == port_.nodes_seen();
+  for (std::size_t i = 0; i < who.groups.size(); ++i) {
+    if (known && of.found.groups[i].size() == view.width()) {
+      if (one_could(of.found.groups[i]))
+        return true;
+      continue;
+    }
+    const auto asked = view.columns(who.groups[i].pods.front().requests);
+    if (asked && one_could(*asked))
+      return true;
+  }
+  return false;
 }
 
 bool scheduling_cycle::quota_eased(const waiting_line::kind& of,

@@ -167,10 +167,12 @@ private:
   struct wish {
     std::string_view queue;
     const group_shares::amounts_by_column* asked = nullptr;
-    const resources* each = nullptr;
+    const group_shares::amounts_by_column* each = nullptr;
     std::int64_t units = 1;
   };
   by_name<resources> real_demand(queue_stage_input in) const;
+  static void add_wishes(by_name<resources>& to, std::span<const std::string> columns,
+                         std::span<const wish> wishes);
   bool ever_runs(const waiting_unit& unit) const;
   /// What one of the kind asks for, until this is called again.
   const group_shares::amounts_by_column& asked_of(const waiting_line::kind& of);

@@ -117,8 +117,14 @@ public:
     std::optional<parked_reason> aside;
     resources wanted; ///< by one unit
     std::string queue;
-    bool ever_runs = true;           ///< as `judge_kinds` found
-    std::vector<std::int64_t> asked; ///< likewise, by the columns that shares have
+    /// What `judge_kinds` found.
+    struct finding {
+      bool ever_runs = true;
+      std::vector<std::int64_t> asked;               ///< by the columns that shares have
+      std::vector<std::int64_t> wanted;              ///< likewise
+      std::vector<std::vector<std::int64_t>> groups; ///< a pod of each, by the nodes' columns
+    };
+    finding found;
     std::uint64_t judged_on = 0;
   };
   using kinds = std::map<std::string, kind, std::less<>>;
@@ -126,15 +132,13 @@ public:
   const kinds& all_kinds() const {
     return kinds_;
   }
-  /// Asks which kinds could run if the nodes were empty, and what one of them asks for, where that
-  /// was not asked of the nodes of this number before.
-  template <class Runs, class Asked>
-  void judge_kinds(std::uint64_t nodes, Runs runs, Asked asked) {
+  /// Asks what is to be known of kinds, where that was not asked of the nodes of this number
+  /// before.
+  template <class Find>
+  void judge_kinds(std::uint64_t nodes, Find find) {
     for (auto& [key, one] : kinds_)
       if (!one.units.empty() && one.judged_on != nodes) {
-        const auto& who = *one.units.begin()->second.who;
-        one.ever_runs = runs(who);
-        one.asked = asked(who);
+        one.found = find(one);
         one.judged_on = nodes;
       }
   }
