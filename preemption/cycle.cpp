@@ -223,7 +223,7 @@ by_name<resources> scheduling_cycle::real_demand(queue_stage_input in) const {
       found.push_back(amount_of(amounts, name));
     return found;
   };
-  line.judge_kinds(port_.nodes_seen(), [&](const waiting_line::kind& of) {
+  line.judge_kinds(port_.nodes_seen(), columns, [&](const waiting_line::kind& of) {
     const auto& who = *of.units.begin()->second.who;
     const auto& view = port_.nodes();
     waiting_line::kind::finding found{

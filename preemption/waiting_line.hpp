@@ -132,15 +132,20 @@ public:
   const kinds& all_kinds() const {
     return kinds_;
   }
-  /// Asks what is to be known of kinds, where that was not asked of the nodes of this number
-  /// before.
+  /// Asks what is to be known of kinds, where that was not asked of the nodes of this number, in
+  /// these columns, before.
   template <class Find>
-  void judge_kinds(std::uint64_t nodes, Find find) {
-    for (auto& [key, one] : kinds_)
-      if (!one.units.empty() && one.judged_on != nodes) {
-        one.found = find(one);
-        one.judged_on = nodes;
-      }
+  void judge_kinds(std::uint64_t nodes, const std::vector<std::string>& columns, Find find) {
+    const bool anew = columns != columns_;
+    columns_ = columns;
+    for (auto& [key, one] : kinds_) {
+      if (anew)
+        one.judged_on = 0;
+      if (one.units.empty() || one.judged_on == nodes)
+        continue;
+      one.found = find(one);
+      one.judged_on = nodes;
+    }
   }
   /// The kinds in a queue, with their keys.
   auto kinds_in(std::string_view queue) const {
@@ -224,6 +229,7 @@ private:
   kinds kinds_;
   std::set<std::pair<time_point, std::string>> asleep_; ///< workloads by when they are due
   by_name<resources> asked_;                            ///< by queue
+  std::vector<std::string> columns_;                    ///< in which kinds were judged
   std::uint64_t settled_ = 0;
   time_point now_ = no_time;
   std::size_t size_ = 0;

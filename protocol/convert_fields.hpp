@@ -149,11 +149,12 @@ public:
   void time(std::string_view field, std::int64_t from, time_point& to);
   void length(std::string_view field, std::int64_t from, duration& to);
 
-  /// A number that counts something, limits a count, or says which of several.
+  /// A number that counts something, limits a count, or says which of several. `least` is what
+  /// would be right.
   template <std::integral Number>
-  void count(std::string_view field, Number from, Number& to) {
+  void count(std::string_view field, Number from, Number& to, int least = 0) {
     if (from < 0)
-      refuse(field, fmt::format("{} is negative; give 0 or more", from));
+      refuse(field, fmt::format("{} is negative; give {} or more", from, least));
     else
       to = from;
   }

@@ -21,7 +21,7 @@ absl::StatusOr<queue> from_proto(const v1::Queue& from) {
   to.name = from.name();
   to.parent = from.parent();
   if (from.has_weight())
-    to.weight = from.weight(); // admission says what is right
+    read.count("weight", from.weight(), to.weight, 1);
   read.amounts("guaranteed", from.guaranteed(), to.guaranteed);
   read.amounts("limit", from.limit(), to.limit);
   to.cap_by_demand = from.cap_by_demand();

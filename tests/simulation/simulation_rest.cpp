@@ -244,29 +244,27 @@ void simulation::check_replicas() {
 }
 
 void simulation::check_rest() {
-  // A pod may have ended just now, or while another check asked, for whose room somebody waits.
-  const auto wait_until_still = [&] {
-    constexpr int most_looks = 10;
-    for (int i = 0; i < most_looks && facts_.broken().empty(); ++i) {
-      const auto before = facts_.moves();
-      settle(std::chrono::seconds{1});
-      if (facts_.moves() == before)
-        return;
-    }
-  };
+  // A pod may have ended just now, for whose room somebody waits.
+  constexpr int most_looks = 10;
+  for (int i = 0; i < most_looks && facts_.broken().empty(); ++i) {
+    const auto before = facts_.moves();
+    settle(std::chrono::seconds{1});
+    if (facts_.moves() == before)
+      break;
+  }
   const auto check = [&](const auto& what) {
-    wait_until_still();
     if (facts_.broken().empty())
       what();
   };
   check([&] { facts_.check_rest(); });
-  check([&] { check_serving(); });
-  check([&] { check_schema(); });
-  check([&] { check_holds(); });
+  // Those that ask take time, in which pods end.
   for (const auto& group : facts_.resource_groups())
     if (group != counted_group)
       check([&] { check_progress(group); });
   check([&] { check_replicas(); });
+  check([&] { check_serving(); });
+  check([&] { check_schema(); });
+  check([&] { check_holds(); });
 }
 
 } // namespace reprieve::simulation

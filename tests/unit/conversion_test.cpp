@@ -301,7 +301,7 @@ TEST(object_conversion, names_the_object_it_refuses) {
   message.mutable_queue()->set_name("research");
   message.mutable_queue()->set_weight(-3);
 
-  EXPECT_EQ(refusal_of(message), "Queue 'research': weight: -3 is negative; give 0 or more");
+  EXPECT_EQ(refusal_of(message), "Queue 'research': weight: -3 is negative; give 1 or more");
 }
 
 // What the store holds

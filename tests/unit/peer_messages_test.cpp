@@ -291,7 +291,7 @@ TEST(peer_refusal, says_where_it_found_what_can_not_be) {
   v1::CatalogUpdate known;
   (*known.mutable_queues())["research"].set_weight(-3);
   EXPECT_EQ(refusal_of<catalog_update>(known),
-            "CatalogUpdate: queues[research].weight: -3 is negative; give 0 or more");
+            "CatalogUpdate: queues[research].weight: -3 is negative; give 1 or more");
 }
 
 TEST(peer_refusal, meets_records_and_pods_that_are_none) {
