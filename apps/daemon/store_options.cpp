@@ -109,20 +109,21 @@ absl::Status read_once(store& opened) {
 }
 
 /// Whether etcd answers at all, so that whoever starts the daemon learns it soon. One that has no
-/// leader at present has one in a moment.
-absl::Status try_out(store& opened, const std::vector<std::string>& endpoints) {
-  constexpr std::chrono::seconds patience{10};
+/// leader at present has one in a moment; until then it refuses a read, or lets it time out.
+absl::Status try_out(store& opened, const std::vector<std::string>& endpoints, const sayer& say) {
+  constexpr std::chrono::seconds patience{30};
   constexpr std::chrono::milliseconds pause{200};
+  const auto named = fmt::format("the store at {} (--etcd)", fmt::join(endpoints, ", "));
   const auto end = std::chrono::steady_clock::now() + patience;
   auto status = read_once(opened);
+  if (absl::IsUnavailable(status))
+    say(fmt::format("waiting up to {} s for {}: {}", patience.count(), named,
+                    std::string(status.message())));
   while (absl::IsUnavailable(status) && std::chrono::steady_clock::now() < end) {
     std::this_thread::sleep_for(pause);
     status = read_once(opened);
   }
-  return status.ok() ? status
-                     : about(fmt::format("the store at {} (--etcd) can't be used",
-                                         fmt::join(endpoints, ", ")),
-                             status);
+  return status.ok() ? status : about(fmt::format("{} can't be used", named), status);
 }
 
 /// Calls `renew` with the store whenever the files have changed, as long as the store is there;
@@ -168,7 +169,7 @@ absl::StatusOr<std::shared_ptr<store>> open_etcd(const store_options& options, f
                to.use_password(*password);
              return password.status();
            });
-  if (auto tried = try_out(*opened, options.etcd); !tried.ok())
+  if (auto tried = try_out(*opened, options.etcd, say); !tried.ok())
     return tried;
   return opened;
 }
