@@ -144,6 +144,8 @@ public:
 
   /// The workloads of the queue whose pods leave and come back.
   std::vector<returning_work> leaving_in(std::string_view queue, time_point now);
+  /// Whether one of them comes before that place.
+  bool is_any_leaving_before(std::string_view queue, const service_place& place);
 
   /// The guards by which time alone lets somebody go (DESIGN 3.7).
   void guard(const guards& limits);
@@ -329,7 +331,7 @@ private:
   by_name<std::int32_t> arrivals_;             ///< by queue, the lowest priority
   /// The workloads that have a record, by queue.
   std::map<std::string, std::set<named_workload*>, std::less<>> by_queue_;
-  std::map<std::string, std::set<named_workload*>, std::less<>> with_leaving_; ///< likewise
+  by_name<std::map<service_place, named_workload*>> with_leaving_; ///< likewise
   std::set<named_workload*> preempted_; ///< those that were preempted, of late or before
   guards guards_;
   std::set<std::pair<time_point, std::string>> guarded_; ///< workloads, by when some of it may go

@@ -157,13 +157,18 @@ std::vector<returning_work> group_mirror::leaving_in(std::string_view queue, tim
   refresh();
   std::vector<returning_work> found;
   if (const auto some = with_leaving_.find(queue); some != with_leaving_.end())
-    for (const auto* one : some->second) {
+    for (const auto& [place, one] : some->second) {
       const auto& standing = one->second.now;
       if (comes_back(*standing.record, now))
-        found.push_back(
-          {place_of_work(*standing.record), standing.used.leaving, standing.told, true});
+        found.push_back({place, standing.used.leaving, standing.told, true});
     }
   return found;
+}
+
+bool group_mirror::is_any_leaving_before(std::string_view queue, const service_place& place) {
+  refresh();
+  const auto some = with_leaving_.find(queue);
+  return some != with_leaving_.end() && some->second.begin()->first < place;
 }
 
 bool group_mirror::still_lacks(const preemptor& who) {

@@ -201,8 +201,12 @@ group_mirror::standing group_mirror::forget_standing(named_workload& one) {
     if (of_queue->second.empty())
       by_queue_.erase(of_queue);
     preempted_.erase(&one);
-    if (!was.used.leaving.empty())
-      with_leaving_.find(was.record->spec->queue)->second.erase(&one);
+    if (!was.used.leaving.empty()) {
+      const auto some = with_leaving_.find(was.record->spec->queue);
+      some->second.erase(place_of_work(*was.record));
+      if (some->second.empty())
+        with_leaving_.erase(some);
+    }
     auto& usage = usage_[was.record->spec->queue];
     take_from(usage.staying, was.used.staying);
     take_from(usage.leaving, was.used.leaving);
@@ -286,7 +290,7 @@ void group_mirror::refresh_workload(named_workload& one) {
   now.record = record;
   by_queue_[record->spec->queue].insert(&one);
   if (!now.used.leaving.empty())
-    with_leaving_[record->spec->queue].insert(&one);
+    with_leaving_[record->spec->queue].emplace(place_of_work(*record), &one);
   if (!record->status.preempted.empty()) {
     preempted_.insert(&one);
     guard_preempted(*record);

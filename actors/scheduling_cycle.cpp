@@ -194,6 +194,10 @@ public:
       found.push_back(std::move(one));
     return found;
   }
+  bool may_return_before(std::string_view queue, const service_place& place) override {
+    return state_.mirror.line().is_any_asleep_before(queue, place)
+           || state_.mirror.is_any_leaving_before(queue, place);
+  }
   changes take_changes() override {
     changes found;
     found.freed = state_.mirror.take_freed_nodes();

@@ -629,7 +629,7 @@ const std::vector<returning_work>& scheduling_cycle::returning_to(const std::str
   return at->second;
 }
 
-const std::map<std::size_t, group_shares::amounts_by_column>& scheduling_cycle::coming_soon() {
+const claims::by_leaf& scheduling_cycle::coming_soon() {
   if (coming_soon_)
     return *coming_soon_;
   coming_soon_.emplace();
@@ -644,8 +644,10 @@ claims scheduling_cycle::claims_before(const waiting_unit& unit) {
   claims found;
   if (!unit.record || unit.queue().empty())
     return found;
-  found.elsewhere = coming_soon();
+  found.elsewhere = [this]() -> const claims::by_leaf& { return coming_soon(); };
   const auto own = place_of(unit, 0);
+  if (!port_.may_return_before(unit.queue(), own))
+    return found;
   for (const auto& one : returning_to(std::string(unit.queue()))) {
     if (!(one.place < own) || one.place.workload == own.workload)
       continue;

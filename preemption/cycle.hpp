@@ -35,6 +35,8 @@ public:
   virtual queue_stage_input queue_input() = 0;
   /// Work of the queue that was stopped and comes back by then, or whose pods still leave.
   virtual std::vector<returning_work> returning(std::string_view queue, time_point until) = 0;
+  /// Whether there may be such work that comes before that place.
+  virtual bool may_return_before(std::string_view queue, const service_place& place) = 0;
   /// What changed since this was last asked in a way that could help somebody.
   struct changes {
     /// Nodes that are others by now, or on which somebody left, leaves, or may go at last.
@@ -211,7 +213,7 @@ private:
   /// What more important work of its queue takes that comes back soon, and work of others.
   claims claims_before(const waiting_unit& unit);
   const std::vector<returning_work>& returning_to(const std::string& queue);
-  const std::map<std::size_t, group_shares::amounts_by_column>& coming_soon();
+  const claims::by_leaf& coming_soon();
   bool comes_soon(const returning_work& one) const;
   parked_reason reason_to_park(const waiting_unit& unit, const judgement& made) const;
 
@@ -224,9 +226,9 @@ private:
   mutable std::map<std::string, bool> ever_runs_; ///< by kind, of units that are not set aside
   group_shares::amounts_by_column asked_;
   front_of_line front_; ///< who may preempt in a group with sessions (DESIGN 3.6)
-  std::map<std::string, queue_line, std::less<>> lines_;                              ///< by queue
-  std::map<std::string, std::vector<returning_work>, std::less<>> returning_;         ///< likewise
-  std::optional<std::map<std::size_t, group_shares::amounts_by_column>> coming_soon_; ///< by leaf
+  std::map<std::string, queue_line, std::less<>> lines_;                      ///< by queue
+  std::map<std::string, std::vector<returning_work>, std::less<>> returning_; ///< likewise
+  std::optional<claims::by_leaf> coming_soon_;
   /// Those who wait for others to go, the first at the end, and the decisions looked at already.
   std::optional<std::vector<cycle_port::awaited_room>> awaiting_;
   std::set<std::string> looked_at_;

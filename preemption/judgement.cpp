@@ -119,8 +119,10 @@ bool unit_judge::lets_others_back(const case_at_hand& of, const column_amounts& 
 /// Whether there is enough for the unit beside what other queues deserve and somebody of them comes
 /// back for in a moment.
 bool unit_judge::leaves_others_what_they_come_for(const case_at_hand& of, judgement& made) const {
+  if (!of.before.elsewhere)
+    return true;
   auto more = of.asked;
-  for (const auto& [leaf, takes] : of.before.elsewhere)
+  for (const auto& [leaf, takes] : of.before.elsewhere())
     if (leaf != of.leaf)
       for (std::size_t c = 0; c < more.size(); ++c)
         if (of.asked[c] > 0)

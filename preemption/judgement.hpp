@@ -8,6 +8,7 @@
 #include "preemption/waiting_line.hpp"
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -59,9 +60,10 @@ struct claims {
 
   group_shares::amounts_by_column later; ///< empty where there are none
   group_shares::amounts_by_column soon;  ///< of them, those that come so soon
-  /// What work of other queues takes that comes so soon, by leaf. Nobody borrows what those
-  /// deserve.
-  std::map<std::size_t, group_shares::amounts_by_column> elsewhere;
+  /// Tells what work takes that comes so soon, by leaf. Nobody borrows what other queues deserve.
+  /// Asked only where somebody borrows, as it costs a look at all that was stopped.
+  using by_leaf = std::map<std::size_t, group_shares::amounts_by_column>;
+  std::function<const by_leaf&()> elsewhere;
 
   static void add(group_shares::amounts_by_column& sum,
                   const group_shares::amounts_by_column& more);

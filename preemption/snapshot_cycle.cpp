@@ -211,6 +211,9 @@ public:
     }
     return found;
   }
+  bool may_return_before(std::string_view, const service_place&) override {
+    return true;
+  }
   changes take_changes() override {
     return {}; // nothing is set aside
   }

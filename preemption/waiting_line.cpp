@@ -141,8 +141,10 @@ void waiting_line::count(const entry& one, std::int64_t sign) {
 }
 
 void waiting_line::add(const entry& one) {
-  if (one.asleep)
+  if (one.asleep) {
+    places_asleep_[std::string(one.unit.queue())].insert(one.place);
     return;
+  }
   if (one.kind.empty())
     fresh_[std::string(one.unit.queue())].emplace(one.place, one.unit);
   else
@@ -150,8 +152,13 @@ void waiting_line::add(const entry& one) {
 }
 
 void waiting_line::remove(const entry& one) {
-  if (one.asleep)
+  if (one.asleep) {
+    const auto places = places_asleep_.find(one.unit.queue());
+    places->second.erase(one.place);
+    if (places->second.empty())
+      places_asleep_.erase(places);
     return;
+  }
   if (!one.kind.empty()) {
     kinds_.find(one.kind)->second.units.erase(one.place);
     return;
@@ -217,6 +224,7 @@ void waiting_line::wake_sleepers(time_point now) {
     const auto workload = asleep_.begin()->second;
     asleep_.erase(asleep_.begin());
     for (auto& one : by_workload_.find(workload)->second) {
+      remove(one);
       one.asleep = false;
       add(one);
     }
@@ -234,6 +242,11 @@ std::vector<returning_work> waiting_line::asleep_in(std::string_view queue,
         found.push_back({one.place, wanted_by(*one.unit.who), due, false});
   }
   return found;
+}
+
+bool waiting_line::is_any_asleep_before(std::string_view queue, const service_place& place) const {
+  const auto places = places_asleep_.find(queue);
+  return places != places_asleep_.end() && *places->second.begin() < place;
 }
 
 time_point waiting_line::next_due() const {

@@ -102,6 +102,8 @@ public:
   }
   /// Those of a queue that are due by then.
   std::vector<returning_work> asleep_in(std::string_view queue, time_point until) const;
+  /// Whether one of a queue comes before that place once it is due.
+  bool is_any_asleep_before(std::string_view queue, const service_place& place) const;
   /// When the next of them is due; `no_time` where there is none.
   time_point next_due() const;
 
@@ -228,6 +230,7 @@ private:
   std::map<std::string, units_by_place, std::less<>> fresh_; ///< by queue
   kinds kinds_;
   std::set<std::pair<time_point, std::string>> asleep_; ///< workloads by when they are due
+  by_name<std::set<service_place>> places_asleep_;      ///< theirs, by queue
   by_name<resources> asked_;                            ///< by queue
   std::vector<std::string> columns_;                    ///< in which kinds were judged
   std::uint64_t settled_ = 0;
