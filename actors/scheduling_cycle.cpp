@@ -300,6 +300,12 @@ public:
     takes_holds_ = true;
   }
 
+  void take_back_nominations(const std::vector<given_up>& which) override {
+    for (const auto& one : which)
+      give_up(self_, one.decision, one.reason);
+    holds_.clear();
+  }
+
   void take_back(const queue_outcome& from) override {
     decision_settings settings;
     begin(settings, "queues");

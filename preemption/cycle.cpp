@@ -193,14 +193,64 @@ bool scheduling_cycle::run_queue_stage(queue_stage_input in) {
   for (const auto& queue : giving)
     in.totals.erase(queue);
   in.pods = port_.pods_in(giving);
+  const auto& view = port_.nodes();
+  for (auto& p : in.pods) {
+    const auto n = view.find_node(p.node);
+    p.closed = n != no_row && !view.usable(n);
+  }
   queues_ = reprieve::run_queue_stage(in);
-  for (const auto& one : queues_.queues)
-    if (!one.victims.empty()) {
+  for (const auto& one : queues_.queues) {
+    if (one.victims.empty())
+      continue;
+    if (const auto given_up = nominations_to_take_back(one); !given_up.empty())
+      port_.take_back_nominations(given_up); // whether somebody has to go as well shows then
+    else
       port_.take_back(one);
-      decided_ = true;
-      others_may_have_gone_ = true;
-    }
+    decided_ = true;
+    others_may_have_gone_ = true;
+  }
   return decided_;
+}
+
+/// Before somebody goes who runs, those of the queue do not come who are not more important, wait
+/// for room and have stopped nobody for it: the least important first, then the newest, as many as
+/// there is too much.
+std::vector<given_up> scheduling_cycle::nominations_to_take_back(const queue_outcome& from) {
+  const auto most = std::ranges::max(from.victims, {}, &victim::priority).priority;
+  std::vector<const held_decision*> found;
+  for (const auto& held : port_.holds_below(std::numeric_limits<std::int32_t>::max()))
+    if (!held.stops_others && waits_for_room(port_.nodes(), held)
+        && std::ranges::all_of(held.nominated, [&](const pod& p) {
+             return p.priority <= most && port_.queue_of(p.workload) == from.queue;
+           }))
+      found.push_back(&held);
+  std::ranges::sort(found, [](const held_decision* a, const held_decision* b) {
+    const auto strength = [](const held_decision* of) {
+      return std::ranges::max(of->nominated, {}, &pod::priority).priority;
+    };
+    return std::pair(strength(a), std::string_view(b->id))
+           < std::pair(strength(b), std::string_view(a->id));
+  });
+  resources too_much;
+  for (const auto& line : from.lines)
+    if (line.to_free > 0)
+      too_much[line.resource] = line.to_free;
+  std::vector<given_up> which;
+  for (const auto* held : found) {
+    resources placed;
+    for (const auto& p : held->nominated)
+      add_taken(placed, p);
+    bool helps = false;
+    for (auto& [resource, amount] : too_much)
+      if (const auto less = amount_of(placed, resource); less > 0 && amount > 0) {
+        amount -= less;
+        helps = true;
+      }
+    if (helps)
+      which.push_back(
+        {held->id, fmt::format("queue {} may not keep what it would use", from.queue)});
+  }
+  return which;
 }
 
 /// What waits, by queue, as far as its own queue and the nodes could ever admit it: nothing else

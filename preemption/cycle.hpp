@@ -79,6 +79,8 @@ public:
   /// comes next. Nothing where the decision is over, or past giving up.
   virtual std::optional<waiting_unit> take_back_nomination(const awaited_room& one,
                                                            std::string reason) = 0;
+  /// These decisions are given up, as their queues may not keep what they would place.
+  virtual void take_back_nominations(const std::vector<given_up>& which) = 0;
   /// The queue's pods that go because it uses more than it may keep.
   virtual void take_back(const queue_outcome& from) = 0;
   /// Since when the required node is reserved for the unit's pod, and the room that it keeps there.
@@ -164,6 +166,7 @@ private:
   void begin();
   /// Whether somebody goes because of it.
   bool run_queue_stage(queue_stage_input in);
+  std::vector<given_up> nominations_to_take_back(const queue_outcome& from);
   void share_out(queue_stage_input in);
   /// What one of those who wait asks for, or several that are alike.
   struct wish {

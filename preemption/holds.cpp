@@ -80,6 +80,24 @@ auto rank_of(const std::vector<const held_decision*>& some) {
   return std::tuple(strongest, pods);
 }
 
+/// The strongest first; of two that are equally strong, the older.
+void sort_by_strength(std::vector<const held_decision*>& some) {
+  std::ranges::sort(some, [](const auto* a, const auto* b) {
+    return std::pair(-std::int64_t{strength_of(*a)}, std::string_view(a->id))
+           < std::pair(-std::int64_t{strength_of(*b)}, std::string_view(b->id));
+  });
+}
+
+/// Those that wait for room and have stopped nobody for it.
+std::vector<const held_decision*> waiting_holds(const problem& given,
+                                                std::span<const held_decision> holds) {
+  std::vector<const held_decision*> found;
+  for (const auto& held : holds)
+    if (!held.stops_others && may_have(given, held) && waits_for_room(given.view, held))
+      found.push_back(&held);
+  return found;
+}
+
 /// The strongest first.
 std::vector<const held_decision*> weaker_holds(const cluster_view& view, const preemptor& who,
                                                const plan_settings& settings,
@@ -93,10 +111,7 @@ std::vector<const held_decision*> weaker_holds(const cluster_view& view, const p
   for (const auto& held : holds)
     if (may_have(given, held))
       found.push_back(&held);
-  std::ranges::sort(found, [](const auto* a, const auto* b) {
-    return std::pair(-std::int64_t{strength_of(*a)}, std::string_view(a->id))
-           < std::pair(-std::int64_t{strength_of(*b)}, std::string_view(b->id));
-  });
+  sort_by_strength(found);
   return found;
 }
 
@@ -117,8 +132,13 @@ std::string why_given_up(const held_decision& held, const preemptor& who) {
 /// Finds out which holds have to be given up. The view is as it was once this has ended.
 class reclaiming {
 public:
-  reclaiming(cluster_view& view, const preemptor& who, const plan_settings& settings)
-      : view_(view), who_(who), settings_(settings) {}
+  /// How a plan is made, and how the view is brought up to date for that.
+  using planner = plan (*)(const cluster_view&, const preemptor&, const plan_settings&);
+  using settler = void (*)(cluster_view&);
+
+  reclaiming(cluster_view& view, const preemptor& who, const plan_settings& settings, planner make,
+             settler settle)
+      : view_(view), who_(who), settings_(settings), make_(make), settle_(settle) {}
   ~reclaiming() {
     restore_all(given_up_);
   }
@@ -131,7 +151,7 @@ public:
     if (!has_place())
       return {};
     put_back_half_by_half(weaker);
-    made = decide(view_, who_, settings_);
+    made = make_(view_, who_, settings_);
     std::vector<given_up> told;
     for (const auto* held : given_up_)
       told.push_back({held->id, why_given_up(*held, who_)});
@@ -143,7 +163,8 @@ private:
   bool has_place() const {
     auto bare = settings_;
     bare.explained = depth::nothing;
-    return !decide(view_, who_, bare).assignments.empty();
+    bare.tells_failure = false;
+    return !make_(view_, who_, bare).assignments.empty();
   }
 
   /// Without all of these there is a place, with all of them there is none.
@@ -169,7 +190,7 @@ private:
       give_up(*held, view_);
       given_up_.push_back(held);
     }
-    view_.settle();
+    settle_(view_);
   }
 
   void restore_all(std::vector<const held_decision*> some) {
@@ -177,12 +198,14 @@ private:
       restore(*held, view_);
       std::erase(given_up_, held);
     }
-    view_.settle();
+    settle_(view_);
   }
 
   cluster_view& view_;
   const preemptor& who_;
   const plan_settings& settings_;
+  planner make_;
+  settler settle_;
   std::vector<const held_decision*> given_up_; ///< at the moment
 };
 
@@ -244,18 +267,26 @@ plan_over_holds find_room_over_waiting(cluster_view& view, const preemptor& who,
   auto bare = settings;
   bare.tells_failure = false;
   plan_over_holds found{find_room(view, who, bare), {}};
-  if (!found.made.assignments.empty() || who.gang)
+  if (!found.made.assignments.empty())
     return found;
   const problem given{view, who, settings};
   if (given.asked.groups.empty())
     return found;
+  auto waiting = waiting_holds(given, holds);
+  if (who.gang) {
+    sort_by_strength(waiting);
+    if (!waiting.empty())
+      found.gives_up =
+        reclaiming{view, who, settings, find_room, [](cluster_view& of) { of.settle_nodes(); }}.run(
+          waiting, found.made);
+    return found;
+  }
   std::map<node_row, std::vector<const held_decision*>> by_node;
-  for (const auto& held : holds)
-    if (!held.stops_others && may_have(given, held) && waits_for_room(view, held))
-      for (const auto& p : held.nominated)
-        if (const auto n = view.find_node(p.node); n != no_row && given.filter.suits_any_group(n))
-          if (auto& there = by_node[n]; there.empty() || there.back() != &held)
-            there.push_back(&held);
+  for (const auto* held : waiting)
+    for (const auto& p : held->nominated)
+      if (const auto n = view.find_node(p.node); n != no_row && given.filter.suits_any_group(n))
+        if (auto& there = by_node[n]; there.empty() || there.back() != held)
+          there.push_back(held);
   std::vector<const held_decision*> best;
   for (auto& [n, there] : by_node) {
     std::ranges::sort(there, [](const auto* a, const auto* b) {
@@ -290,7 +321,9 @@ plan_over_holds decide_over_holds(cluster_view& view, const preemptor& who,
     return found;
   const auto weaker = weaker_holds(view, who, settings, holds);
   if (!weaker.empty())
-    found.gives_up = reclaiming{view, who, settings}.run(weaker, found.made);
+    found.gives_up =
+      reclaiming{view, who, settings, decide, [](cluster_view& of) { of.settle(); }}.run(
+        weaker, found.made);
   return found;
 }
 

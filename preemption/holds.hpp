@@ -48,8 +48,9 @@ struct plan_over_holds {
 /// Without victims: in what is free or will be, else in room of a node that weaker decisions wait
 /// for themselves, as others have not left it yet; nobody has started there. Not that of decisions
 /// with victims of their own: they would stop others once more. The weakest are given up, then
-/// those that place fewest pods, then the newest. For a lone pod: there is no plan for others
-/// beyond what is free. Costs a look at each hold, and the view is as it was.
+/// those that place fewest pods, then the newest. Costs a look at each hold for a lone pod; for a
+/// gang about as many searches for room as decisions are given up, times the logarithm of how many
+/// there are. The view is as it was.
 plan_over_holds find_room_over_waiting(cluster_view& view, const preemptor& who,
                                        const plan_settings& settings,
                                        std::span<const held_decision> holds);

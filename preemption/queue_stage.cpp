@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <set>
 #include <utility>
 
 namespace reprieve {
@@ -38,11 +39,13 @@ struct resource_course {
 class stage {
 public:
   explicit stage(const queue_stage_input& in)
-      : in_(in), table_(in), portions_(table_.rows()), choices_(table_.rows()) {}
+      : in_(in), table_(in), portions_(table_.rows()), choices_(table_.rows()),
+        stuck_(table_.rows()) {}
 
   queue_stage_result run() && {
     for (std::size_t c = 0; c < table_.columns().size(); ++c)
       begin(c);
+    find_stuck();
     preprocess();
     for (auto& course : courses_) {
       course.moved = course.balance.promise_what_is_deserved();
@@ -104,6 +107,47 @@ private:
     }
   }
 
+  /// What runs where nobody could come in its stead stays, unless a limit says otherwise.
+  void find_stuck() {
+    for (std::size_t row = 0; row < table_.rows(); ++row) {
+      const auto pods = table_.pods(row);
+      const auto stays = [](const queue_pod* p) { return p->closed && !p->leaving(); };
+      if (std::ranges::none_of(pods, stays) || exceeds_limit(row))
+        continue;
+      stuck_[row].resize(courses_.size());
+      for (const auto* p : pods)
+        if (stays(p))
+          for (std::size_t c = 0; c < courses_.size(); ++c)
+            stuck_[row][c] =
+              narrowed(static_cast<wide_int>(stuck_[row][c]) + taken_of(*p, table_.columns()[c]));
+    }
+  }
+
+  /// Whether pods that do not leave use more than the queue, or one above it, may ever have.
+  bool exceeds_limit(std::size_t row) const {
+    const auto& vertices = table_.tree().vertices;
+    for (auto v = table_.tree().leaves[row]; v != no_vertex; v = vertices[v].parent)
+      for (std::size_t c = 0; c < courses_.size(); ++c) {
+        const auto limit = vertices[v].spec.limit.find(table_.columns()[c]);
+        if (limit != vertices[v].spec.limit.end() && staying_below(v, c) > limit->second)
+          return true;
+      }
+    return false;
+  }
+
+  wide_int staying_below(std::size_t vertex, std::size_t column) const {
+    const auto& tree = table_.tree();
+    wide_int sum = 0;
+    for (std::size_t row = 0; row < table_.rows(); ++row) {
+      auto v = tree.leaves[row];
+      while (v != no_vertex && v != vertex)
+        v = tree.vertices[v].parent;
+      if (v == vertex)
+        sum += courses_[column].before[row].staying;
+    }
+    return sum;
+  }
+
   /// What the queue's pods may use: what it is allocated, or, capped by its demand, what it may
   /// keep whoever else asks. Those that preprocess chose are chosen together with those that make
   /// room for others, so that none goes who would not be needed for both.
@@ -119,6 +163,8 @@ private:
         std::min(course.before[row].allocated, course.balance.accounts()[row].allocated);
       amounts.push_back(allocated);
     }
+    for (std::size_t c = 0; c < stuck_[row].size(); ++c)
+      amounts[c] = std::max(amounts[c], stuck_[row][c]);
     return amounts;
   }
 
@@ -133,6 +179,8 @@ private:
       return {};
     if (portions_[row].empty())
       portions_[row] = portions_in_order(table_.pods(row), table_.columns());
+    if (!stuck_[row].empty())
+      leave_out_closed(row);
     const auto on_their_way = count_on_their_way(table_.pods(row));
     return choose_victims({.queue = table_.leaf(row).spec.name,
                            .resources = table_.columns(),
@@ -143,6 +191,14 @@ private:
                            .on_their_way = on_their_way,
                            .now = in_.now},
                           portions_[row]);
+  }
+
+  void leave_out_closed(std::size_t row) {
+    std::set<portion_id> open;
+    for (const auto* p : table_.pods(row))
+      if (!p->closed)
+        open.insert(p->portion);
+    std::erase_if(portions_[row], [&](const queue_portion& one) { return !open.contains(one.id); });
   }
 
   void tell() {
@@ -230,6 +286,8 @@ private:
   std::vector<std::vector<queue_portion>> portions_; ///< by row, where they were asked for
   std::vector<queue_choice> choices_;                ///< by row
   std::vector<resource_course> courses_;             ///< by column
+  /// By row and column, what stays whatever the queue deserves; empty where nothing does.
+  std::vector<row_of_amounts> stuck_;
   queue_stage_result result_;
 };
 

@@ -29,6 +29,7 @@ struct queue_pod {
   bool daemon = false;
   bool opted_out = false;
   bool protected_member = false;
+  bool closed = false; ///< its node takes no pods, so that nobody could come in its stead
 
   bool leaving() const {
     return chosen || is_leaving(phase);

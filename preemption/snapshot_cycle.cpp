@@ -255,6 +255,21 @@ public:
   void take_holds(const waiting_unit&, const std::vector<given_up>& holds) override {
     gives_up_ = holds;
   }
+  void take_back_nominations(const std::vector<given_up>& which) override {
+    std::set<std::string> concerned;
+    for (const auto& held : holds_among(cycle_.pods_))
+      if (const auto one = std::ranges::find(which, held.id, &given_up::decision);
+          one != which.end()) {
+        cycle_.groundless_.push_back(*one);
+        give_up(held, view_);
+        undo(held.id, cycle_.pods_);
+        for (const auto& p : held.nominated)
+          concerned.insert(p.workload);
+      }
+    view_.settle();
+    for (const auto& name : concerned)
+      expect_what_lacks(name);
+  }
   void take_back(const queue_outcome& from) override {
     const auto id = cycle_.next_id();
     mark_victims(from.victims, id, cycle_.pods_);

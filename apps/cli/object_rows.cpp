@@ -87,8 +87,8 @@ std::string workload_table(const std::vector<shown_object>& objects,
 }
 
 std::string queue_table(const std::vector<shown_object>& objects) {
-  text_table table({"NAME", "PARENT", "WEIGHT", "DESERVED", "ALLOCATED", "USED", "LEAVING",
-                    "GUARANTEED", "LIMIT"});
+  text_table table(
+    {"NAME", "PARENT", "WEIGHT", "DESERVED", "ALLOCATED", "USED", "COMING", "GUARANTEED", "LIMIT"});
   for (const auto& one : objects) {
     const auto& q = std::get<queue>(one.what);
     const auto stands = one.queue.value_or(queue_status{});

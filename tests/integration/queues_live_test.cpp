@@ -195,6 +195,42 @@ TEST_F(falling_share, spares_the_more_important) {
   EXPECT_EQ(cluster_.started(), pod_counts{});
 }
 
+TEST_F(falling_share, takes_back_who_waits_for_room_before_somebody_who_runs) {
+  const auto slow = [](const std::string& queue, int pods) {
+    return work_shape{.queue = queue, .pods = pods, .annotations = "simulation/stop-takes: 5s"};
+  };
+  cluster_.apply(nodes(1, "gpu: 4") + queue_of("a", "weight: 1") + queue_of("b", "weight: 1"));
+  cluster_.run(work_of("a0", slow("a", 1)), "a0");
+  cluster_.run(work_of("a1", slow("a", 1)), "a1");
+  cluster_.run(work_of("b0", slow("b", 2)), "b0", 2);
+  cluster_.apply(work_of("a2", slow("a", 1)));
+  ASSERT_TRUE(cluster_.rests());
+  cluster_.mark();
+  cluster_.apply(queue_of("a", "weight: 3"));
+  ASSERT_TRUE(within(std::chrono::seconds{2}, [&] { return sum(cluster_.evicted()) == 1; }));
+  cluster_.apply(queue_of("a", "weight: 1"));
+  EXPECT_TRUE(cluster_.rests(std::chrono::seconds{6}));
+
+  EXPECT_EQ(cluster_.evicted(), (pod_counts{{"b0", 1}}));
+  EXPECT_EQ(cluster_.running(), (pod_counts{{"a0", 1}, {"a1", 1}, {"b0", 2}}));
+  EXPECT_EQ(cluster_.started()["a2"], 0) << cluster_.explain("a2");
+}
+
+TEST_F(queues_live, nobody_goes_from_a_node_that_takes_no_pods_whatever_queues_deserve) {
+  cluster_.apply(nodes(1, "gpu: 8") + queue_of("a", "weight: 1") + queue_of("b", "weight: 1"));
+  cluster_.run(work_of("aw", {.queue = "a", .pods = 4}), "aw", 4);
+  cluster_.run(work_of("bw", {.queue = "b", .pods = 4}), "bw", 4);
+  cluster_.apply("---\nkind: Node\nmetadata: {name: n0}\n"
+                 "spec: {capacity: {gpu: 8}, unschedulable: true}\n");
+  ASSERT_TRUE(cluster_.rests());
+  cluster_.mark();
+  cluster_.remove("workload", "bw");
+  EXPECT_TRUE(cluster_.rests(std::chrono::seconds{3}));
+
+  EXPECT_EQ(cluster_.evicted(), pod_counts{}) << cluster_.explain("aw");
+  EXPECT_EQ(cluster_.running(), (pod_counts{{"aw", 4}}));
+}
+
 TEST_F(queues_live, a_limit_that_falls_by_three_takes_the_three_youngest) {
   cluster_.apply(nodes(2, "cpu: 4") + queue_of("q", "weight: 1, limit: {cpu: 6}"));
   for (int i = 0; i < 6; ++i)

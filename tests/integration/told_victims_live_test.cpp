@@ -89,6 +89,25 @@ TEST_F(told_victims_live, more_important_work_takes_what_another_waits_for_and_s
   EXPECT_EQ(cluster_.preemptions_by("urgent"), 0) << cluster_.explain("urgent");
 }
 
+TEST_F(told_victims_live, a_more_important_gang_takes_what_others_wait_for_and_stops_nobody) {
+  cluster_.apply(nodes(1, "gpu: 2"));
+  const work_shape slow{.annotations = "simulation/stop-takes: 6s", .comes_back = false};
+  cluster_.run(work_of("slow-0", slow) + work_of("slow-1", slow), "slow-1");
+  cluster_.mark();
+  cluster_.apply(work_of("first", {.priority = 10, .pods = 2, .gang = true}));
+  ASSERT_TRUE(within(std::chrono::seconds{2}, [&] { return sum(cluster_.evicted()) == 2; }));
+  cluster_.apply(nodes(2, "gpu: 2"));
+  ASSERT_TRUE(within(std::chrono::seconds{3}, [&] { return cluster_.running()["first"] == 2; }))
+    << "there is another node by now";
+  cluster_.apply(work_of("waits", {.priority = 5, .pods = 2}));
+  cluster_.apply(work_of("urgent", {.priority = 20, .pods = 2, .gang = true}));
+  EXPECT_TRUE(cluster_.rests(std::chrono::seconds{7}));
+
+  EXPECT_EQ(cluster_.evicted(), (pod_counts{{"slow-0", 1}, {"slow-1", 1}}));
+  EXPECT_EQ(cluster_.running(), (pod_counts{{"first", 2}, {"urgent", 2}}));
+  EXPECT_EQ(cluster_.preemptions_by("urgent"), 0) << cluster_.explain("urgent");
+}
+
 } // namespace
 
 } // namespace reprieve
