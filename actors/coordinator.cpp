@@ -2,6 +2,7 @@
 
 #include "actors/coordinator_snapshot.hpp"
 #include "actors/scheduling_cycle.hpp"
+#include "state/keys.hpp"
 
 #include <algorithm>
 
@@ -78,6 +79,10 @@ namespace {
 
 /// Where less is asked for still, it stays as low as it came down to.
 void take_grants(coordinator_state& state, quota_grants told) {
+  const auto order = std::pair(told.epoch, told.number);
+  if (order < state.grants_order)
+    return; // it was on its way for longer than what came since
+  state.grants_order = order;
   if (state.grants)
     for (const auto& [queue, amounts] : told.asked_down)
       if (const auto* kept = find(*state.grants, queue))
@@ -184,8 +189,32 @@ void meet(self_pointer self) {
   self->send(ours.queues, follow_quota{ours.resource_group, self, self->state.epoch});
 }
 
+/// Takes keys away that keep decisions of an earlier epoch from being committed, as the epoch does
+/// that by now.
+void unbar_earlier(self_pointer self) {
+  constexpr std::size_t at_once = 100;
+  auto& state = self->state;
+  const auto& owner = *state.settings.owner;
+  transaction erased{{owner.held()}, {}};
+  std::vector<std::string> ids;
+  for (const auto& [id, epoch] : state.barred)
+    if (epoch != owner.epoch() && ids.size() < at_once) {
+      erased.operations.emplace_back(erase{just(keys::barred_decision(id))});
+      ids.push_back(id);
+    }
+  if (ids.empty())
+    return;
+  for (const auto& id : ids)
+    state.barred.erase(id);
+  self->request(state.settings.store, caf::infinite, std::move(erased))
+    .then([](transaction_answer&) {}, [](caf::error&) {});
+}
+
 void ended(self_pointer self, const decision_ended& over) {
   auto& state = self->state;
+  if (over.barred)
+    state.barred.emplace(over.id, state.settings.owner->epoch());
+  unbar_earlier(self);
   const auto found = state.decisions.find(over.id);
   if (found == state.decisions.end())
     return;
@@ -236,6 +265,9 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
     self->send(shard, earlier);
     self->send(shard, follow_workloads{self});
   }
+  for (auto& id : std::exchange(state.settings.barred, {}))
+    state.barred.emplace(std::move(id), 0);
+  unbar_earlier(self);
   for (auto& open : std::exchange(state.settings.open, {})) {
     decision_settings recovered;
     recovered.what = std::move(open.what);

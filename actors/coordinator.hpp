@@ -92,6 +92,7 @@ struct coordinator_settings {
   event_log_actor events;
   wall_clock clock;
   std::vector<open_decision> open; ///< found in the store; go on from where they stand
+  std::vector<std::string> barred; ///< likewise, whose keys nobody needs any more
   /// Of more domains than this, only those that the preemptor gets are told of: what came of each
   /// of very many is too much to write down with every decision.
   std::size_t most_domains_told = 64;
@@ -138,12 +139,15 @@ struct coordinator_state {
   by_name<queue_status> queues;               ///< as the newest cycle found them
   std::map<std::string, time_point> reserved; ///< by uid: since when its required node is
   std::optional<by_name<resources>> grants;   ///< of limits, by queue; not known at first
+  std::pair<revision, std::uint64_t> grants_order; ///< the epoch and number that they came with
   time_point grants_due = no_time;   ///< until when those of limits are waited for that came since
   quota_report told;                 ///< to the queue shard
   std::set<std::string> seen_shards; ///< that have sent what they hold
   time_point next_retry = no_time;   ///< when a cycle is due for work that backs off
   revision epoch = 0;                ///< in which it was started; its decisions are named by it
   std::uint64_t last_decision = 0;
+  /// Decisions that are kept from being committed late, and the owner's epoch that they compared.
+  std::map<std::string, revision> barred;
   std::uint64_t changes = 0;
   bool cycle_due = false;
   bool rules_changed = false; ///< since the last cycle

@@ -40,6 +40,12 @@ bool is_forced(const decision& what, const victim& one) {
   });
 }
 
+void take_portion(workload_part& from, const victim& one) {
+  from.evicted.push_back(one.portion);
+  for (const auto& p : one.pods)
+    from.evicted_pods.push_back(p.uid);
+}
+
 void split_into_parts(self_pointer self) {
   auto& state = self->state;
   auto& settings = state.settings;
@@ -51,7 +57,9 @@ void split_into_parts(self_pointer self) {
   std::map<std::string, workload_part> by_workload;
   for (const auto& name : settings.what.workloads) {
     const auto seen = settings.generations.find(name);
-    by_workload[name] = {name, seen == settings.generations.end() ? 0 : seen->second, {}, {}};
+    auto& part = by_workload[name];
+    part.workload = name;
+    part.generation = seen == settings.generations.end() ? 0 : seen->second;
   }
   for (const auto& shared : settings.placed) {
     const auto& p = shared->what();
@@ -66,7 +74,7 @@ void split_into_parts(self_pointer self) {
     if (one.counted)
       part.loses_replicas = true;
     else
-      part.evicted.push_back(one.portion);
+      take_portion(part, one);
   }
   const auto workload_shards = static_cast<std::uint32_t>(settings.shards->workloads.size());
   for (auto& [name, part] : by_workload)
@@ -210,6 +218,10 @@ void apply_all(self_pointer self) {
   state.step.set("victims", what(self).victims.size());
   state.told = !what(self).victims.empty();
   auto all = of_shards([self](absl::Status applied) {
+    if (absl::IsFailedPrecondition(applied)) { // its room is not there any more
+      write_abort(self, applied);
+      return;
+    }
     if (!applied.ok()) {
       try_again(self, [self] { apply_all(self); });
       return;
@@ -278,7 +290,8 @@ void end(self_pointer self, const absl::Status& how) {
   state.whole.end();
   if (what(self).at_once || !what(self).counts.empty())
     release_all(self); // nobody asks for it any more
-  self->send(state.settings.owner, decision_ended{id(self), how});
+  self->send(state.settings.owner,
+             decision_ended{id(self), how, !how.ok() && state.commit_unknown});
   self->quit();
 }
 

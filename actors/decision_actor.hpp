@@ -40,6 +40,7 @@ struct victims_told {
 struct decision_ended {
   std::string id;
   absl::Status how;
+  bool barred = false; ///< its commit may still arrive; a key is left that keeps it out
 };
 
 /// Give the decision up if that is still possible.
@@ -122,6 +123,7 @@ struct decision_state {
   bool waits = false;                     ///< for `begin_votes`
   bool voting = false;                    ///< whether shards are asked for their votes
   bool told = false;                      ///< whether victims may have been told
+  bool commit_unknown = false;            ///< it may arrive at any time, or never
   bool cancelled = false;
   std::string cancel_reason;
 };

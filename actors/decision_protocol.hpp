@@ -21,6 +21,7 @@ struct workload_part {
   std::int64_t generation = 0; ///< that the plan saw; 0 for one that only loses portions
   std::vector<std::pair<pod_slot, std::uint32_t>> placed; ///< with their incarnations
   std::vector<portion_id> evicted;
+  std::vector<std::string> evicted_pods; ///< of these, by uid: those who came since stay
   bool loses_replicas = false; ///< that its cluster counts
 
   bool operator==(const workload_part&) const = default;

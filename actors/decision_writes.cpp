@@ -27,6 +27,7 @@ std::vector<comparison> to_commit(self_pointer self) {
     for (const auto& [key, epoch] : self->state.epochs)
       all.push_back({key, compared::modified, epoch});
   all.push_back({keys::open_decision(id(self)), compared::modified, 0});
+  all.push_back({keys::barred_decision(id(self)), compared::modified, 0});
   return all;
 }
 
@@ -100,13 +101,23 @@ void write_commit(self_pointer self) {
         } else if (planted == planted_bug::unknown_is_aborted && !answer.ok()) {
           give_up(self, answer.status());
         } else {
+          self->state.commit_unknown = !answer.ok() && !absl::IsUnavailable(answer.status());
           // Not known, or somebody aborted it: writing the abort tells which (DESIGN 4.3).
           write_abort(self, answer.ok() ? absl::AbortedError(
                               "a shard took its hold back, or has another owner")
                                         : answer.status());
         }
       },
-      [self](caf::error& error) { write_abort(self, to_status(error)); });
+      [self](caf::error& error) {
+        self->state.commit_unknown = true;
+        write_abort(self, to_status(error));
+      });
+}
+
+/// Whether the decision was given up while its commit may still be on its way. Nothing that it
+/// compares has changed when the decision's key is gone again.
+bool has_to_be_barred(self_pointer self, const absl::Status& how) {
+  return !how.ok() && self->state.commit_unknown && planted != planted_bug::forgets_aborts;
 }
 
 /// Reads how far the decision came, and goes on from there.
@@ -254,6 +265,8 @@ void write_end(self_pointer self, absl::Status how) {
     owned_and(settings, settings.head_revision),
     with_content(self, put{keys::done_decision(ended.summary.ended, id(self)), encode(ended), 0})};
   writes.operations.emplace_back(erase{just(keys::open_decision(id(self)))});
+  if (has_to_be_barred(self, how))
+    writes.operations.emplace_back(put{keys::barred_decision(id(self)), {}, 0});
   self->request(settings.store, caf::infinite, std::move(writes))
     .then(
       [self, how](transaction_answer& answer) {

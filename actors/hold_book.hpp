@@ -35,6 +35,13 @@ struct drop_votes {
   bool operator==(const drop_votes&) const = default;
 };
 
+/// A change that would break votes, and what it changes.
+struct waiting_change {
+  std::vector<std::string> names;
+  std::function<void()> go_on;
+  std::string why;
+};
+
 /// What a shard has said yes to and holds until the decision comes back. Parts are what was asked
 /// for: `node_parts` or `workload_parts`.
 template <class Parts>
@@ -43,7 +50,10 @@ struct hold_book {
     std::string resource_group;
     Parts parts;
     time_point until = no_time;
-    bool at_once = false; ///< once committed, it does not wait for anything
+    bool at_once = false;        ///< once committed, it does not wait for anything
+    std::vector<std::string> on; ///< what has to stay as it is, by name
+    bool is_aborting = false;    ///< its abort is on its way to the store
+    bool may_abort_late = false; ///< nobody knows what became of one
   };
 
   std::string shard;
@@ -52,7 +62,9 @@ struct hold_book {
   duration time{0}; ///< how long a decision may take from the vote to the commit
   wall_clock clock;
 
-  text_map<hold> held;    ///< by decision
+  text_map<hold> held;                     ///< by decision
+  text_map<std::set<std::string>> held_on; ///< the decisions, by what has to stay as it is for them
+  std::vector<waiting_change> waiting;
   revision open_from = 0; ///< earlier epochs of the coordinator get no votes any more
   /// Decisions whose abort this shard wrote, and at which revision: the key goes when the decision
   /// says that it has given up as well.
@@ -66,6 +78,12 @@ struct hold_book {
     if (found == held.end())
       return false;
     const auto parts = std::move(found->second.parts);
+    for (const auto& name : found->second.on)
+      if (const auto on = held_on.find(name); on != held_on.end()) {
+        on->second.erase(decision);
+        if (on->second.empty())
+          held_on.erase(on);
+      }
     held.erase(found);
     if (gone)
       gone(decision, parts);
@@ -132,13 +150,23 @@ void forget_abort(Self self, const std::string& decision, revision at) {
 
 } // namespace detail
 
-/// Holds what the decision asked for.
+/// Holds what the decision asked for, for which these have to stay as they are.
 template <class Self, class Parts>
-void keep_hold(Self self, const prepare<Parts>& asked) {
+void keep_hold(Self self, const prepare<Parts>& asked, std::vector<std::string> on) {
   auto& holds = self->state.holds;
+  for (const auto& name : on)
+    holds.held_on[name].insert(asked.decision);
   holds.held[asked.decision] = {asked.resource_group, asked.parts,
-                                holds.clock.now(self) + holds.time, asked.at_once};
+                                holds.clock.now(self) + holds.time, asked.at_once, std::move(on)};
   detail::look_later(self);
+}
+
+/// Behind the id of a decision among those that a shard has carried out: of this one it has done
+/// the first half.
+inline constexpr const char* intent_mark = "/intent";
+
+inline std::string without_intent_mark(const std::string& marked) {
+  return marked.substr(0, marked.find(intent_mark));
 }
 
 /// In which epoch of its coordinator a decision was made: its name begins with that.
@@ -167,8 +195,9 @@ void drop_earlier_votes(Self self, const drop_votes& order) {
       dropped.push_back(decision);
   for (const auto& decision : dropped)
     holds.erase(decision);
-  std::erase_if(self->state.ledger.carried_out, [&](const std::string& decision) {
-    return epoch_of_decision(decision) < order.before && !order.open.contains(decision);
+  std::erase_if(self->state.ledger.carried_out, [&](const std::string& marked) {
+    return epoch_of_decision(marked) < order.before
+           && !order.open.contains(without_intent_mark(marked));
   });
 }
 
@@ -178,6 +207,7 @@ void release(Self self, const std::string& decision) {
   auto& holds = self->state.holds;
   holds.erase(decision);
   self->state.ledger.carried_out.erase(decision);
+  self->state.ledger.carried_out.erase(decision + intent_mark);
   if (const auto aborted = holds.aborted_here.find(decision); aborted != holds.aborted_here.end()) {
     detail::forget_abort(self, decision, aborted->second);
     holds.aborted_here.erase(aborted);
@@ -194,28 +224,75 @@ void take_back(Self self, const std::string& decision, const std::string& why) {
     return;
   }
   auto& hold = holds.held[decision];
-  hold.until = holds.clock.now(self) + holds.time;
+  hold.until = holds.clock.now(self) + std::min<duration>(holds.time, std::chrono::seconds{1});
   reprieve::decision aborted;
   aborted.id = decision;
   aborted.resource_group = hold.resource_group;
   aborted.phase = decision_phase::aborted;
   aborted.abort_reason = why;
   const auto key = keys::open_decision(decision);
-  transaction writes{{holds.owner->held(), {key, compared::modified, 0}},
-                     {put{key, encode(head_of(aborted, 0)), 0}}};
-  self->request(holds.store, caf::infinite, std::move(writes))
-    .then(
-      [self, decision](transaction_answer& answer) {
-        if (!answer.ok())
-          return;
-        if (!answer->succeeded)
-          detail::follow_key(self, decision);
-        else if (self->state.holds.erase(decision))
-          self->state.holds.aborted_here[decision] = answer->current;
-        else // it was released meanwhile
-          detail::forget_abort(self, decision, answer->current);
-      },
-      [](caf::error&) {});
+  // Neither does it come late: the shard writes something when it carries the decision out.
+  write_aside(
+    self,
+    [self, decision, key, value = encode(head_of(aborted, 0))]() -> std::optional<transaction> {
+      const auto held = self->state.holds.held.find(decision);
+      if (held == self->state.holds.held.end() || std::exchange(held->second.is_aborting, true))
+        return std::nullopt; // it is gone, or this was asked for before
+      return transaction{{{key, compared::modified, 0}}, {put{key, value, 0}}};
+    },
+    [self, decision](transaction_answer& answer) {
+      if (const auto held = self->state.holds.held.find(decision);
+          held != self->state.holds.held.end()) {
+        held->second.is_aborting = false;
+        if (!answer.ok() && !absl::IsUnavailable(answer.status()))
+          held->second.may_abort_late = true;
+      }
+      if (!answer.ok())
+        return; // tried again when the hold is due again
+      if (!answer->succeeded)
+        detail::follow_key(self, decision);
+      else if (self->state.holds.erase(decision))
+        self->state.holds.aborted_here[decision] = answer->current;
+      else // it was released meanwhile
+        detail::forget_abort(self, decision, answer->current);
+    });
+}
+
+/// Whether a change of what has this name waits.
+template <class Parts>
+bool is_to_change(const hold_book<Parts>& holds, const std::string& name) {
+  return std::ranges::any_of(holds.waiting, [&](const waiting_change& one) {
+    return std::ranges::find(one.names, name) != one.names.end();
+  });
+}
+
+/// Goes on with a change of what has these names as soon as no vote is in its way. Decisions that
+/// have such a vote are aborted, unless they are committed already and take their hold themselves.
+template <class Self>
+void change_when_free(Self self, std::vector<std::string> names, std::string why,
+                      std::function<void()> go_on) {
+  auto& holds = self->state.holds;
+  // Changes keep their order: one that waits lets none of the same name pass.
+  const bool behind_others =
+    std::ranges::any_of(names, [&](const auto& name) { return is_to_change(holds, name); });
+  std::set<std::string> decisions;
+  for (const auto& name : names)
+    if (const auto on = holds.held_on.find(name); on != holds.held_on.end())
+      decisions.insert(on->second.begin(), on->second.end());
+  if (decisions.empty() && !behind_others) {
+    go_on();
+    return;
+  }
+  holds.waiting.push_back({std::move(names), std::move(go_on), why});
+  for (const auto& decision : decisions)
+    take_back(self, decision, why);
+}
+
+/// A hold has gone: changes that waited for it may go on.
+template <class Self>
+void go_on_with_changes(Self self) {
+  for (auto& one : std::exchange(self->state.holds.waiting, {}))
+    change_when_free(self, std::move(one.names), std::move(one.why), std::move(one.go_on));
 }
 
 /// Takes back the holds of decisions that took too long.

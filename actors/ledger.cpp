@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <span>
 #include <unordered_map>
 
 namespace reprieve {
@@ -17,37 +19,70 @@ operation operation_of(std::string key, const std::function<std::string()>& valu
   return put{std::move(key), value(), 0};
 }
 
+const std::string& key_of(const operation& write) {
+  const auto* written = std::get_if<put>(&write);
+  return written == nullptr ? std::get<erase>(write).range.begin : written->key;
+}
+
+std::size_t size_of(const operation& write) {
+  const auto* written = std::get_if<put>(&write);
+  return key_of(write).size() + (written == nullptr ? 0 : written->value.size());
+}
+
+constexpr std::size_t room_for_sequence = 1024;
+
+/// Of what a transaction takes in bytes; the rest is for what its records grow by until it goes
+/// out.
+std::size_t most_bytes(const batch_limits& limits) {
+  return limits.bytes / 4 * 3;
+}
+
 /// A transaction that is being filled, with room left for the sequence key.
 class batch {
 public:
+  explicit batch(const batch_limits& limits) : limits_(limits) {}
+
   bool is_empty() const {
     return operations_.empty();
   }
 
   /// Whether so many more keys have room.
   bool takes(std::size_t keys) const {
-    return operations_.size() + keys < store_limits::operations
-           && bytes_ <= store_limits::bytes / 2;
+    return operations_.size() + keys < limits_.operations && bytes_ <= limits_.bytes / 2;
   }
 
-  /// False where there is no room, be it for the entry or for its name.
-  bool add(ledger_entry& entry, bool with_name) {
+  /// Makes what the entries write whose keys it does not have yet; nothing where there is no room
+  /// for all of them. Names are few and short.
+  std::optional<std::vector<operation>> make_all(std::span<const ledger_entry> entries) const {
+    std::vector<operation> made;
+    auto bytes = bytes_;
+    for (const auto& one : entries)
+      if (!positions_.contains(one.key))
+        bytes += size_of(made.emplace_back(operation_of(one.key, one.value)));
+    return bytes <= most_bytes(limits_) ? std::optional{std::move(made)} : std::nullopt;
+  }
+
+  /// Adds the entry, whose write may have been made already. False where there is no room, be it
+  /// for the entry or for its name.
+  bool add(const ledger_entry& entry, bool with_name, std::span<operation>& made) {
     const auto earlier = positions_.find(entry.key);
     const bool is_new = earlier == positions_.end();
     const bool has_new_name = with_name && (is_new || !names_.contains(earlier->second));
     const auto more = (is_new ? 1U : 0U) + (has_new_name ? 1U : 0U);
-    if (operations_.size() + more >= store_limits::operations)
+    if (operations_.size() + more >= limits_.operations)
       return false;
     const auto at = is_new ? operations_.size() : earlier->second;
     const bool comes = entry.value != nullptr;
     if (is_new) {
-      auto write = operation_of(entry.key, entry.value);
-      if (!is_empty() && bytes_ + size_of(write) > store_limits::bytes * 3 / 4)
+      auto write = made.empty() ? operation_of(entry.key, entry.value) : std::move(made.front());
+      if (!made.empty())
+        made = made.subspan(1);
+      else if (!is_empty() && bytes_ + size_of(write) > most_bytes(limits_))
         return false;
       append(std::move(write));
-      positions_.emplace(std::move(entry.key), at);
+      positions_.emplace(entry.key, at);
     } else {
-      newer_[at] = std::move(entry.value);
+      newer_[at] = entry.value;
     }
     if (has_new_name)
       add_name(at, comes);
@@ -63,18 +98,6 @@ public:
   }
 
 private:
-  static constexpr std::size_t room_for_sequence = 1024;
-
-  static const std::string& key_of(const operation& write) {
-    const auto* written = std::get_if<put>(&write);
-    return written == nullptr ? std::get<erase>(write).range.begin : written->key;
-  }
-
-  static std::size_t size_of(const operation& write) {
-    const auto* written = std::get_if<put>(&write);
-    return key_of(write).size() + (written == nullptr ? 0 : written->value.size());
-  }
-
   void append(operation write) {
     bytes_ += size_of(write);
     operations_.push_back(std::move(write));
@@ -96,6 +119,7 @@ private:
     append(std::move(write));
   }
 
+  batch_limits limits_;
   std::vector<comparison> comparisons_; ///< of names that are taken
   std::vector<operation> operations_;
   std::size_t bytes_ = room_for_sequence;
@@ -120,8 +144,20 @@ absl::Status confirm(const ledger& of) {
                                 + " may have another owner by now: the store does not answer");
 }
 
+bool fits_one_batch(const ledger& of, const std::vector<ledger_entry>& writes) {
+  const auto& limits = of.settings.limits;
+  if (writes.size() < 2)
+    return true;
+  if (writes.size() >= limits.operations)
+    return false;
+  auto bytes = room_for_sequence;
+  for (const auto& one : writes)
+    bytes += size_of(operation_of(one.key, one.value));
+  return bytes <= most_bytes(limits);
+}
+
 void fill_batch(ledger& of) {
-  batch filled;
+  batch filled{of.settings.limits};
   const bool with_names = of.settings.owner->schema() >= schema_with_names;
   const auto has_name = [&](const ledger_entry& one) { return with_names && one.changes_name; };
   while (!of.waiting.empty()) {
@@ -129,8 +165,14 @@ void fill_batch(ledger& of) {
     const auto names = static_cast<std::size_t>(std::ranges::count_if(next.writes, has_name));
     if (!filled.is_empty() && !filled.takes(next.writes.size() + names))
       break;
+    // What fits one transaction goes with one.
+    std::optional<std::vector<operation>> made;
+    if (!filled.is_empty() && next.writes.size() > 1
+        && !(made = filled.make_all(std::span{next.writes}.subspan(next.written))))
+      break;
+    auto ready = made ? std::span{*made} : std::span<operation>{};
     while (next.written < next.writes.size()
-           && filled.add(next.writes[next.written], has_name(next.writes[next.written])))
+           && filled.add(next.writes[next.written], has_name(next.writes[next.written]), ready))
       ++next.written;
     if (next.written < next.writes.size())
       break;

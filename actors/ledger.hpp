@@ -11,6 +11,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -41,6 +42,12 @@ struct ledger_entry {
   bool changes_name = false;
 };
 
+/// What a batch takes at most, with its sequence key.
+struct batch_limits {
+  std::size_t operations = store_limits::operations;
+  std::size_t bytes = store_limits::bytes;
+};
+
 /// Whose writes the ledger makes, and on what ground they are allowed.
 struct ledger_settings {
   std::string shard;
@@ -49,6 +56,7 @@ struct ledger_settings {
   revision sequence_revision = 0;    ///< of the shard's sequence key, 0 where it is absent
   std::set<std::string> carried_out; ///< as the sequence key has them
   store_door_actor store;
+  batch_limits limits;
 };
 
 } // namespace reprieve
@@ -89,8 +97,16 @@ struct ledger {
   std::vector<answer> in_flight_for; ///< whose requests are whole when it is durable
   /// Open decisions that were carried out by a request's writes; durable with the last of these.
   std::set<std::string> carried_out;
-  bool busy = false;
+  bool busy = false;     ///< a batch or an aside is in flight
+  bool is_aside = false; ///< which of the two
   bool flush_due = false;
+  /// A transaction of other keys that goes by itself, between batches. It is made when its turn
+  /// comes, and may not be wanted any more then.
+  struct aside {
+    std::function<std::optional<transaction>()> make;
+    std::function<void(transaction_answer&)> done;
+  };
+  std::deque<aside> asides;
   /// Wait to hear that the shard is still this ledger's, as they have nothing to write that would
   /// tell.
   std::vector<answer> unconfirmed;
@@ -98,6 +114,9 @@ struct ledger {
 
 /// What is answered to `confirm_ownership`.
 absl::Status confirm(const ledger& of);
+
+/// Whether one transaction takes all of them. Costs making their bytes, where there are several.
+bool fits_one_batch(const ledger& of, const std::vector<ledger_entry>& writes);
 
 /// Moves as much as one transaction takes from the waiting requests into `in_flight`.
 void fill_batch(ledger& of);
@@ -120,12 +139,26 @@ template <class Self>
 void send_batch(Self self);
 template <class Self>
 void write_batch(Self self);
+template <class Self>
+void send_aside(Self self);
 
 inline constexpr std::chrono::milliseconds ledger_retry_delay{100};
 
 template <class Self>
 void try_ledger_again(Self self, ledger_retry what = ledger_retry{ledger_retry::batch}) {
   self->delayed_send(self, ledger_retry_delay, what);
+}
+
+/// Nothing is in flight: what waits is next.
+template <class Self>
+void go_on_writing(Self self) {
+  auto& of = self->state.ledger;
+  if (of.busy)
+    return;
+  if (!of.asides.empty())
+    send_aside(self);
+  else if (!of.waiting.empty())
+    send_batch(self);
 }
 
 template <class Self>
@@ -135,8 +168,7 @@ void batch_is_durable(Self self, revision at) {
   of.settings.sequence_revision = at;
   of.busy = false;
   answer_written(of);
-  if (!of.waiting.empty() && !of.busy)
-    send_batch(self);
+  go_on_writing(self);
 }
 
 template <class Self>
@@ -156,13 +188,15 @@ void resolve_batch(Self self) {
               range_request{just(keys::sequence(settings.shard)), 0, 0, false})
     .then(
       [self](range_answer& answer) {
+        // Before the epoch is read, which is the new one when a change has ended.
+        const bool changing = self->state.ledger.settings.owner->is_changing();
         if (!answer.ok())
           try_ledger_again(self);
         else if (is_written_by(self->state.ledger, *answer))
           batch_is_durable(self, answer->values.front().modified);
         else if (take_new_epoch(self->state.ledger))
           write_batch(self);
-        else if (self->state.ledger.settings.owner->is_changing())
+        else if (changing)
           try_ledger_again(self);
         else
           lose_ledger(self);
@@ -196,6 +230,32 @@ void send_batch(Self self) {
   of.busy = true;
   fill_batch(of);
   write_batch(self);
+}
+
+/// It compares the sequence key, which every batch moves on: whatever the shard has written since
+/// then keeps it from arriving late.
+template <class Self>
+void send_aside(Self self) {
+  auto& of = self->state.ledger;
+  auto [make, done] = std::move(of.asides.front());
+  of.asides.pop_front();
+  auto writes = make();
+  if (!writes) {
+    go_on_writing(self);
+    return;
+  }
+  of.busy = of.is_aside = true;
+  writes->comparisons.push_back(of.settings.owner->held());
+  writes->comparisons.push_back(
+    {keys::sequence(of.settings.shard), compared::modified, of.settings.sequence_revision});
+  const auto answered = [self, done = std::move(done)](transaction_answer answer) {
+    self->state.ledger.busy = self->state.ledger.is_aside = false;
+    done(answer);
+    go_on_writing(self);
+  };
+  self->request(of.settings.store, caf::infinite, *std::move(writes))
+    .then([answered](transaction_answer& answer) { answered(answer); },
+          [answered](caf::error& error) { answered(to_status(error)); });
 }
 
 /// Asks the store whether the shard is still ours, for all who wait for that.
@@ -232,7 +292,7 @@ void write(Self self, std::vector<ledger_entry> writes, ledger::answer done,
            std::string carries_out = {}) {
   auto& of = self->state.ledger;
   if (writes.empty() && carries_out.empty() && of.waiting.empty()) {
-    if (of.busy) {
+    if (of.busy && !of.is_aside) {
       of.in_flight_for.push_back(std::move(done));
       return;
     }
@@ -245,6 +305,16 @@ void write(Self self, std::vector<ledger_entry> writes, ledger::answer done,
   // What waits in the mailbox joins: the more there is to do, the more goes into one batch.
   if (!of.busy && !std::exchange(of.flush_due, true))
     self->send(self, ledger_flush{});
+}
+
+/// Carries out a transaction of keys that the ledger does not write, as soon as no batch is in
+/// flight and if it is wanted then. It can't arrive after anything that the shard writes later.
+template <class Self>
+void write_aside(Self self, std::function<std::optional<transaction>()> make,
+                 std::function<void(transaction_answer&)> done) {
+  self->state.ledger.asides.push_back({std::move(make), std::move(done)});
+  if (!self->state.ledger.busy)
+    detail::go_on_writing(self);
 }
 
 template <class Self>

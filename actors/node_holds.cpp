@@ -35,8 +35,8 @@ record_pointer sure_form(const node_shard_state& state, const std::string& name)
 std::vector<const node_part*> held_by_others(const node_shard_state& state, const std::string& node,
                                              std::string_view decision, bool only_at_once) {
   std::vector<const node_part*> held;
-  const auto holders = state.held_on.find(node);
-  if (holders == state.held_on.end())
+  const auto holders = state.holds.held_on.find(node);
+  if (holders == state.holds.held_on.end())
     return held;
   for (const auto& other : holders->second) {
     const auto& hold = state.holds.held.find(other)->second;
@@ -47,6 +47,13 @@ std::vector<const node_part*> held_by_others(const node_shard_state& state, cons
         held.push_back(&part);
   }
   return held;
+}
+
+std::vector<std::string> nodes_of(const node_parts& parts) {
+  std::vector<std::string> nodes;
+  for (const auto& part : parts)
+    nodes.push_back(part.node);
+  return nodes;
 }
 
 absl::Status has_room_now(const node_shard_state& state, const node_record& record,
@@ -63,6 +70,8 @@ absl::Status vote(node_shard_pointer self, const prepare<node_parts>& asked) {
     const auto record = sure_form(state, part.node);
     if (!record)
       return absl::FailedPreconditionError(fmt::format("node {} is gone", part.node));
+    if (state.removing.contains(part.node))
+      return absl::FailedPreconditionError(fmt::format("node {} is being deleted", part.node));
     const auto held = held_by_others(state, part.node, asked.decision);
     if (auto possible = can_promise(*record, held, part); !possible.ok())
       return possible;
@@ -71,19 +80,8 @@ absl::Status vote(node_shard_pointer self, const prepare<node_parts>& asked) {
         return free;
   }
   state.holds.erase(asked.decision);
-  for (const auto& part : asked.parts)
-    state.held_on[part.node].insert(asked.decision);
-  keep_hold(self, asked);
+  keep_hold(self, asked, nodes_of(asked.parts));
   return absl::OkStatus();
-}
-
-void forget_holder(node_shard_state& state, const std::string& decision, const node_parts& parts) {
-  for (const auto& part : parts)
-    if (const auto found = state.held_on.find(part.node); found != state.held_on.end()) {
-      found->second.erase(decision);
-      if (found->second.empty())
-        state.held_on.erase(found);
-    }
 }
 
 void index_decisions(node_shard_state& state) {

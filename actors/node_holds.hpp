@@ -7,6 +7,9 @@ namespace reprieve {
 /// Says whether all parts of the decision can be had, and holds them on a yes (DESIGN 4.2).
 absl::Status vote(node_shard_pointer self, const prepare<node_parts>& asked);
 
+/// Their names.
+std::vector<std::string> nodes_of(const node_parts& parts);
+
 /// Whether what a decision places on a node can be bound now.
 absl::Status has_room_now(const node_shard_state& state, const node_record& record,
                           const node_part& part, std::string_view decision);
@@ -14,9 +17,6 @@ absl::Status has_room_now(const node_shard_state& state, const node_record& reco
 /// The parts of others that are held on a node, or only those that will be placed at once.
 std::vector<const node_part*> held_by_others(const node_shard_state& state, const std::string& node,
                                              std::string_view decision, bool only_at_once = false);
-
-/// A hold has gone: its nodes are not held for the decision any more.
-void forget_holder(node_shard_state& state, const std::string& decision, const node_parts& parts);
 
 /// Finds out from the records which nodes the open decisions touch.
 void index_decisions(node_shard_state& state);

@@ -2,6 +2,7 @@
 
 #include "actors/node_heartbeats.hpp"
 #include "actors/node_holds.hpp"
+#include "actors/node_removal.hpp"
 #include "actors/node_reports.hpp"
 #include "actors/node_stops.hpp"
 #include "actors/node_watch.hpp"
@@ -49,58 +50,107 @@ record_changes change_touched(const node_shard_state& state, std::string_view de
   return changes;
 }
 
+/// The mark that all of the decision's pods have their places on the shard's nodes, from when on
+/// they may start one after the other.
+std::string intent_of(const std::string& decision) {
+  return decision + intent_mark;
+}
+
+/// Binds and starts what the decision has been given places for, and then knows that it has.
+void start_intended(self_pointer self, const std::string& decision, const node_parts& parts,
+                    promise<absl::Status> answer) {
+  auto& state = self->state;
+  record_changes changes;
+  pod_pointers bound;
+  for (const auto& part : parts)
+    if (auto next = edit(state, part.node)) {
+      std::ranges::move(bind_nominated(*next, decision, state.clock.now(self)),
+                        std::back_inserter(bound));
+      changes[part.node] = std::move(next);
+    }
+  leave_out_unchanged(state, changes);
+  write_records(
+    self, std::move(changes),
+    [self, decision, answer, start = order_each(self, std::move(bound), order_start)]() mutable {
+      start();
+      self->state.touched.erase(decision);
+      answer.deliver(absl::OkStatus());
+    },
+    decision);
+}
+
+/// What one transaction does not take is given its places first, all of it, before any of it
+/// starts: a pod that has come and gone again can be told from one that never came.
+void intend(self_pointer self, const apply_parts<node_parts>& committed,
+            promise<absl::Status> answer) {
+  auto& state = self->state;
+  record_changes changes;
+  auto& touched = state.touched[committed.decision];
+  for (const auto& part : committed.parts) {
+    touched.insert(part.node);
+    if (auto next = edit(state, part.node)) {
+      apply(*next, part, committed.decision);
+      changes[part.node] = std::move(next);
+    }
+  }
+  leave_out_unchanged(state, changes);
+  write_records(
+    self, std::move(changes),
+    [self, decision = committed.decision, parts = committed.parts, answer] {
+      start_intended(self, decision, parts, answer);
+    },
+    intent_of(committed.decision));
+}
+
 /// Binds and starts what a decision places whose room is free. Once: a pod may have come and gone
 /// again before a coordinator that begins anew asks for it.
 caf::result<absl::Status> place_at_once(self_pointer self,
                                         const apply_parts<node_parts>& committed) {
   auto& state = self->state;
-  record_changes changes;
-  pod_pointers bound;
-  pod_pointers forced;
-  const bool done = state.ledger.carried_out.contains(committed.decision);
+  const auto& carried_out = state.ledger.carried_out;
+  const bool done = carried_out.contains(committed.decision);
+  const bool intended = carried_out.contains(intent_of(committed.decision));
   // A decision that was committed before a restart holds nothing here, and others may have come.
-  if (!done && !state.holds.held.contains(committed.decision))
+  if (!done && !intended && !state.holds.held.contains(committed.decision))
     for (const auto& part : committed.parts)
       if (const auto record = state.records.newest(part.node))
         if (auto free = has_room_now(state, *record, part, committed.decision); !free.ok())
           return absl::UnavailableError(free.message());
-  if (!done)
-    for (const auto& part : committed.parts)
-      if (auto next = edit(state, part.node)) {
-        std::ranges::move(bind_at_once(*next, part, state.clock.now(self)),
-                          std::back_inserter(bound));
-        std::ranges::move(
-          force_delete(*next, part.forced, committed.decision, state.clock.now(self)),
-          std::back_inserter(forced));
-        changes[part.node] = std::move(next);
-      }
+  auto answer = promise_from<absl::Status>(self);
+  if (done || intended) {
+    if (done)
+      write_records(self, {}, [answer]() mutable { answer.deliver(absl::OkStatus()); });
+    else
+      start_intended(self, committed.decision, committed.parts, answer);
+    return answer;
+  }
+  record_changes changes;
+  pod_pointers bound;
+  pod_pointers forced;
+  for (const auto& part : committed.parts)
+    if (auto next = edit(state, part.node)) {
+      std::ranges::move(bind_at_once(*next, part, state.clock.now(self)),
+                        std::back_inserter(bound));
+      std::ranges::move(force_delete(*next, part.forced, committed.decision, state.clock.now(self)),
+                        std::back_inserter(forced));
+      changes[part.node] = std::move(next);
+    }
+  if (!bound.empty() && !fits_one_batch(state, changes)) {
+    intend(self, committed, answer);
+    state.holds.erase(committed.decision);
+    return answer;
+  }
   state.holds.erase(committed.decision);
-  return write_and_answer(
+  write_records(
     self, std::move(changes),
-    [start = order_each(self, std::move(bound), order_start),
-     remove = order_each(self, std::move(forced), order_delete)] {
+    [answer, start = order_each(self, std::move(bound), order_start),
+     remove = order_each(self, std::move(forced), order_delete)]() mutable {
       start();
       remove();
+      answer.deliver(absl::OkStatus());
     },
     committed.decision);
-}
-
-caf::result<absl::Status> remove(self_pointer self, const remove_nodes& wanted) {
-  record_changes changes;
-  for (const auto& name : wanted.names) {
-    const auto record = self->state.records.newest(name);
-    if (!record)
-      return absl::NotFoundError(fmt::format("there is no node {}", name));
-    if (!record->pods.empty())
-      return absl::FailedPreconditionError(
-        fmt::format("node {} holds {} pods, {} among them; make it unschedulable and wait until "
-                    "they have gone",
-                    name, record->pods.size(), record->pods.front().name));
-    changes[name] = nullptr;
-  }
-  for (const auto& name : wanted.names)
-    self->state.heard.forget(name);
-  return write_and_answer(self, std::move(changes), [self] { watch_own_nodes(self); });
+  return answer;
 }
 
 caf::result<absl::Status> stop(self_pointer self, const stop_pods& wanted) {
@@ -141,12 +191,9 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
   state.view.up_to_date(); // not when the first decision waits for it
   state.holds =
     holds_of<node_parts>(state.shard, settings.ledger, settings.hold_time, settings.clock);
-  state.holds.gone = [self](const std::string& decision, const node_parts& parts) {
-    forget_holder(self->state, decision, parts);
-    std::vector<std::string> nodes;
-    for (const auto& part : parts)
-      nodes.push_back(part.node);
-    check_room_on(self, nodes);
+  state.holds.gone = [self](const std::string&, const node_parts& parts) {
+    check_room_on(self, nodes_of(parts));
+    go_on_with_changes(self);
   };
   state.ledger = ledger{std::move(settings.ledger)};
   state.cluster = std::move(settings.cluster);
@@ -213,6 +260,10 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
       auto traced = start_span("node_shard.apply", committed.trace);
       if (committed.at_once)
         return place_at_once(self, committed);
+      // Its nodes may have gone before the shard began anew; nobody comes half then.
+      for (const auto& part : committed.parts)
+        if (!part.placed.empty() && !self->state.records.newest(part.node))
+          return absl::FailedPreconditionError(fmt::format("node {} is gone", part.node));
       const auto now = self->state.clock.now(self);
       record_changes changes;
       pod_pointers told;

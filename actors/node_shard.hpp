@@ -162,6 +162,7 @@ struct node_shard_state {
   wall_clock clock;
 
   hold_book<node_parts> holds;
+  std::multiset<std::string> removing; ///< nodes, by each who asks for it
 
   /// A pod that was told to stop and has its grace period.
   struct stop {
@@ -178,8 +179,6 @@ struct node_shard_state {
   time_point next_look = no_time; ///< for who was silent for too long; a reminder is under way
   event_log_actor events;
 
-  /// The decisions with a hold on a node, by node.
-  text_map<std::set<std::string>> held_on;
   text_map<await_room> awaiting; ///< by decision
   /// The decisions that wait for room on a node, by node.
   text_map<std::set<std::string>> awaited_on;

@@ -94,6 +94,13 @@ void check_room_on(self_pointer self, const std::vector<std::string>& nodes) {
     check_room(self, decision);
 }
 
+bool fits_one_batch(const node_shard_state& state, const record_changes& changes) {
+  std::vector<ledger_entry> writes;
+  for (const auto& [name, changed] : changes)
+    writes.push_back(write_of(keys::node(state.shard, name), record_pointer{changed}));
+  return fits_one_batch(state.ledger, writes);
+}
+
 void write_records(self_pointer self, record_changes changes, std::function<void()> then,
                    std::string carries_out) {
   auto& state = self->state;

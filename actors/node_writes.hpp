@@ -22,6 +22,9 @@ std::shared_ptr<node_record> edit(const node_shard_state& state, std::string_vie
 /// What is not there, or as it was, need not be written.
 void leave_out_unchanged(const node_shard_state& state, record_changes& changes);
 
+/// Whether one transaction takes all of them.
+bool fits_one_batch(const node_shard_state& state, const record_changes& changes);
+
 /// Makes the changes durable, and with them that a decision is carried out by them, if one is; then
 /// visible, then calls `then`, then tells those who wait for room.
 void write_records(node_shard_pointer self, record_changes changes, std::function<void()> then = {},

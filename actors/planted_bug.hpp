@@ -13,7 +13,12 @@ enum class planted_bug {
   releases_told,      ///< a victim that was told is taken back when its decision is given up
   unknown_is_aborted, ///< a commit of which nothing is known is taken for one that did not happen
   double_count,       ///< what leaves a queue counts as used beside what comes in its place
-  early_refill,       ///< a queue's share does not fall with what is taken from it, until that is gone
+  early_refill, ///< a queue's share does not fall with what is taken from it, until that is gone
+  deletes_held_nodes, ///< a node goes although somebody was promised room there
+  forgets_aborts,     ///< that a decision was aborted is forgotten while its commit is on its way
+  grants_twice,       ///< a coordinator that begins anew is told what its group gives back just now
+  keeps_dead_grants,  ///< a resource group that was deleted keeps its part of limits
+  any_incarnation,    ///< a decision evicts whoever stands where its victims stood
 };
 
 inline planted_bug planted = planted_bug::none;

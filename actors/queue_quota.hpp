@@ -29,6 +29,8 @@ struct quota_report {
 struct quota_grants {
   by_name<resources> queues;
   by_name<resources> asked_down; ///< what it is still asked to come down to: it stays as low as it is
+  revision epoch = 0;            ///< of the queue shard
+  std::uint64_t number = 0;      ///< counts what it told the group; what is older does not count
 
   bool operator==(const quota_grants&) const = default;
 };

@@ -121,6 +121,7 @@ struct queue_shard_state {
     revision epoch = 0;        ///< of the newest coordinator that has spoken
     std::uint64_t holders = 0; ///< counts who had the group; answers of earlier ones do not count
     by_name<resources> asked_down; ///< by queue, to what, where it was granted more
+    std::uint64_t told_grants = 0; ///< how often it was told what it may spend
     bool lowering = false;     ///< was asked to do with less, and that is not durable yet
   };
   by_name<participant> groups;

@@ -1,5 +1,6 @@
 #include "actors/queue_stage_runner.hpp"
 
+#include "actors/planted_bug.hpp"
 #include "preemption/quota.hpp"
 #include "state/keys.hpp"
 #include "state/queue_limits.hpp"
@@ -41,14 +42,24 @@ void write_quota(self_pointer self, const std::set<std::string>& queues, F then)
   });
 }
 
-/// The group has answered, or nobody knows whether it did. What it was told was held back meanwhile,
-/// as it would have been given again what it agreed to do without.
+/// The group has answered, or nobody knows whether it did. What it was told was held back
+/// meanwhile, as it would have been given again what it agreed to do without.
 void end_lowering(self_pointer self, const std::string& group, std::uint64_t holders) {
   auto& asked = self->state.groups[group];
   if (asked.holders != holders)
     return;
   asked.lowering = false;
   tell_grants(self, group);
+}
+
+/// Takes down what the newest record has less of for the group.
+void keep_lower(resources& granted, const quota_record* newest, const std::string& group) {
+  const auto* kept = newest == nullptr ? nullptr : find(newest->grants, group);
+  if (kept == nullptr)
+    return;
+  for (auto& [resource, amount] : granted)
+    if (const auto to = kept->find(resource); to != kept->end())
+      amount = std::min(amount, to->second);
 }
 
 /// Asks a group to do with less; what it agrees to is written down, and then others may have it.
@@ -105,8 +116,8 @@ by_name<by_name<quota_need>> needs_below(const queue_shard_state& state) {
       const auto& capacity = state.groups.at(group).told.capacity;
       for (auto& [resource, blocked] : sum.blocked)
         if (const auto most = capacity.find(resource); most != capacity.end())
-          blocked = std::clamp<std::int64_t>(
-            most->second - amount_of(sum.used.staying, resource), 0, blocked);
+          blocked = std::clamp<std::int64_t>(most->second - amount_of(sum.used.staying, resource),
+                                             0, blocked);
     }
   return needs;
 }
@@ -125,8 +136,8 @@ by_name<queue_status> sum_of_statuses(const queue_shard_state& state) {
   return sum;
 }
 
-/// Shares the limits of queues out among the groups: new records where they differ, and who is to be
-/// told or asked.
+/// Shares the limits of queues out among the groups: new records where they differ, and who is to
+/// be told or asked.
 class division {
 public:
   explicit division(self_pointer self) : self_(self) {
@@ -175,11 +186,23 @@ private:
     });
   }
 
+  /// A resource group that is gone spends nothing.
+  void forget_groups(quota_record& record) {
+    const auto& groups = self_->state.known->groups;
+    forgot_ =
+      std::erase_if(record.grants, [&](const auto& one) { return !groups.contains(one.first); })
+      > 0;
+  }
+
   void renew(const queue& of, by_name<quota_need>& needs) {
     auto& state = self_->state;
     auto& record = state.newest_quota[of.name];
+    if (planted != planted_bug::keeps_dead_grants)
+      forget_groups(record);
+    std::erase_if(needs, [&](const auto& one) { return !state.known->groups.contains(one.first); });
     for (const auto& [group, one] : state.groups)
-      needs.try_emplace(group);
+      if (state.known->groups.contains(group))
+        needs.try_emplace(group);
     // Whoever was granted something has it, even if nobody speaks for the group now.
     for (const auto& [group, granted] : record.grants)
       if (const auto [need, absent] = needs.try_emplace(group); absent)
@@ -189,7 +212,8 @@ private:
       lower_[group].queues[of.name] = lower;
       lower_[group].used[of.name] = needs[group].used.staying;
     }
-    if (record.grants == shared.granted && record.allocated.empty() && record.preempting.empty())
+    if (!forgot_ && record.grants == shared.granted && record.allocated.empty()
+        && record.preempting.empty())
       return;
     for (const auto& [group, granted] : shared.granted)
       if (const auto* before = find(record.grants, group); before == nullptr || *before != granted)
@@ -199,9 +223,10 @@ private:
   }
 
   self_pointer self_;
-  std::set<std::string> changed_;     ///< queues
-  std::set<std::string> told_;        ///< groups
-  by_name<lower_grants> lower_;       ///< by group
+  bool forgot_ = false;           ///< whether the record lost groups that it was for
+  std::set<std::string> changed_; ///< queues
+  std::set<std::string> told_;    ///< groups
+  by_name<lower_grants> lower_;   ///< by group
 };
 
 } // namespace
@@ -230,13 +255,19 @@ void start_stage(self_pointer self) {
 void tell_grants(self_pointer self, const std::string& resource_group) {
   auto& state = self->state;
   quota_grants told;
+  // What is durable; and of what is being lowered, no more than it will be.
   for (const auto& [queue, record] : state.quota)
-    if (const auto* granted = find(record.grants, resource_group))
-      told.queues[queue] = *granted;
+    if (const auto* granted = find(record.grants, resource_group)) {
+      auto& to = told.queues[queue] = *granted;
+      if (planted != planted_bug::grants_twice)
+        keep_lower(to, find(state.newest_quota, queue), resource_group);
+    }
   const auto found = state.groups.find(resource_group);
   if (found == state.groups.end() || !found->second.holder || found->second.lowering)
     return;
   told.asked_down = found->second.asked_down;
+  told.epoch = state.ledger.settings.owner->lasting_epoch();
+  told.number = ++found->second.told_grants;
   self->send(found->second.holder, std::move(told));
 }
 

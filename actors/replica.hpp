@@ -104,6 +104,7 @@ struct replica_settings {
   duration keep_history{0}; ///< of the store, by compacting it; 0: that is not ours to do
   duration hold_time{std::chrono::minutes{1}}; ///< a decision may take from its votes to its commit
   std::size_t most_domains_told = 64;          ///< with a decision
+  batch_limits batches;                        ///< of what shards write
   std::int32_t schema = schema_version;        ///< the newest version of records that it knows
   std::shared_ptr<store> behind;
   std::shared_ptr<peers> others; ///< the way to them; null for a replica that is alone

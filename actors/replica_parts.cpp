@@ -22,6 +22,7 @@ ledger_settings ledger_for(const replica_state& state, const std::string& shard,
   settings.shard = shard;
   settings.owner = state.ground;
   settings.store = state.store;
+  settings.limits = state.settings.batches;
   if (from.sequence) {
     settings.sequence_revision = from.sequence->modified;
     if (auto record = decode<sequence_record>(from.sequence->value); record.ok()) {
@@ -93,7 +94,7 @@ void start_coordinator(self_pointer self, const std::string& shard, const group_
                      coordinator_settings{
                        group_of(shard), std::make_shared<const group_shards>(shards),
                        queues_of(state), state.store, state.ground, state.events, ours.clock,
-                       std::move(from.open), ours.most_domains_told, ours.cluster}));
+                       std::move(from.open), std::move(from.barred), ours.most_domains_told, ours.cluster}));
   state.built_with[shard] = shards;
 }
 

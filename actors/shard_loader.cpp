@@ -150,7 +150,7 @@ private:
       me->read(std::move(bodies), [me, heads = std::move(heads)](key_values chunks) {
         auto open = me->put_together(heads, chunks);
         if (open.ok())
-          me->find_orphans(*std::move(open));
+          me->find_barred(*std::move(open));
         else
           me->tell(open.status());
       });
@@ -175,6 +175,18 @@ private:
     for (auto& [id, found] : open)
       contents->open.push_back(std::move(found));
     return contents;
+  }
+
+  /// The keys that kept this group's decisions of earlier epochs from being committed late: nobody
+  /// can do that any more.
+  void find_barred(contents_pointer contents) {
+    read({std::string(keys::barred_decisions)},
+         [me = shared_from_this(), contents](key_values barred) {
+           for (const auto& one : barred)
+             if (is_of(keys::last_part(one.key), me->group()))
+               contents->barred.emplace_back(keys::last_part(one.key));
+           me->find_orphans(contents);
+         });
   }
 
   /// Finds the decisions that nobody can finish: they have chunks, but no key, open or done.

@@ -27,6 +27,7 @@ struct shard_contents {
   catalog known = initial_catalog();
   by_name<quota_record> quota;
   std::vector<open_decision> open;
+  std::vector<std::string> barred; ///< decisions that can't be committed late any more, by id
   std::optional<key_value> sequence; ///< where its ledger stands
 };
 

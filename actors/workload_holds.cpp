@@ -72,16 +72,6 @@ absl::Status vote_on_budget(workload_shard_state& state, const std::string& deci
   return absl::OkStatus();
 }
 
-/// The decisions that were promised that these workloads stay as they are.
-std::set<std::string> in_the_way(const workload_shard_state& state,
-                                 const std::vector<std::string>& workloads) {
-  std::set<std::string> found;
-  for (const auto& name : workloads)
-    if (const auto promised = state.promised.find(name); promised != state.promised.end())
-      found.insert(promised->second.begin(), promised->second.end());
-  return found;
-}
-
 } // namespace
 
 absl::Status vote(workload_shard_pointer self, const prepare<workload_parts>& asked) {
@@ -99,46 +89,12 @@ absl::Status vote(workload_shard_pointer self, const prepare<workload_parts>& as
       return voted;
   if (!asked.parts.budgets.empty())
     state.evicting[asked.decision] = asked.parts.budgets;
+  std::vector<std::string> workloads;
   for (const auto& part : asked.parts.workloads)
     if (part.generation != 0)
-      state.promised[part.workload].insert(asked.decision);
-  keep_hold(self, asked);
+      workloads.push_back(part.workload);
+  keep_hold(self, asked, std::move(workloads));
   return absl::OkStatus();
-}
-
-void forget_promises(workload_shard_state& state, const std::string& decision,
-                     const workload_parts& parts) {
-  for (const auto& part : parts.workloads)
-    if (const auto found = state.promised.find(part.workload); found != state.promised.end()) {
-      found->second.erase(decision);
-      if (found->second.empty())
-        state.promised.erase(found);
-    }
-}
-
-void change_when_free(workload_shard_pointer self, std::vector<std::string> workloads,
-                      std::function<void()> go_on) {
-  auto& state = self->state;
-  // Changes keep their order: one that waits lets none of the same workload pass.
-  const bool behind_others = std::ranges::any_of(state.waiting, [&](const waiting_change& other) {
-    return std::ranges::any_of(workloads, [&](const auto& name) {
-      return std::ranges::find(other.workloads, name) != other.workloads.end();
-    });
-  });
-  const auto decisions = in_the_way(state, workloads);
-  if (decisions.empty() && !behind_others) {
-    go_on();
-    return;
-  }
-  state.waiting.push_back({std::move(workloads), std::move(go_on)});
-  for (const auto& decision : decisions)
-    take_back(self, decision, "a workload that it places is being changed");
-}
-
-void go_on_with_changes(workload_shard_pointer self) {
-  auto& state = self->state;
-  for (auto& one : std::exchange(state.waiting, {}))
-    change_when_free(self, std::move(one.workloads), std::move(one.go_on));
 }
 
 void count_for_budgets(workload_shard_pointer self) {

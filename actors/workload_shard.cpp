@@ -1,6 +1,7 @@
 #include "actors/workload_shard.hpp"
 
 #include "actors/placement_changes.hpp"
+#include "actors/planted_bug.hpp"
 #include "actors/workload_holds.hpp"
 #include "observability/tracing.hpp"
 #include "state/keys.hpp"
@@ -18,6 +19,8 @@ using answer_promise = promise<absl::Status>;
 
 template <class Record>
 using changes_of = std::map<std::string, std::shared_ptr<Record>, std::less<>>;
+
+constexpr const char* changed_workload = "a workload that it places is being changed";
 
 /// New forms of records by name; null erases.
 struct shard_changes {
@@ -244,6 +247,18 @@ shard_changes change_evicted(const workload_shard_state& state,
   return changes;
 }
 
+/// Those of the portions that stand as they were when the decision was made. Of others it took what
+/// it names before, however often it is carried out.
+std::vector<portion_id> still_there(const workload_shard_state& state, const workload_part& part) {
+  const auto record = state.workloads.newest(part.workload);
+  auto portions = part.evicted;
+  const std::set<std::string, std::less<>> pods{part.evicted_pods.begin(), part.evicted_pods.end()};
+  if (record && !pods.empty() && planted != planted_bug::any_incarnation)
+    std::erase_if(portions,
+                  [&](const portion_id& one) { return !takes_any_of(*record, one, pods); });
+  return portions;
+}
+
 void lose_replicas(self_pointer self, const apply_parts<workload_parts>& committed,
                    shard_changes& changes) {
   for (const auto& part : committed.parts.workloads) {
@@ -271,8 +286,7 @@ workload_shard_actor::behavior_type workload_shard(self_pointer self,
   state.epoch = settings.ledger.owner->lasting_epoch();
   state.holds =
     holds_of<workload_parts>(state.shard, settings.ledger, settings.hold_time, settings.clock);
-  state.holds.gone = [self](const std::string& decision, const workload_parts& parts) {
-    forget_promises(self->state, decision, parts);
+  state.holds.gone = [self](const std::string&, const workload_parts&) {
     go_on_with_changes(self);
   };
   state.ledger = ledger{std::move(settings.ledger)};
@@ -288,18 +302,18 @@ workload_shard_actor::behavior_type workload_shard(self_pointer self,
       for (const auto& one : wanted.objects)
         if (std::holds_alternative<workload>(one->what))
           workloads.push_back(name_of(one->what));
-      change_when_free(self, std::move(workloads), [self, answer, wanted = std::move(wanted)] {
-        put_all(self, wanted, answer);
-      });
+      change_when_free(
+        self, std::move(workloads), changed_workload,
+        [self, answer, wanted = std::move(wanted)] { put_all(self, wanted, answer); });
       return answer;
     },
     [self](remove_workloads& wanted) -> caf::result<absl::Status> {
       auto answer = promise_from<absl::Status>(self);
       auto workloads =
         wanted.kind == object_kind::workload ? wanted.names : std::vector<std::string>{};
-      change_when_free(self, std::move(workloads), [self, answer, wanted = std::move(wanted)] {
-        remove(self, wanted, answer);
-      });
+      change_when_free(
+        self, std::move(workloads), changed_workload,
+        [self, answer, wanted = std::move(wanted)] { remove(self, wanted, answer); });
       return answer;
     },
     [self](const forget_workloads& ended) -> caf::result<absl::Status> {
@@ -354,8 +368,8 @@ workload_shard_actor::behavior_type workload_shard(self_pointer self,
         self->state.evicting[committed.decision] = committed.parts.budgets;
       std::map<std::string, std::vector<portion_id>> evicted;
       for (const auto& part : committed.parts.workloads)
-        if (!part.evicted.empty())
-          evicted[part.workload] = part.evicted;
+        if (auto portions = still_there(self->state, part); !portions.empty())
+          evicted[part.workload] = std::move(portions);
       const auto now = self->state.clock.now(self);
       auto changes =
         change_evicted(self->state, evicted, [&](workload_record& record, const auto& portions) {
@@ -366,7 +380,12 @@ workload_shard_actor::behavior_type workload_shard(self_pointer self,
       const bool counts = !committed.parts.counts.empty();
       if (counts && !self->state.ledger.carried_out.contains(committed.decision))
         change_counts(self->state, committed.parts.counts, changes);
-      auto answer = commit(self, std::move(changes), counts ? committed.decision : std::string{});
+      // Something has to be written where an abort may be on its way, to keep it out.
+      const auto held = self->state.holds.held.find(committed.decision);
+      const bool writes = counts
+                          || (held != self->state.holds.held.end()
+                              && (held->second.may_abort_late || held->second.is_aborting));
+      auto answer = commit(self, std::move(changes), writes ? committed.decision : std::string{});
       self->state.holds.erase(committed.decision);
       return answer;
     },
@@ -386,7 +405,7 @@ workload_shard_actor::behavior_type workload_shard(self_pointer self,
       }
       // Somebody may be about to place pods instead of those who stay after all.
       change_when_free(
-        self, std::move(workloads),
+        self, std::move(workloads), changed_workload,
         [self, answer, decision = dropped.decision, reprieved = std::move(reprieved)] {
           commit(self,
                  change_evicted(self->state, reprieved,

@@ -166,12 +166,6 @@ struct workload_shard_settings {
   wall_clock clock;
 };
 
-/// A change that would break a vote.
-struct waiting_change {
-  std::vector<std::string> workloads;
-  std::function<void()> go_on;
-};
-
 struct workload_shard_state {
   static inline const char* name = "workload_shard";
 
@@ -184,9 +178,6 @@ struct workload_shard_state {
   wall_clock clock;
 
   hold_book<workload_parts> holds;
-  /// The decisions that were promised that a workload stays as it is, by its name.
-  text_map<std::set<std::string>> promised;
-  std::vector<waiting_change> waiting;
   std::vector<node_feed_actor> nodes;
   bool follows_nodes = false;          ///< only where there are budgets
   std::set<std::string> counted_nodes; ///< shards that have told of their pods

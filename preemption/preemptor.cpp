@@ -1,5 +1,7 @@
 #include "preemption/preemptor.hpp"
 
+#include "state/workload_record.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,22 +23,7 @@ std::string_view value_of(const string_map& pairs, std::string_view key) {
 
 std::string uid_at(const workload& w, const workload_status& status, std::size_t group,
                    std::int32_t replica, std::int32_t index, std::uint32_t incarnation) {
-  // Made for every pod that is looked for, so without a format to be read.
-  const auto& group_name = w.groups[group].name;
-  constexpr std::size_t numbers = 3 * 11 + 5;
-  std::string uid;
-  uid.reserve(w.name.size() + group_name.size() + status.uid.size() + numbers);
-  const auto append = [&](char before, auto number) {
-    uid += before;
-    fmt::format_int text{number};
-    uid.append(text.data(), text.size());
-  };
-  uid.append(w.name).append(1, '-').append(group_name);
-  append('-', replica);
-  append('-', index);
-  uid.append(1, '.').append(status.uid);
-  append('.', incarnation);
-  return uid;
+  return pod_uid(w.name, status.uid, {w.groups[group].name, replica, index}, incarnation);
 }
 
 pod pod_at(const workload& w, const workload_status& status, std::size_t group,

@@ -107,31 +107,36 @@ private:
     }
   }
 
-  /// What runs where nobody could come in its stead stays, unless a limit says otherwise.
+  /// What runs where nobody could come in its stead stays, as far as no limit says otherwise.
   void find_stuck() {
     for (std::size_t row = 0; row < table_.rows(); ++row) {
       const auto pods = table_.pods(row);
       const auto stays = [](const queue_pod* p) { return p->closed && !p->leaving(); };
-      if (std::ranges::none_of(pods, stays) || exceeds_limit(row))
+      if (std::ranges::none_of(pods, stays))
         continue;
       stuck_[row].resize(courses_.size());
-      for (const auto* p : pods)
-        if (stays(p))
-          for (std::size_t c = 0; c < courses_.size(); ++c)
-            stuck_[row][c] =
-              narrowed(static_cast<wide_int>(stuck_[row][c]) + taken_of(*p, table_.columns()[c]));
+      for (std::size_t c = 0; c < courses_.size(); ++c) {
+        if (exceeds_limit(row, c)) {
+          limited_.insert(row);
+          continue;
+        }
+        wide_int sum = 0;
+        for (const auto* p : pods)
+          if (stays(p))
+            sum += taken_of(*p, table_.columns()[c]);
+        stuck_[row][c] = narrowed(sum);
+      }
     }
   }
 
   /// Whether pods that do not leave use more than the queue, or one above it, may ever have.
-  bool exceeds_limit(std::size_t row) const {
+  bool exceeds_limit(std::size_t row, std::size_t column) const {
     const auto& vertices = table_.tree().vertices;
-    for (auto v = table_.tree().leaves[row]; v != no_vertex; v = vertices[v].parent)
-      for (std::size_t c = 0; c < courses_.size(); ++c) {
-        const auto limit = vertices[v].spec.limit.find(table_.columns()[c]);
-        if (limit != vertices[v].spec.limit.end() && staying_below(v, c) > limit->second)
-          return true;
-      }
+    for (auto v = table_.tree().leaves[row]; v != no_vertex; v = vertices[v].parent) {
+      const auto limit = vertices[v].spec.limit.find(table_.columns()[column]);
+      if (limit != vertices[v].spec.limit.end() && staying_below(v, column) > limit->second)
+        return true;
+    }
     return false;
   }
 
@@ -179,7 +184,7 @@ private:
       return {};
     if (portions_[row].empty())
       portions_[row] = portions_in_order(table_.pods(row), table_.columns());
-    if (!stuck_[row].empty())
+    if (!stuck_[row].empty() && !limited_.contains(row))
       leave_out_closed(row);
     const auto on_their_way = count_on_their_way(table_.pods(row));
     return choose_victims({.queue = table_.leaf(row).spec.name,
@@ -288,6 +293,7 @@ private:
   std::vector<resource_course> courses_;             ///< by column
   /// By row and column, what stays whatever the queue deserves; empty where nothing does.
   std::vector<row_of_amounts> stuck_;
+  std::set<std::size_t> limited_; ///< rows that use more of something than a limit allows
   queue_stage_result result_;
 };
 

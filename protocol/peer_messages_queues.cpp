@@ -122,6 +122,8 @@ static v1::QuotaGrants to_proto(const quota_grants& from) {
   v1::QuotaGrants to;
   write_amounts(from.queues, *to.mutable_queues());
   write_amounts(from.asked_down, *to.mutable_asked_down());
+  to.set_epoch(from.epoch);
+  to.set_number(from.number);
   return to;
 }
 
@@ -129,6 +131,8 @@ static absl::StatusOr<quota_grants> from_proto(const v1::QuotaGrants& from) {
   quota_grants to;
   read_amounts(from.queues(), to.queues);
   read_amounts(from.asked_down(), to.asked_down);
+  to.epoch = from.epoch();
+  to.number = from.number();
   return to;
 }
 

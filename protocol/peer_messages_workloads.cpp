@@ -143,6 +143,7 @@ static v1::WorkloadPart to_proto(const workload_part& from) {
   write_all(from.placed, *to.mutable_placed());
   write_all(from.evicted, *to.mutable_evicted());
   to.set_loses_replicas(from.loses_replicas);
+  to.mutable_evicted_pods()->Assign(from.evicted_pods.begin(), from.evicted_pods.end());
   return to;
 }
 
@@ -154,6 +155,7 @@ static absl::StatusOr<workload_part> from_proto(const v1::WorkloadPart& from) {
   read.all("placed", from.placed(), to.placed, placed_from);
   read.all("evicted", from.evicted(), to.evicted, from_proto);
   to.loses_replicas = from.loses_replicas();
+  to.evicted_pods.assign(from.evicted_pods().begin(), from.evicted_pods().end());
   return read.result(std::move(to));
 }
 

@@ -72,6 +72,10 @@ std::string quota(std::string_view tree, std::string_view queue) {
   return join({"q/", tree, "/quota/", queue});
 }
 
+std::string barred_decision(std::string_view id) {
+  return join({barred_decisions, id});
+}
+
 std::string open_decision(std::string_view id) {
   return join({open_decisions, id});
 }

@@ -46,7 +46,11 @@ std::string quota(std::string_view tree, std::string_view queue);
 inline constexpr std::string_view open_decisions = "d/open/";
 inline constexpr std::string_view done_decisions = "d/done/";
 inline constexpr std::string_view decision_bodies = "d/body/";
+/// Those that were aborted while nobody knew what became of their commit: it must not come late.
+/// Behind the open ones, so that nobody reads them by the way.
+inline constexpr std::string_view barred_decisions = "d/over/";
 std::string open_decision(std::string_view id);
+std::string barred_decision(std::string_view id);
 std::string decision_body(std::string_view id, std::uint32_t chunk);
 /// All chunks of one decision.
 std::string bodies_of(std::string_view id);

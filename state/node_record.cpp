@@ -232,7 +232,8 @@ absl::Status has_room_now(const node_record& record, std::span<const node_part* 
                           const std::function<bool(std::string_view)>& granted) {
   balance left{record.spec->capacity};
   for (const auto& p : record.pods)
-    if (takes_room(p.phase) && (!is_hold(p) || granted(p.placed_by)))
+    if (takes_room(p.phase) && (!is_hold(p) || granted(p.placed_by))
+        && wanted.placed.find(p.uid) == nullptr) // it asks for that itself
       left.take(p.requests);
   for (const node_part* part : coming)
     for (const auto& p : part->placed)

@@ -84,6 +84,36 @@ slot_record slot_at(const workload_record& record, const pod_slot& slot) {
            : slot_record{slot, 0, slot_state::wanted, {}};
 }
 
+std::string pod_uid(std::string_view workload, std::string_view workload_uid, const pod_slot& slot,
+                    std::uint32_t incarnation) {
+  // Made for every pod that is looked for, so without a format to be read.
+  constexpr std::size_t numbers = 3 * 11 + 5;
+  std::string uid;
+  uid.reserve(workload.size() + slot.group.size() + workload_uid.size() + numbers);
+  const auto append = [&](char before, auto number) {
+    uid += before;
+    fmt::format_int text{number};
+    uid.append(text.data(), text.size());
+  };
+  uid.append(workload).append(1, '-').append(slot.group);
+  append('-', slot.replica);
+  append('-', slot.index);
+  uid.append(1, '.').append(workload_uid);
+  append('.', incarnation);
+  return uid;
+}
+
+bool takes_any_of(const workload_record& record, const portion_id& portion,
+                  const std::set<std::string, std::less<>>& pods) {
+  bool found = false;
+  for_slots(record, portion, [&](const pod_slot& at) {
+    found = found
+            || pods.contains(
+              pod_uid(record.spec->name, record.status.uid, at, slot_at(record, at).incarnation));
+  });
+  return found;
+}
+
 void put_spec(workload_record& record, workload next) {
   for (const auto& group : record.spec->groups) {
     const auto position = group_position(next, group.name);

@@ -5,6 +5,7 @@
 #include "state/workload.hpp"
 
 #include <cstdint>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -57,6 +58,15 @@ struct workload_course : workload_status {
 
 /// The slot's record, or what it stands for where there is none.
 slot_record slot_at(const workload_record& record, const pod_slot& slot);
+
+/// The uid of the pod that fills a place of the workload for the `incarnation`-th time.
+std::string pod_uid(std::string_view workload, std::string_view workload_uid, const pod_slot& slot,
+                    std::uint32_t incarnation);
+
+/// Whether one of these pods, by uid, is the last that was asked for at a place of the portion.
+/// Where none is, they have ended or gone already, and others may have come in their stead.
+bool takes_any_of(const workload_record& record, const portion_id& portion,
+                  const std::set<std::string, std::less<>>& pods);
 
 /// Gives the record another spec. Of replicas that have fewer places from now on, or go, the last
 /// place is recorded: as long as pods stand there, those who evict the replica take them as well,

@@ -1,3 +1,4 @@
+#include "protocol/records.hpp"
 #include "tests/actors/replica_test.hpp"
 
 #include <fmt/format.h>
@@ -70,6 +71,57 @@ TEST_F(large_decision, goes_on_when_its_process_dies_while_victims_are_told) {
   ASSERT_TRUE(another.start().ok());
   ASSERT_TRUE(comes_to(another, "thousand", pod_phase::running, nodes, seconds{120}));
   expect_each_stopped_once();
+}
+
+/// A gang that fits into what is free, on more nodes of a shard than one transaction takes.
+class large_gang : public replica_test {
+protected:
+  static constexpr int size = 600;
+
+  static workload many() {
+    auto gang = played(work("many", 10, size), "run-for", "2s");
+    gang.groups[0].min_count = size;
+    return gang;
+  }
+
+  /// How many of its pods the store has, in whatever phase.
+  std::size_t known_to_the_store() const {
+    std::size_t pods = 0;
+    store_->read({with_prefix("n/"), 0, 0, false}, [&](const auto& found) {
+      for (const auto& one : found->values)
+        if (const auto record = decode<node_record>(one.value); record.ok())
+          pods += record->pods.size();
+    });
+    return pods;
+  }
+};
+
+TEST_F(large_gang, is_placed_whole_and_each_pod_once_when_its_process_dies_in_between) {
+  for (const std::size_t at : {1U, 127U, 400U}) {
+    store_ = std::make_shared<memory_store>();
+    const auto machines = fmt::format("{}-{}", journal(), at);
+    {
+      replica_world replica(store_, machines);
+      ASSERT_TRUE(replica.start().ok());
+      std::vector<object> objects;
+      for (int i = 0; i < size; ++i)
+        objects.emplace_back(machine(fmt::format("n{:04}", i), 1));
+      ASSERT_TRUE(replica.apply(objects).ok());
+      ASSERT_TRUE(replica.apply({many()}).ok());
+      while (known_to_the_store() < at)
+        if (!replica.world().step())
+          replica.world().advance(std::chrono::milliseconds{1});
+    }
+    replica_world another(store_, machines, seconds{300});
+    ASSERT_TRUE(another.start().ok());
+    ASSERT_TRUE(another.world().advance_until(
+      [&] { return read_account(machines).started.size() == static_cast<std::size_t>(size); },
+      seconds{120}))
+      << read_account(machines).started.size() << " of them were started after " << at;
+    another.world().advance(seconds{30});
+    const auto told = read_account(machines);
+    EXPECT_TRUE(std::ranges::all_of(told.started, [](const auto& one) { return one.second == 1; }));
+  }
 }
 
 } // namespace

@@ -177,6 +177,22 @@ TEST_F(ledger_test, keeps_a_request_whole_that_fits_into_one_transaction) {
   EXPECT_EQ(whole, (std::vector<std::size_t>{1, 2}));
 }
 
+TEST_F(ledger_test, keeps_a_request_whole_that_is_large_and_comes_behind_others) {
+  // Of half a megabyte each, so that two of them are too much for one transaction.
+  std::vector<std::size_t> whole;
+  for (int k = 0; k < 3; ++k)
+    world_.system().spawn([&, k](caf::event_based_actor* self) {
+      ledger_write large;
+      for (int i = 0; i < 3; ++i)
+        large.writes.push_back(entry(fmt::format("{}-{}", k, i), std::string(200'000, 'x')));
+      self->request(ledger_, caf::infinite, std::move(large)).then([&](absl::Status&) {
+        whole.push_back(store_->writes());
+      });
+    });
+  world_.settle();
+  EXPECT_EQ(whole, (std::vector<std::size_t>{1, 2, 3}));
+}
+
 TEST_F(ledger_test, knows_that_a_decision_is_carried_out_with_the_last_of_its_writes) {
   ledger_write large{{}, "d1"};
   for (int i = 0; i < 200; ++i)

@@ -48,8 +48,8 @@ std::string eviction_causes::judge(const decision& d, const std::vector<stopped_
   if (!has_begun() || !for_queues || d.victims.empty())
     return {};
   if (!d.queue.empty()) {
-    // Who came by a plan that knew all that has changed so far was not to come; but of those who are
-    // planned together the later ones may deserve what was lent to the first.
+    // Who came by a plan that knew all that has changed so far was not to come; but of those who
+    // are planned together the later ones may deserve what was lent to the first.
     for (const auto& one : pods)
       if (one.planned >= since_
           && !anything_changed(d.resource_group, one.planned, now, one.workload)

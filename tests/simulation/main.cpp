@@ -19,9 +19,11 @@ using reprieve::simulation::simulation_settings;
 namespace {
 
 /// In the order of `planted_bug`, without `none`.
-const std::vector<std::string> bugs{"no-epoch",     "tells-at-prepare", "drops-yes",
-                                    "partial-vote", "releases-told",    "unknown-is-aborted",
-                                    "double-count", "early-refill"};
+const std::vector<std::string> bugs{"no-epoch",       "tells-at-prepare", "drops-yes",
+                                    "partial-vote",   "releases-told",    "unknown-is-aborted",
+                                    "double-count",   "early-refill",     "deletes-held-nodes",
+                                    "forgets-aborts", "grants-twice",     "keeps-dead-grants",
+                                    "any-incarnation"};
 
 } // namespace
 
@@ -70,7 +72,7 @@ int main(int argc, char** argv) {
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
   fmt::print("{} seeds of {} steps in {:.1f} s: {} broken; {} decisions, {} with "
              "victims, {} aborted, {} pods evicted, {} started\n",
-             count, settings.steps, took.count(), broken, sum.commits, sum.preemptions,
-             sum.aborts, sum.evictions, sum.starts);
+             count, settings.steps, took.count(), broken, sum.commits, sum.preemptions, sum.aborts,
+             sum.evictions, sum.starts);
   return (broken == 0) == planted.empty() ? 0 : 1;
 }

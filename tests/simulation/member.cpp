@@ -19,6 +19,7 @@ member::member(int generation, std::string name, const cluster_shape& shape, sur
   settings.workload_shards = shape.workload_shards;
   settings.lease_time = shape.lease_time;
   settings.nodes_per_replica = shape.nodes_per_replica;
+  settings.batches = shape.batches;
   settings.behind = store_;
   settings.schema = schema_;
   settings.hold_time = std::chrono::milliseconds{100};

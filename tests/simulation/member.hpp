@@ -22,6 +22,7 @@ struct cluster_shape {
   std::uint32_t workload_shards = 2;
   duration lease_time{std::chrono::seconds{5}};
   std::int64_t nodes_per_replica = 50'000;
+  batch_limits batches;
   std::vector<std::string> groups{"default"}; ///< of resources
   /// What the oldest of the programs know that are started before everything heals: where it is
   /// less than what the others know, they are exchanged one by one.

@@ -76,9 +76,8 @@ simulation::simulation(const simulation_settings& settings)
     facts_.lived(pod);
   };
   machines_ = outside_.system().spawn(simulated_cluster, machines);
-  facts_.keep_time([this] {
-    return outside_.clock().now(caf::actor_cast<caf::scheduled_actor*>(machines_));
-  });
+  facts_.keep_time(
+    [this] { return outside_.clock().now(caf::actor_cast<caf::scheduled_actor*>(machines_)); });
   log(fmt::format("{} replicas, {} groups, {} nodes of one on a replica", shape_.replicas,
                   shape_.groups.size(), shape_.nodes_per_replica));
   start_member();

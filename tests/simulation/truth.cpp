@@ -31,6 +31,13 @@ bool has_name(const std::string& key) {
   return key.size() > 2 && key[1] == '/' && std::string_view("nwbp").find(key[0]) != key.npos;
 }
 
+std::set<std::string, std::less<>> uids_of(const victim& one) {
+  std::set<std::string, std::less<>> uids;
+  for (const auto& p : one.pods)
+    uids.insert(p.uid);
+  return uids;
+}
+
 /// Ends of pods that no decision asked for carry a reason instead.
 bool is_decision(const std::string& evicted_by) {
   return !evicted_by.empty() && evicted_by != not_wanted;
@@ -180,11 +187,14 @@ void truth::erase_key(const std::string& key) {
     placements_.erase(name);
   } else if (key.find("/quota/") != std::string::npos) {
     quota_written(name, {});
+  } else if (key.find("/group/") != std::string::npos) {
+    groups_.erase(name);
   } else if (key.find("/queue/") != std::string::npos) {
     queues_.erase(name);
     causes_.changed({}, now_());
   } else if (key.starts_with(keys::open_decisions)) {
     open_.erase(name);
+    over_.insert(name);
   }
 }
 
@@ -198,6 +208,8 @@ void truth::node_written(node_record record) {
   note_changes(before == nodes_.end() ? nullptr : &before->second, record);
   for (const auto& p : record.pods) {
     requests_[p.uid] = p.requests;
+    if (p.phase != pod_phase::nominated)
+      came_.insert(p.uid);
     check_told(p, before == nodes_.end() ? nullptr : find_pod(before->second, p.uid));
   }
   if (before != nodes_.end())
@@ -323,6 +335,12 @@ bool truth::is_going(const std::string& uid) const {
 void truth::decision_written(const std::string& id, const std::string& value) {
   ++moves_;
   const auto head = *decode<decision_head>(value);
+  // Of one that was given up, a shard may write that it is aborted before it hears of its end, or
+  // when the question for its vote came later than that.
+  const auto ended = ended_.find(id);
+  const bool was_aborted = ended == ended_.end() || ended->second.phase == decision_phase::aborted;
+  if (over_.contains(id) && (!was_aborted || head.summary.phase != decision_phase::aborted))
+    complain(fmt::format("decision {} was over, and is there again", id));
   auto& known = open_[id];
   const auto before = known.phase;
   known.phase = head.summary.phase;
@@ -363,8 +381,9 @@ void truth::count_preemption(const decision& d) {
     return;
   ++counted_.preemptions;
   if (calm_ && ++preemptions_since_ > most)
-    complain(fmt::format("nobody asked for anything since {} decisions with victims, and now {}: {}",
-                         preemptions_since_, d.id, d.why.summary + text_of_nodes()));
+    complain(
+      fmt::format("nobody asked for anything since {} decisions with victims, and now {}: {}",
+                  preemptions_since_, d.id, d.why.summary + text_of_nodes()));
 }
 
 /// Of what decides over replicas: nobody more important loses, and nobody the last one.
@@ -474,6 +493,10 @@ void truth::decision_done(const std::string& value) {
       for (const auto& p : one.pods)
         if (!one.expected && !told_by_.contains(p.uid) && !is_going(p.uid))
           complain(fmt::format("decision {} is done, and its victim {} was not told", id, p.uid));
+  if (head.summary.phase == decision_phase::done && what.policy != "lifecycle")
+    for (const auto& one : what.assignments)
+      if (!came_.contains(one.placed.uid))
+        complain(fmt::format("decision {} is done, and its pod {} never came", id, one.placed.uid));
   what.abort_reason = head.summary.abort_reason;
   if (what.phase == decision_phase::aborted && head.summary.victims_told)
     causes_.given_up(what, now_());
@@ -481,6 +504,29 @@ void truth::decision_done(const std::string& value) {
 }
 
 // -- workloads ------------------------------------------------------------------------------------
+
+/// A decision takes those whom it names, once, and nobody who came since.
+void truth::check_taken(const workload_record& before, const workload_record& now) {
+  for (const auto& slot : now.slots) {
+    const auto was = slot_at(before, slot.slot);
+    if (slot.decision.empty() || slot.decision == was.decision)
+      continue;
+    const auto by = open_.find(slot.decision);
+    if (by == open_.end())
+      complain(fmt::format("{} of {} is taken by {}, which is not open", slot.slot.index,
+                           now.spec->name, slot.decision));
+    else if (std::ranges::none_of(by->second.what.victims, [&](const victim& one) {
+               return one.portion.workload == now.spec->name
+                      && takes_any_of(before, one.portion, uids_of(one));
+             }))
+      complain(fmt::format("incarnation {} of {} of {} is taken by {}, which does not name it",
+                           was.incarnation, slot.slot.index, now.spec->name, slot.decision));
+  }
+  std::set<std::string_view> counted;
+  for (const auto& one : now.status.preempted)
+    if (!counted.insert(one.decision).second)
+      complain(fmt::format("{} is preempted by {} twice", now.spec->name, one.decision));
+}
 
 void truth::workload_written(const workload_record& record) {
   const auto& name = record.spec->name;
@@ -490,6 +536,8 @@ void truth::workload_written(const workload_record& record) {
       && !comes_late(name, record.deleting ? wish{} : wish{*record.spec}))
     complain(fmt::format("workload {} is not any more as it was acknowledged", name));
   const auto before = workloads_.find(name);
+  if (before != workloads_.end())
+    check_taken(before->second, record);
   note_changes(before == workloads_.end() ? nullptr : &before->second, record);
   workloads_[name] = record;
 }

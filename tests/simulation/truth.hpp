@@ -186,6 +186,7 @@ private:
   void check_quota();
   bool waits_for_a_victim(const std::string& decision) const;
   void workload_written(const workload_record& record);
+  void check_taken(const workload_record& before, const workload_record& now);
   bool is_going(const std::string& uid) const;
 
   std::string broken_;
@@ -196,6 +197,8 @@ private:
   std::map<std::string, std::string, std::less<>> bodies_; ///< chunks by key
   std::map<std::string, open_decision, std::less<>> open_;
   std::map<std::string, decision, std::less<>> ended_;
+  std::set<std::string> over_; ///< decisions whose keys have gone
+  std::set<std::string> came_; ///< pods that were bound
   std::map<std::string, node_record, std::less<>> nodes_;
   std::map<std::string, workload_record, std::less<>> workloads_;
   std::map<std::string, disruption_budget, std::less<>> budgets_;

@@ -35,6 +35,10 @@ void truth::check_rest() {
   if (open_.empty())
     check_quota();
   check_for_vain();
+  for (const auto& [queue, record] : quota_)
+    for (const auto& [group, granted] : record.grants)
+      if (!groups_.contains(group))
+        complain(fmt::format("{} is gone, and has a part of the limit of {}", group, queue));
   // An abort that a shard wrote for nobody is swept up by the next who takes over.
   for (const auto& [id, one] : open_)
     if (one.phase != decision_phase::aborted && !waits_for_a_victim(id))
@@ -74,8 +78,9 @@ void truth::check_quota() {
           granted += amount_of(amounts, resource);
       const auto taken = amount_of(used_below(queues_, used, name), resource);
       if (granted > limit || taken > limit)
-        complain(fmt::format("queue {} has a limit of {} {}, of which {} are granted, and uses {}{}",
-                             name, limit, resource, granted, taken, text_of_nodes()));
+        complain(
+          fmt::format("queue {} has a limit of {} {}, of which {} are granted, and uses {}{}", name,
+                      limit, resource, granted, taken, text_of_nodes()));
     }
 }
 

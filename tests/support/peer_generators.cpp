@@ -255,8 +255,8 @@ void draw(slots_ended& to) {
 }
 
 static void draw(workload_part& to) {
-  auto& [workload, generation, placed, evicted, loses_replicas] = to;
-  draw_all(workload, placed, evicted, loses_replicas);
+  auto& [workload, generation, placed, evicted, evicted_pods, loses_replicas] = to;
+  draw_all(workload, placed, evicted, evicted_pods, loses_replicas);
   draw_signed(generation);
 }
 
@@ -372,9 +372,10 @@ static void draw_grants(by_name<resources>& to) {
 }
 
 void draw(quota_grants& to) {
-  auto& [queues, asked_down] = to;
+  auto& [queues, asked_down, epoch, number] = to;
   draw_grants(queues);
   draw_grants(asked_down);
+  draw_all(epoch, number);
 }
 
 void draw(lower_grants& to) {

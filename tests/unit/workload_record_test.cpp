@@ -54,6 +54,23 @@ TEST(workload_record, evicting_twice_by_one_decision_is_the_same_as_once) {
   EXPECT_EQ(record, once);
 }
 
+TEST(workload_record, those_who_came_back_are_not_those_whom_a_decision_named) {
+  auto record = gang();
+  const std::set<std::string, std::less<>> named{pod_uid("train", "u", {"workers", 0, 2}, 0)};
+  EXPECT_TRUE(takes_any_of(record, whole[0], named));
+  evict(record, whole, "d1", now);
+  EXPECT_FALSE(takes_any_of(record, whole[0], named)) << "d1 has taken them";
+  evict(record, whole, "d2", now);
+  EXPECT_FALSE(takes_any_of(record, whole[0], named));
+}
+
+TEST(workload_record, work_of_the_same_name_that_was_made_anew_is_not_what_a_decision_named) {
+  auto record = gang();
+  const std::set<std::string, std::less<>> named{pod_uid("train", "u", {"workers", 0, 0}, 0)};
+  record.status.uid = "v";
+  EXPECT_FALSE(takes_any_of(record, whole[0], named));
+}
+
 TEST(workload_record, a_place_that_was_given_up_is_filled_by_another_pod_when_it_is_wanted_again) {
   auto record = gang();
   end_slot(record, {"workers", 0, 3}, 0, slot_state::wanted);

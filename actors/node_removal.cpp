@@ -1,0 +1,148 @@
+#include "actors/node_removal.hpp"
+
+#include "actors/node_watch.hpp"
+#include "actors/planted_bug.hpp"
+#include "actors/store_reading.hpp"
+#include "protocol/records.hpp"
+#include "state/keys.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace reprieve {
+
+namespace {
+
+using self_pointer = node_shard_pointer;
+
+/// A removal under way. Until it is over, nobody is promised room on its nodes.
+struct removal {
+  self_pointer self;
+  std::vector<std::string> names;
+  promise<absl::Status> answer;
+
+  void end(const absl::Status& how) {
+    auto& removing = self->state.removing;
+    for (const auto& name : names)
+      removing.erase(removing.find(name));
+    answer.deliver(how);
+  }
+};
+using removal_pointer = std::shared_ptr<removal>;
+
+absl::Status can_go(const node_shard_state& state, const std::string& name) {
+  const auto record = state.records.newest(name);
+  if (!record)
+    return absl::NotFoundError(fmt::format("there is no node {}", name));
+  if (!record->pods.empty())
+    return absl::FailedPreconditionError(
+      fmt::format("node {} holds {} pods, {} among them; make it unschedulable and wait until "
+                  "they have gone",
+                  name, record->pods.size(), record->pods.front().name));
+  return absl::OkStatus();
+}
+
+absl::Status can_go(const node_shard_state& state, const std::vector<std::string>& names) {
+  for (const auto& name : names)
+    if (auto possible = can_go(state, name); !possible.ok())
+      return possible;
+  return absl::OkStatus();
+}
+
+void take_away(const removal_pointer& now) {
+  auto& state = now->self->state;
+  if (auto possible = can_go(state, now->names); !possible.ok()) {
+    now->end(possible);
+    return;
+  }
+  record_changes changes;
+  for (const auto& name : now->names) {
+    changes[name] = nullptr;
+    state.heard.forget(name);
+  }
+  write_records(now->self, std::move(changes), [now] {
+    watch_own_nodes(now->self);
+    now->end(absl::OkStatus());
+  });
+}
+
+/// Whether the decision may still put something on the shard's nodes of which the shard knows
+/// nothing, as it began after the vote.
+bool is_unheard_of(const node_shard_state& state, const decision& what) {
+  const auto group = std::string_view(state.shard).substr(0, state.shard.rfind('.'));
+  return group == what.resource_group && what.phase != decision_phase::aborted
+         && !state.holds.held.contains(what.id) && !state.touched.contains(what.id)
+         && !state.ledger.carried_out.contains(what.id);
+}
+
+/// The open decision that places something on one of the nodes, with the node's name.
+void go_unless_named(const removal_pointer& now, std::map<std::string, decision> open,
+                     const key_values& bodies) {
+  for (const auto& one : bodies) {
+    const auto id = one.key.substr(keys::decision_bodies.size(),
+                                   one.key.rfind('/') - keys::decision_bodies.size());
+    if (auto added = add_body(open[id], one.value); !added.ok()) {
+      now->end(added);
+      return;
+    }
+  }
+  for (const auto& [id, what] : open)
+    for (const auto& one : what.assignments)
+      if (std::ranges::find(now->names, one.placed.node) != now->names.end()) {
+        now->end(absl::UnavailableError(fmt::format(
+          "decision {} is about to put pods on node {}; try again in a moment, and make it "
+          "unschedulable before",
+          id, one.placed.node)));
+        return;
+      }
+  take_away(now);
+}
+
+/// No vote is in the way; a decision that was committed before the shard began may be.
+void look_for_decisions(const removal_pointer& now) {
+  const auto store = now->self->state.ledger.settings.store;
+  read_all(now->self, store, {std::string(keys::open_decisions)},
+           [now, store](absl::StatusOr<key_values> heads) {
+             if (!heads.ok()) {
+               now->end(heads.status());
+               return;
+             }
+             std::map<std::string, decision> open;
+             std::vector<std::string> bodies;
+             for (const auto& one : *heads)
+               if (auto head = decode<decision_head>(one.value);
+                   head.ok() && is_unheard_of(now->self->state, head->summary)) {
+                 bodies.push_back(fmt::format("{}{}/", keys::decision_bodies, head->summary.id));
+                 auto id = head->summary.id;
+                 open.emplace(std::move(id), std::move(head->summary));
+               }
+             read_all(now->self, store, std::move(bodies),
+                      [now, open = std::move(open)](absl::StatusOr<key_values> found) {
+                        if (found.ok())
+                          go_unless_named(now, open, *found);
+                        else
+                          now->end(found.status());
+                      });
+           });
+}
+
+} // namespace
+
+caf::result<absl::Status> remove(self_pointer self, const remove_nodes& wanted) {
+  auto& state = self->state;
+  if (auto possible = can_go(state, wanted.names); !possible.ok())
+    return possible;
+  auto answer = promise_from<absl::Status>(self);
+  auto now = std::make_shared<removal>(removal{self, wanted.names, answer});
+  state.removing.insert(wanted.names.begin(), wanted.names.end());
+  if (planted == planted_bug::deletes_held_nodes)
+    take_away(now);
+  else
+    change_when_free(self, wanted.names, "a node that it needs is being deleted",
+                     [now] { look_for_decisions(now); });
+  return answer;
+}
+
+} // namespace reprieve

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "actors/node_writes.hpp"
+
+namespace reprieve {
+
+/// Takes nodes away on which there is nobody, and to which nobody comes: holds on them are taken
+/// back first, and what was decided before the shard began is found in the store. All of them go,
+/// or none.
+caf::result<absl::Status> remove(node_shard_pointer self, const remove_nodes& wanted);
+
+} // namespace reprieve
