@@ -170,6 +170,11 @@ private:
     }
     for (std::size_t c = 0; c < stuck_[row].size(); ++c)
       amounts[c] = std::max(amounts[c], stuck_[row][c]);
+    for (const auto* p : table_.pods(row))
+      if (p->overdue && !p->leaving())
+        for (std::size_t c = 0; c < amounts.size(); ++c)
+          amounts[c] =
+            narrowed(static_cast<wide_int>(amounts[c]) + taken_of(*p, table_.columns()[c]));
     return amounts;
   }
 

@@ -223,6 +223,7 @@ queue_pod queue_pod_of(const pod& p, std::string queue, std::string resource_gro
   made.daemon = p.daemon;
   made.opted_out = p.opted_out;
   made.protected_member = p.protected_member;
+  made.overdue = p.stop_told != no_time && !is_leaving(p.phase);
   return made;
 }
 

@@ -30,6 +30,9 @@ struct queue_pod {
   bool opted_out = false;
   bool protected_member = false;
   bool closed = false; ///< its node takes no pods, so that nobody could come in its stead
+  /// It was told to go and is there past all its limits: nobody counts on its room, and nobody else
+  /// goes for it either.
+  bool overdue = false;
 
   bool leaving() const {
     return chosen || is_leaving(phase);

@@ -1,3 +1,4 @@
+#include "preemption/groundless.hpp"
 #include "tests/support/queue_builder.hpp"
 
 #include <gmock/gmock.h>
@@ -173,6 +174,22 @@ TEST(queue_stage, room_that_overuse_took_from_another_queue_is_not_allocated_aga
   EXPECT_EQ(preempting(result, "greedy"), 2000);
   EXPECT_EQ(leaving, statuses_of(result));
   EXPECT_THAT(gone.at("greedy").allocated, ElementsAre(Pair("cpu", 5000)));
+}
+
+TEST(queue_stage, nobody_else_goes_for_one_that_was_told_and_does_not_go) {
+  const auto stays_on = [](pod& p) {
+    p.stop_told = at(10);
+    make_immovable(p);
+  };
+  const auto result = queues(cpu(10))
+                        .queue("a", limited{cpu(3)})
+                        .allocated("a", cpu(3))
+                        .running("a", "told", cpu(1), stays_on)
+                        .pods("a", "others", 3, cpu(1))
+                        .run();
+
+  EXPECT_THAT(victims_in(result, "a"), IsEmpty());
+  EXPECT_EQ(line_of(result, "a", "cpu").to_free, 0);
 }
 
 } // namespace reprieve::tests

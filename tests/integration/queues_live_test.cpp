@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <thread>
+
 namespace reprieve {
 
 namespace {
@@ -255,6 +257,25 @@ TEST_F(queues_live, a_limit_that_falls_by_three_takes_the_least_important_before
   change(queue_of("q", "weight: 1, limit: {cpu: 3}"), {{"w0", 1}, {"w1", 1}, {"w5", 1}});
 
   EXPECT_EQ(cluster_.running(), (pod_counts{{"w2", 1}, {"w3", 1}, {"w4", 1}}));
+}
+
+TEST_F(queues_live, nobody_else_goes_for_one_that_was_told_and_does_not_go) {
+  cluster_.apply("---\nkind: ResourceGroup\nmetadata: {name: default}\n"
+                 "spec: {forceDeleteAfter: 1s}\n"
+                 + nodes(1, "cpu: 4") + queue_of("q", "weight: 1, limit: {cpu: 4}"));
+  for (int i = 0; i < 4; ++i)
+    cluster_.run(work_of(fmt::format("w{}", i),
+                         {.queue = "q",
+                          .requests = "cpu: 1",
+                          .annotations = "simulation/stop-takes: 60s, simulation/stuck-for: 60s",
+                          .more = "gracePeriod: 0s"}),
+                 fmt::format("w{}", i));
+
+  cluster_.mark();
+  cluster_.apply(queue_of("q", "weight: 1, limit: {cpu: 3}"));
+  std::this_thread::sleep_for(std::chrono::seconds{6}); // past all its limits
+
+  EXPECT_EQ(cluster_.evicted(), (pod_counts{{"w3", 1}}));
 }
 
 // -- whole units ----------------------------------------------------------------------------------

@@ -155,7 +155,7 @@ bool chaotic_store::can_happen(const event& one) const {
   case event::type::answer:
     return (takes_answers && !blocked_) || cut_;
   default:
-    return !blocked_;
+    return !blocked_ && clock_() >= one.not_before;
   }
 }
 
@@ -185,6 +185,9 @@ std::string chaotic_store::step(dice& luck, bool with_faults) {
     }
     if (!stalled_ && chosen->writes && luck.one_in(25)) {
       chosen->kind = event::type::late_request;
+      // Some hang for so long that whatever they were for has ended.
+      if (luck.one_in(2))
+        chosen->not_before = clock_() + std::chrono::seconds{luck.between(1, 30)};
       chosen->refuse(absl::UnknownError("no answer from the store"));
       return "unknown: " + chosen->what;
     }

@@ -73,6 +73,7 @@ private:
     std::function<void(absl::Status)> refuse; ///< of a request: answered without being carried out
     bool writes = false;
     int watch = 0; ///< whose news come in order
+    duration not_before{0};
   };
   struct held_lease {
     duration time_to_live{0};

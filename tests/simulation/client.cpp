@@ -7,6 +7,7 @@ namespace reprieve::simulation {
 namespace {
 
 constexpr const char* cluster_name = "cluster";
+constexpr const char* spare_group = "spare";
 
 /// Whether the answer leaves open if anything was done.
 bool tells_nothing(const absl::Status& answer) {
@@ -83,6 +84,30 @@ std::string client::ask_for_a_queue(member& through) {
     break;
   }
   return ask(through, changed.name, {changed}, [&known, changed] { known = changed; });
+}
+
+/// It is closed, opened, deleted, or there again.
+std::string client::ask_for_a_node(member& through) {
+  auto& one = nodes_[luck_.below(nodes_.size())];
+  if (is_asked(one.name))
+    return {};
+  if (luck_.one_in(3) && !gone_.contains(one.name))
+    return ask_to_delete(through, object_kind::node, one.name,
+                         [this, name = one.name] { gone_.insert(name); });
+  if (!gone_.contains(one.name))
+    one.schedulable = !one.schedulable;
+  return ask(through, one.name, {one}, [this, name = one.name] { gone_.erase(name); });
+}
+
+/// One that has nothing, and gets a part of all limits: it comes, or goes.
+std::string client::ask_for_a_group(member& through) {
+  if (is_asked(spare_group))
+    return {};
+  if (luck_.one_in(2))
+    return ask_to_delete(through, object_kind::resource_group, spare_group, [] {});
+  resource_group wanted;
+  wanted.name = spare_group;
+  return ask(through, spare_group, {wanted}, [] {});
 }
 
 node client::draw_node(std::size_t number) {
@@ -174,13 +199,10 @@ std::string client::set_up(member& through) {
 std::string client::act(member& through) {
   if (!ready_)
     return is_asked(cluster_name) ? "" : set_up(through);
-  if (luck_.one_in(12)) {
-    auto& changed = nodes_[luck_.below(nodes_.size())];
-    if (is_asked(changed.name))
-      return {};
-    changed.schedulable = !changed.schedulable;
-    return ask(through, changed.name, {changed}, [] {});
-  }
+  if (luck_.one_in(12))
+    return ask_for_a_node(through);
+  if (luck_.one_in(40))
+    return ask_for_a_group(through);
   if (groups_.size() > 1 && luck_.one_in(6))
     return ask_for_the_same(through);
   if (!queues_.empty() && luck_.one_in(20))

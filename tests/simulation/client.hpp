@@ -8,12 +8,14 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 namespace reprieve::simulation {
 
-/// People who use the cluster: they submit, scale and delete workloads, and close and open nodes,
-/// one thing at a time for each object, and remember what they were told.
+/// People who use the cluster: they submit, scale and delete workloads, close, open and delete nodes,
+/// and now and then have a resource group more, one thing at a time for each object, and remember
+/// what they were told.
 class client {
 public:
   client(dice& luck, truth& facts, const std::vector<std::string>& groups);
@@ -54,6 +56,8 @@ private:
   std::string ask_to_delete_workload(member& through, const std::string& name);
   std::string ask_for_the_same(member& through);
   std::string ask_for_a_queue(member& through);
+  std::string ask_for_a_node(member& through);
+  std::string ask_for_a_group(member& through);
   std::string set_up(member& through);
   workload draw_workload(std::size_t number);
   workload draw_deployment(workload w);
@@ -66,6 +70,7 @@ private:
   bool plenty_; ///< nodes have something else of which there is enough for everybody
   std::list<question> asked_;
   std::vector<node> nodes_;
+  std::set<std::string> gone_; ///< nodes that were deleted
   std::vector<resource_group> groups_;
   std::vector<queue> queues_;
   std::vector<disruption_budget> budgets_;

@@ -29,6 +29,8 @@ cluster_shape draw_shape(dice& luck, bool always_counted) {
   shape.lease_time = std::chrono::seconds{luck.between(2, 6)};
   if (luck.one_in(2))
     shape.nodes_per_replica = luck.between(1, 3);
+  if (luck.one_in(3))
+    shape.batches.operations = static_cast<std::size_t>(luck.between(3, 6));
   if (luck.one_in(2))
     shape.groups.emplace_back("other");
   // Not with replicas of earlier versions, who place deployments pod by pod until they are gone.

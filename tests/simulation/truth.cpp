@@ -169,10 +169,13 @@ void truth::erase_key(const std::string& key) {
   if (has_name(key))
     shards_[keys::name_of(key)].erase(std::string(keys::shard_of(key)));
   if (key.starts_with("n/")) {
-    if (const auto found = nodes_.find(name); found != nodes_.end() && !found->second.pods.empty())
-      complain(
-        fmt::format("node {} was taken away with {} pods on it", name, found->second.pods.size()));
-    nodes_.erase(name);
+    if (const auto found = nodes_.find(name); found != nodes_.end()) {
+      if (!found->second.pods.empty())
+        complain(fmt::format("node {} was taken away with {} pods on it", name,
+                             found->second.pods.size()));
+      causes_.changed(found->second.spec->resource_group, now_());
+      nodes_.erase(found);
+    }
   } else if (key.starts_with("w/")) {
     if (const auto known = expected_.find(name);
         known != expected_.end() && known->second.is_sure() && !comes_late(name, std::nullopt))

@@ -69,8 +69,9 @@ void truth::check_cause(const decision& d) {
   std::vector<eviction_causes::stopped_pod> pods;
   for (const auto& [name, record] : nodes_)
     for (const auto& p : record.pods) {
-      // Nobody counts on room that is not left in time.
-      if (record.spec->resource_group == d.resource_group && p.stop_told != no_time
+      // Nobody counts on room that is not left in time; but a queue that gave it back has done so.
+      if (d.queue.empty() && record.spec->resource_group == d.resource_group
+          && p.stop_told != no_time
           && p.stop_told + p.checkpoint_time + p.grace_period + std::chrono::seconds{1} < now)
         causes_.changed(d.resource_group, now);
       for (const auto& one : d.victims)
