@@ -229,7 +229,9 @@ absl::Status remove_all(self_pointer self, const delete_request& wanted,
                    : absl::NotFoundError(
                      fmt::format("there is no {} {}", to_string(wanted.kind), name));
     if (wanted.kind == object_kind::node) {
-      nodes[shard_for(group->shards.nodes, name)].names.push_back(name);
+      auto& order = nodes[shard_for(group->shards.nodes, name)];
+      order.names.push_back(name);
+      order.force = wanted.force;
     } else {
       auto& order = workloads[shard_for(group->shards.workloads, name)];
       order.kind = wanted.kind;

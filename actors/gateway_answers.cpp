@@ -146,7 +146,7 @@ get_result look_up(const gateway_state& state, const get_request& wanted,
   switch (wanted.kind) {
   case object_kind::node:
     each(state.nodes, [&](const auto& one) {
-      if (auto* shown = show(one.second->spec); shown && one.second->status.watched)
+      if (auto* shown = show(one.second->spec); shown && one.second->status != node_status{})
         shown->node = one.second->status;
     });
     break;

@@ -217,8 +217,8 @@ void tell_group_limits(self_pointer self) {
   auto& state = self->state;
   if (const auto* group = group_of(state))
     for (const auto& shard : state.settings.shards->nodes)
-      self->send(
-        shard, use_group_limits{group->force_delete_after, group->heartbeat_timeout, is_on(state)});
+      self->send(shard, use_group_limits{group->force_delete_after, group->heartbeat_timeout,
+                                         is_on(state), group->lost_node_timeout});
 }
 
 void run_lifecycle(self_pointer self) {

@@ -1,5 +1,7 @@
 #include "actors/node_heartbeats.hpp"
 
+#include "actors/lost_nodes.hpp"
+#include "actors/node_reports.hpp"
 #include "actors/node_watch.hpp"
 #include "state/quantity.hpp"
 
@@ -41,13 +43,26 @@ void carry_out(self_pointer self, status_changes changes, std::function<void()> 
     then();
     return;
   }
-  write_records(self, std::move(changes.records),
-                [self, told = std::move(changes.told), then = std::move(then)] {
-                  watch_own_nodes(self); // nothing is to be placed on a lost one
-                  for (const auto& one : told)
-                    self->send(self->state.events, one);
-                  then();
-                });
+  std::vector<std::string> names;
+  for (const auto& [name, record] : changes.records) {
+    names.push_back(name);
+    if (record->status.lost)
+      self->state.away.insert(name);
+  }
+  write_records(
+    self, std::move(changes.records),
+    [self, names = std::move(names), told = std::move(changes.told), then = std::move(then)] {
+      watch_own_nodes(self); // nothing is to be placed on a lost one
+      for (const auto& one : told)
+        self->send(self->state.events, one);
+      for (const auto& name : names)
+        if (const auto record = self->state.records.newest(name); record && !record->status.lost) {
+          stop_left_behind(self, name);
+          start_bound(self, name);
+        }
+      look_at_lost_nodes(self);
+      then();
+    });
 }
 
 /// One timer is enough: it is for whoever has been silent longest, and sets the next.
@@ -60,6 +75,23 @@ void look_later(self_pointer self) {
                      look_at_silence{state.next_look});
 }
 
+/// The status of a node that is not silent any more, or not watched.
+node_status heard_again(node_status from, bool watched) {
+  from.watched = watched;
+  from.lost = false;
+  from.lost_since = no_time;
+  from.pods_lost = false;
+  return from;
+}
+
+std::string what_goes_first(const node_status& of) {
+  const auto left = of.left_behind.size();
+  return left == 0 ? std::string{}
+                   : fmt::format("; {} that {} given up there {} stopped before anything comes",
+                                 left == 1 ? "a pod" : fmt::format("{} pods", left),
+                                 left == 1 ? "was" : "were", left == 1 ? "is" : "are");
+}
+
 /// One heartbeat that is not like the one before.
 void take_in(self_pointer self, const std::string& name, bool last, time_point now,
              status_changes& changes) {
@@ -68,10 +100,11 @@ void take_in(self_pointer self, const std::string& name, bool last, time_point n
     state.heard.forget(name);
   else
     state.heard.watch(name, now);
-  const bool was_lost = state.records.newest(name)->status.lost;
-  if (changes.set(state, name, node_status{.watched = !last, .lost = false}) && was_lost)
+  const auto before = state.records.newest(name)->status;
+  if (changes.set(state, name, heard_again(before, !last)) && before.lost)
     changes.tell(name, now, "NodeBack",
-                 last ? "its agent has ended; it is not watched any more" : "heard from again");
+                 (last ? "its agent has ended; it is not watched any more" : "heard from again")
+                   + what_goes_first(before));
 }
 
 } // namespace
@@ -82,7 +115,7 @@ caf::result<heartbeat_result> hear(self_pointer self, const heartbeat_request& a
   std::vector<std::string> unknown;
   status_changes changes;
   for (const auto& name : alive.nodes) {
-    if (!alive.last && state.heard.heard(name, now))
+    if (!alive.last && state.heard.heard(name, now) && !state.away.contains(name))
       continue;
     if (!state.records.newest(name))
       unknown.push_back(name);
@@ -110,7 +143,14 @@ void find_silent(self_pointer self, const look_at_silence& due) {
     state.heard.count_from(now);
   status_changes changes;
   for (const auto& name : state.heard.take_silent_since(now - state.heartbeat_timeout)) {
-    if (changes.set(state, name, node_status{.watched = true, .lost = true}))
+    const auto record = state.records.newest(name);
+    if (!record)
+      continue;
+    auto next = record->status;
+    next.watched = true;
+    next.lost = true;
+    next.lost_since = now;
+    if (changes.set(state, name, std::move(next)))
       changes.tell(name, now, "NodeLost",
                    fmt::format("not heard from for {}; no pods go there until it is heard again",
                                format_duration(state.heartbeat_timeout)));
@@ -133,7 +173,7 @@ void use_heartbeat_timeout(self_pointer self, duration timeout) {
     if (begins && record && record->status.watched && !record->status.lost)
       state.heard.watch(name, now);
     if (timeout == duration{0} && record && record->status.lost
-        && changes.set(state, name, node_status{.watched = true, .lost = false}))
+        && changes.set(state, name, heard_again(record->status, true)))
       changes.tell(name, now, "NodeBack", "its resource group does not watch nodes any more");
   }
   look_later(self);

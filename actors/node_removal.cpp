@@ -1,5 +1,6 @@
 #include "actors/node_removal.hpp"
 
+#include "actors/lost_nodes.hpp"
 #include "actors/node_watch.hpp"
 #include "actors/planted_bug.hpp"
 #include "actors/store_reading.hpp"
@@ -22,6 +23,7 @@ struct removal {
   self_pointer self;
   std::vector<std::string> names;
   promise<absl::Status> answer;
+  time_point give_up = no_time; ///< when pods are on the nodes still that were to be given up
 
   void end(const absl::Status& how) {
     auto& removing = self->state.removing;
@@ -39,7 +41,7 @@ absl::Status can_go(const node_shard_state& state, const std::string& name) {
   if (!record->pods.empty())
     return absl::FailedPreconditionError(
       fmt::format("node {} holds {} pods, {} among them; make it unschedulable and wait until "
-                  "they have gone",
+                  "they have gone, or delete it by force if its machine is lost",
                   name, record->pods.size(), record->pods.front().name));
   return absl::OkStatus();
 }
@@ -58,14 +60,26 @@ void take_away(const removal_pointer& now) {
     return;
   }
   record_changes changes;
+  std::vector<ledger_entry> beside;
   for (const auto& name : now->names) {
+    auto& left = state.records.newest(name)->status.left_behind;
+    if (!left.empty()) {
+      auto& kept = state.left_behind[name] = left_pods{left};
+      beside.push_back(write_of(keys::left_behind(state.shard, name), &kept));
+    }
     changes[name] = nullptr;
     state.heard.forget(name);
+    state.away.erase(name);
   }
-  write_records(now->self, std::move(changes), [now] {
-    watch_own_nodes(now->self);
-    now->end(absl::OkStatus());
-  });
+  write_records(
+    now->self, std::move(changes),
+    [now] {
+      watch_own_nodes(now->self);
+      for (const auto& name : now->names)
+        stop_left_behind(now->self, name); // its machine may be there after all
+      now->end(absl::OkStatus());
+    },
+    {}, std::move(beside));
 }
 
 /// Whether the decision may still put something on the shard's nodes of which the shard knows
@@ -128,20 +142,62 @@ void look_for_decisions(const removal_pointer& now) {
            });
 }
 
+void go_when_free(const removal_pointer& now) {
+  if (planted == planted_bug::deletes_held_nodes)
+    take_away(now);
+  else
+    change_when_free(now->self, now->names, "a node that it needs is being deleted",
+                     [now] { look_for_decisions(now); });
+}
+
+/// Whether the removal need not wait any more for pods that are given up.
+bool go_when_empty(const removal_pointer& now) {
+  const auto& state = now->self->state;
+  if (can_go(state, now->names).ok()) {
+    go_when_free(now);
+    return true;
+  }
+  if (state.clock.now(now->self) < now->give_up)
+    return false;
+  now->end(absl::UnavailableError(
+    "its pods are given up, and some are not out of the way yet; try again in a moment"));
+  return true;
+}
+
+/// Its pods are given up for lost, whatever its machine says; then it goes.
+void remove_with_pods(const removal_pointer& now) {
+  constexpr std::chrono::seconds longest{10};
+  auto& state = now->self->state;
+  record_changes changes;
+  for (const auto& name : now->names)
+    if (auto next = edit(state, name); !next->pods.empty()) {
+      next->status.pods_lost = true;
+      state.away.insert(name);
+      changes[name] = std::move(next);
+    }
+  now->give_up = state.clock.now(now->self) + longest;
+  leave_out_unchanged(state, changes);
+  write_records(now->self, std::move(changes), [now] {
+    now->self->state.removals.emplace_back([now] { return go_when_empty(now); });
+    look_at_lost_nodes(now->self);
+  });
+}
+
 } // namespace
 
 caf::result<absl::Status> remove(self_pointer self, const remove_nodes& wanted) {
   auto& state = self->state;
-  if (auto possible = can_go(state, wanted.names); !possible.ok())
-    return possible;
+  for (const auto& name : wanted.names)
+    if (auto possible = can_go(state, name);
+        !possible.ok() && !(wanted.force && absl::IsFailedPrecondition(possible)))
+      return possible;
   auto answer = promise_from<absl::Status>(self);
   auto now = std::make_shared<removal>(removal{self, wanted.names, answer});
   state.removing.insert(wanted.names.begin(), wanted.names.end());
-  if (planted == planted_bug::deletes_held_nodes)
-    take_away(now);
+  if (wanted.force)
+    remove_with_pods(now);
   else
-    change_when_free(self, wanted.names, "a node that it needs is being deleted",
-                     [now] { look_for_decisions(now); });
+    go_when_free(now);
   return answer;
 }
 

@@ -1,8 +1,11 @@
 #include "actors/node_reports.hpp"
 
+#include "actors/lost_nodes.hpp"
 #include "actors/node_stops.hpp"
 #include "actors/node_watch.hpp"
 #include "actors/node_writes.hpp"
+
+#include <algorithm>
 
 namespace reprieve {
 
@@ -52,13 +55,22 @@ void record_ends(self_pointer self, const std::vector<pod_end>& ends) {
         [](caf::error&) {}); // it is told again when this shard meets the next
 }
 
+bool is_end(const pod_report& report) {
+  using what = pod_report::what;
+  return report.happened == what::stopped || report.happened == what::succeeded
+         || report.happened == what::failed;
+}
+
 /// Takes in how a pod of the record fares. Returns its end where its workload has to know it.
 std::optional<pod_end> take_in(node_record& record, const pod_report& report) {
   if (take_in_own(record, report))
     return std::nullopt;
   const pod* known = find_pod(record, report.uid);
-  if (known == nullptr)
+  if (known == nullptr) {
+    if (is_end(report))
+      std::erase(record.status.left_behind, report.uid);
     return std::nullopt;
+  }
   auto changed = *known;
   if (report.happened == pod_report::what::running) {
     if (changed.phase == pod_phase::bound) {
@@ -92,14 +104,38 @@ bool is_news(const node_shard_state& state, const pod_report& report) {
   const pod* known = record ? find_pod(*record, report.uid) : nullptr;
   if (record && report.happened == pod_report::what::placed)
     return known == nullptr;
+  if (record && known == nullptr && is_end(report))
+    return std::ranges::find(record->status.left_behind, report.uid)
+           != record->status.left_behind.end();
   return known != nullptr
          && (report.happened != pod_report::what::running || known->phase == pod_phase::bound);
+}
+
+/// The nodes that have stopped the last of what was given up there.
+std::vector<std::string> rid_of_all(const node_shard_state& state, const record_changes& changes) {
+  std::vector<std::string> found;
+  for (const auto& [name, next] : changes)
+    if (const auto before = state.records.newest(name);
+        before && !before->status.left_behind.empty() && next->status.left_behind.empty())
+      found.push_back(name);
+  return found;
 }
 
 } // namespace
 
 void order_start(self_pointer self, const pod_list::pointer& p) {
+  // Not beside what may be there still: it is given up as well, or starts when those have gone.
+  if (const auto record = self->state.records.newest(p->what().node);
+      record && is_given_up(record->status))
+    return;
   self->send(self->state.cluster, start_order{p, epoch_of(self->state), self});
+}
+
+void start_bound(self_pointer self, const std::string& node) {
+  if (const auto record = self->state.records.durable(node))
+    for (const auto& shared : record->pods.shared())
+      if (shared->what().phase == pod_phase::bound)
+        order_start(self, shared);
 }
 
 void take_in(self_pointer self, const pod_reports& reports) {
@@ -107,6 +143,8 @@ void take_in(self_pointer self, const pod_reports& reports) {
   std::vector<pod_end> ends;
   for (const auto& report : reports) {
     auto& record = changes[report.node];
+    if (!record && is_end(report) && self->state.left_behind.contains(report.node))
+      forget_left_behind(self, report.node, report.uid);
     if (!record && !is_news(self->state, report))
       continue;
     if (!record)
@@ -118,8 +156,22 @@ void take_in(self_pointer self, const pod_reports& reports) {
   leave_out_unchanged(self->state, changes);
   if (changes.empty() && ends.empty())
     return;
-  write_records(self, std::move(changes),
-                [self, ends = std::move(ends)] { record_ends(self, ends); });
+  const auto clean = rid_of_all(self->state, changes);
+  write_records(self, std::move(changes), [self, clean, ends = std::move(ends)] {
+    for (const auto& name : clean) {
+      start_bound(self, name);
+      self->send(self->state.events,
+                 event{0,
+                       self->state.clock.now(self),
+                       "Node",
+                       name,
+                       "NodeClean",
+                       "what was left on it has been stopped; pods may come again",
+                       {},
+                       {}});
+    }
+    record_ends(self, ends);
+  });
 }
 
 void repeat_starts(self_pointer self) {
@@ -159,7 +211,11 @@ void repeat_orders(self_pointer self) {
     }
     if (runs)
       state.to_repeat.push_back(name);
+    if (!record->status.lost && !record->status.pods_lost)
+      stop_left_behind(self, name);
   }
+  for (const auto& [name, left] : state.left_behind)
+    stop_left_behind(self, name);
   repeat_starts(self);
 }
 

@@ -7,6 +7,9 @@ namespace reprieve {
 /// Orders the pod to start on its node.
 void order_start(node_shard_pointer self, const pod_list::pointer& p);
 
+/// Likewise all of the node's that have not started.
+void start_bound(node_shard_pointer self, const std::string& node);
+
 /// Takes in how pods fare; a report about a pod that is not here any more changes nothing.
 void take_in(node_shard_pointer self, const pod_reports& reports);
 

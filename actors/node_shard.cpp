@@ -1,5 +1,6 @@
 #include "actors/node_shard.hpp"
 
+#include "actors/lost_nodes.hpp"
 #include "actors/node_heartbeats.hpp"
 #include "actors/node_holds.hpp"
 #include "actors/node_removal.hpp"
@@ -180,6 +181,39 @@ caf::result<absl::Status> stop(self_pointer self, const stop_pods& wanted) {
   return write_and_answer(self, std::move(changes), order_each(self, std::move(told), order_stop));
 }
 
+/// One that was deleted by force and is there again has to be rid of what was left on it.
+caf::result<absl::Status> put_all(self_pointer self, std::vector<node> nodes) {
+  auto& state = self->state;
+  record_changes changes;
+  std::vector<ledger_entry> beside;
+  std::vector<std::string> back;
+  for (auto& spec : nodes) {
+    auto next = edit(state, spec.name);
+    if (!next)
+      next = std::make_shared<node_record>();
+    const auto name = spec.name;
+    next->spec = std::move(spec);
+    if (const auto left = state.left_behind.find(name); left != state.left_behind.end()) {
+      next->status.left_behind = std::move(left->second.uids);
+      state.left_behind.erase(left);
+      beside.push_back({keys::left_behind(state.shard, name), {}, false});
+      back.push_back(name);
+    }
+    changes[name] = std::move(next);
+  }
+  auto answer = promise_from<absl::Status>(self);
+  write_records(
+    self, std::move(changes),
+    [self, answer, back = std::move(back)]() mutable {
+      watch_own_nodes(self);
+      for (const auto& name : back)
+        stop_left_behind(self, name);
+      answer.deliver(absl::OkStatus());
+    },
+    {}, std::move(beside));
+  return answer;
+}
+
 } // namespace
 
 node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_settings settings) {
@@ -203,19 +237,16 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
   index_decisions(state);
   self->set_down_handler(
     [self](const caf::down_msg& down) { drop_follower(self->state.followers, down); });
+  state.left_behind = std::move(settings.left_behind);
+  state.lost_node_timeout = settings.lost_node_timeout;
+  for (const auto& [name, record] : state.records.durable())
+    if (record->status.lost || record->status.pods_lost)
+      state.away.insert(name);
   use_heartbeat_timeout(self, settings.heartbeat_timeout);
+  look_at_lost_nodes(self);
   return {
     [self](put_nodes& wanted) -> caf::result<absl::Status> {
-      record_changes changes;
-      for (auto& spec : wanted.nodes) {
-        auto next = edit(self->state, spec.name);
-        if (!next)
-          next = std::make_shared<node_record>();
-        const auto name = spec.name;
-        next->spec = std::move(spec);
-        changes[name] = std::move(next);
-      }
-      return write_and_answer(self, std::move(changes), [self] { watch_own_nodes(self); });
+      return put_all(self, std::move(wanted.nodes));
     },
     [self](const remove_nodes& wanted) -> caf::result<absl::Status> {
       return remove(self, wanted);
@@ -230,6 +261,7 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
         repeat_orders(self);
       else
         repeat_ends(self);
+      look_at_lost_nodes(self);
     },
     [self](repeat_more_orders) { repeat_starts(self); },
     [self](follow_nodes& wanted) {
@@ -345,9 +377,15 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
         watch_own_nodes(self);
       if (wanted.heartbeat_timeout != self->state.heartbeat_timeout)
         use_heartbeat_timeout(self, wanted.heartbeat_timeout);
+      if (std::exchange(self->state.lost_node_timeout, wanted.lost_node_timeout)
+          != wanted.lost_node_timeout) {
+        self->state.next_look_at_lost = no_time;
+        look_at_lost_nodes(self);
+      }
     },
     [self](const heartbeat_request& alive) { return hear(self, alive); },
     [self](look_at_silence due) { find_silent(self, due); },
+    [self](look_at_lost due) { look_at_lost_nodes(self, due); },
     [self](look_at_holds) { take_back_due_holds(self); },
     [self](const drop_votes& order) { drop_earlier_votes(self, order); },
     [self](count_holds) { return self->state.holds.held.size(); },

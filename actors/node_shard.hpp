@@ -32,6 +32,7 @@ struct put_nodes {
 
 struct remove_nodes {
   std::vector<std::string> names;
+  bool force = false; ///< with the pods on them, which are given up for lost
 
   bool operator==(const remove_nodes&) const = default;
 };
@@ -44,11 +45,17 @@ struct look_at_silence {
   time_point at = no_time; ///< when that was expected to be
 };
 
+/// The shard's reminder to itself that nodes are lost, and what is left to be done about that.
+struct look_at_lost {
+  time_point at = no_time; ///< when it was to come
+};
+
 /// What the group's settings say from now on.
 struct use_group_limits {
   duration force_delete_after{0}; ///< that pods have past their grace period
   duration heartbeat_timeout{0};
   bool own_scheduler = false; ///< the cluster places pods of deployments by itself
+  duration lost_node_timeout{0};
 
   bool operator==(const use_group_limits&) const = default;
 };
@@ -78,6 +85,7 @@ REPRIEVE_MESSAGE(reprieve::meet_workloads)
 REPRIEVE_MESSAGE(reprieve::repeat_more_orders)
 REPRIEVE_MESSAGE(reprieve::look_at_stops)
 REPRIEVE_MESSAGE(reprieve::look_at_silence)
+REPRIEVE_MESSAGE(reprieve::look_at_lost)
 REPRIEVE_MESSAGE(reprieve::use_group_limits)
 REPRIEVE_MESSAGE(reprieve::heartbeat_request)
 REPRIEVE_MESSAGE(reprieve::heartbeat_result)
@@ -88,7 +96,7 @@ namespace reprieve {
 using node_shard_actor = typed_actor<
   /// Adds nodes, or changes all but their pods; answers when durable.
   handles<absl::Status(put_nodes)>,
-  /// Takes nodes away; refused while pods are on one.
+  /// Takes nodes away; refused while pods are on one, unless by force.
   handles<absl::Status(remove_nodes)>,
   /// Orders pods to stop; answers when it is durable that they will.
   handles<absl::Status(stop_pods)>,
@@ -124,6 +132,8 @@ using node_shard_actor = typed_actor<
   handles<heartbeat_result(heartbeat_request)>,
   /// From itself: writes down who was silent for too long.
   handles<void(look_at_silence)>,
+  /// From itself: gives up the pods of nodes that are lost for too long.
+  handles<void(look_at_lost)>,
   /// From itself: takes back holds that nobody has come back for, once their abort is durable.
   handles<void(look_at_holds)>,
   /// From a coordinator that begins anew.
@@ -138,12 +148,14 @@ using node_shard_actor = typed_actor<
 struct node_shard_settings {
   std::string shard;
   record_table<node_record>::map_type records; ///< as the store has them
+  by_name<left_pods> left_behind;              ///< likewise, by node that was deleted
   ledger_settings ledger;
   cluster_actor cluster;
   duration force_delete_after{0};
   duration hold_time{0}; ///< how long a decision may take from the vote to the commit
   wall_clock clock;
   duration heartbeat_timeout{0};
+  duration lost_node_timeout{0};
   event_log_actor events;
 };
 
@@ -177,6 +189,11 @@ struct node_shard_state {
   duration heartbeat_timeout{0};
   silence_watch heard;            ///< the nodes whose agents send heartbeats, but those lost
   time_point next_look = no_time; ///< for who was silent for too long; a reminder is under way
+  duration lost_node_timeout{0};
+  std::set<std::string, std::less<>> away;     ///< nodes that are lost, or whose pods were given up
+  time_point next_look_at_lost = no_time;      ///< a reminder is under way
+  by_name<left_pods> left_behind;              ///< by node that was deleted by force
+  std::vector<std::function<bool()>> removals; ///< that wait for pods to be gone; true when over
   event_log_actor events;
 
   text_map<await_room> awaiting; ///< by decision

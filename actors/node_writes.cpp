@@ -73,10 +73,21 @@ void wait_no_more(node_shard_state& state, const std::string& decision) {
       }
 }
 
+/// Whether the room that it waits for is that of pods which may be there still.
+static bool waits_for_given_up(const node_shard_state& state, const std::string& decision) {
+  const auto touched = state.touched.find(decision);
+  return touched != state.touched.end()
+         && std::ranges::any_of(touched->second, [&](const std::string& name) {
+              const auto record = state.records.newest(name);
+              return record && is_given_up(record->status);
+            });
+}
+
 void check_room(self_pointer self, const std::string& decision) {
   auto& state = self->state;
   const auto waiting = state.awaiting.find(decision);
-  if (waiting == state.awaiting.end() || !room_is_free(state, decision)
+  if (waiting == state.awaiting.end() || waits_for_given_up(state, decision)
+      || !room_is_free(state, decision)
       || (waiting->second.victims_gone && !are_victims_gone(state, decision)))
     return;
   state.granted.insert(decision);
@@ -102,9 +113,9 @@ bool fits_one_batch(const node_shard_state& state, const record_changes& changes
 }
 
 void write_records(self_pointer self, record_changes changes, std::function<void()> then,
-                   std::string carries_out) {
+                   std::string carries_out, std::vector<ledger_entry> beside) {
   auto& state = self->state;
-  std::vector<ledger_entry> writes;
+  auto writes = std::move(beside);
   std::vector<std::string> names;
   for (auto& [name, changed] : changes) {
     const record_pointer next = std::move(changed);

@@ -16,6 +16,12 @@ using node_shard_pointer = node_shard_actor::stateful_pointer<node_shard_state>;
 /// New forms of records by node name; null erases.
 using record_changes = std::map<std::string, std::shared_ptr<node_record>, std::less<>>;
 
+/// Whether what the node runs is not what its record says: pods were given up that may be there
+/// still.
+inline bool is_given_up(const node_status& status) {
+  return status.pods_lost || !status.left_behind.empty();
+}
+
 /// A copy of the newest form, to be changed; null where there is no such node.
 std::shared_ptr<node_record> edit(const node_shard_state& state, std::string_view name);
 
@@ -26,9 +32,10 @@ void leave_out_unchanged(const node_shard_state& state, record_changes& changes)
 bool fits_one_batch(const node_shard_state& state, const record_changes& changes);
 
 /// Makes the changes durable, and with them that a decision is carried out by them, if one is; then
-/// visible, then calls `then`, then tells those who wait for room.
+/// visible, then calls `then`, then tells those who wait for room. What is written beside the
+/// records becomes durable with them.
 void write_records(node_shard_pointer self, record_changes changes, std::function<void()> then = {},
-                   std::string carries_out = {});
+                   std::string carries_out = {}, std::vector<ledger_entry> beside = {});
 
 /// Likewise for a request, which is answered when all of that is done.
 caf::result<absl::Status> write_and_answer(node_shard_pointer self, record_changes changes,

@@ -104,6 +104,7 @@ void start_node_shard(self_pointer self, const std::string& shard, shard_content
   node_shard_settings settings;
   settings.shard = shard.substr(2);
   settings.records = std::move(from.nodes);
+  settings.left_behind = std::move(from.left_behind);
   settings.ledger = ledger_for(state, shard, from);
   settings.cluster = ours.cluster;
   settings.hold_time = ours.hold_time;
@@ -112,6 +113,7 @@ void start_node_shard(self_pointer self, const std::string& shard, shard_content
   if (const auto* group = settings_of(state, group_of(shard))) {
     settings.force_delete_after = group->force_delete_after;
     settings.heartbeat_timeout = group->heartbeat_timeout;
+    settings.lost_node_timeout = group->lost_node_timeout;
   }
   state.nodes[shard] = keep(self, shard, self->spawn(node_shard, std::move(settings)));
 }

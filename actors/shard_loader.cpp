@@ -57,6 +57,13 @@ absl::Status take(const key_value& one, shard_contents& contents) {
   switch (one.key.front()) {
   case 'n':
     return take_record<node_record>(one, contents.nodes);
+  case 'l': {
+    auto left = decode<left_pods>(one.value);
+    if (!left.ok())
+      return unreadable(one.key, left.status());
+    contents.left_behind[std::string(keys::last_part(one.key))] = *std::move(left);
+    return absl::OkStatus();
+  }
   case 'w':
     return take_record<workload_record>(one, contents.workloads);
   case 'b':
@@ -112,6 +119,8 @@ private:
   void read_records() {
     const auto& shard = settings_.shard;
     std::vector<std::string> prefixes{keys::sequence(shard), shard + "/"};
+    if (shard.starts_with("n/"))
+      prefixes.push_back("l" + shard.substr(1) + "/");
     if (shard.starts_with("w/"))
       for (const auto* kind : {"b", "p"})
         prefixes.push_back(kind + shard.substr(1) + "/");

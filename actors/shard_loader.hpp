@@ -21,6 +21,7 @@ namespace reprieve {
 /// or a coordinator. Of each, the fields of the others stay empty.
 struct shard_contents {
   record_table<node_record>::map_type nodes;
+  by_name<left_pods> left_behind; ///< by node that was deleted
   record_table<workload_record>::map_type workloads;
   record_table<disruption_budget>::map_type budgets;
   record_table<placement>::map_type placements;

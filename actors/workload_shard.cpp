@@ -325,13 +325,18 @@ workload_shard_actor::behavior_type workload_shard(self_pointer self,
     },
     [self](const slots_ended& ended) -> caf::result<absl::Status> {
       shard_changes changes;
+      std::map<std::string, std::vector<std::pair<pod_slot, std::uint32_t>>> lost;
       for (const auto& one : ended.ends) {
         auto& next = changes.workloads.try_emplace(one.workload, nullptr).first->second;
         if (!next)
           next = edit(self->state, one.workload);
-        if (next)
+        if (next && one.lost)
+          lost[one.workload].emplace_back(one.slot, one.incarnation);
+        else if (next)
           end_slot(*next, one.slot, one.incarnation, one.how);
       }
+      for (const auto& [name, slots] : lost)
+        lose_slots(*changes.workloads[name], slots, self->state.clock.now(self));
       std::erase_if(changes.workloads, [&](const auto& entry) {
         return !entry.second || *entry.second == *self->state.workloads.newest(entry.first);
       });

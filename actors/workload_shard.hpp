@@ -68,6 +68,7 @@ struct slot_ended {
   pod_slot slot;
   std::uint32_t incarnation = 0;
   slot_state how = slot_state::succeeded;
+  bool lost = false; ///< with its node; whether it comes back, its workload says
 
   bool operator==(const slot_ended&) const = default;
 };

@@ -56,6 +56,10 @@ int main(int argc, char** argv) {
 
   auto* remove = app.add_subcommand("delete", "delete objects");
   remove->add_option("-f,--file", files, "delete the objects of these manifests");
+  bool force = false;
+  remove->add_flag(
+    "--force", force,
+    "nodes with the pods on them: these are given up for lost, and come back elsewhere");
   remove->add_option("kind", kind);
   remove->add_option("names", names);
 
@@ -268,7 +272,7 @@ int main(int argc, char** argv) {
   if (*describe)
     return cli::describe(server, kind, name, as);
   if (*remove)
-    return cli::remove(server, kind, std::move(names), files);
+    return cli::remove(server, kind, std::move(names), files, force);
   if (*backup)
     return cli::backup(server, file);
   if (*snapshot)

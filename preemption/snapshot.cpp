@@ -96,7 +96,8 @@ absl::Status snapshot::take(const std::string& name, const object_status& status
     if (auto checked = check("preempting", of_queue->preempting); !checked.ok())
       return checked;
     queues_[name] = *of_queue;
-  } else if (const auto* of_node = std::get_if<node_status>(&status); of_node && of_node->lost) {
+  } else if (const auto* of_node = std::get_if<node_status>(&status);
+             of_node && is_away(*of_node)) {
     nodes_.at(name).ready = false;
   }
   return absl::OkStatus();

@@ -90,11 +90,21 @@ v1::NodeStatus to_proto(const node_status& from) {
   v1::NodeStatus to;
   to.set_watched(from.watched);
   to.set_lost(from.lost);
+  to.set_lost_since(to_nanoseconds(from.lost_since));
+  to.set_pods_lost(from.pods_lost);
+  to.mutable_left_behind()->Assign(from.left_behind.begin(), from.left_behind.end());
   return to;
 }
 
 absl::StatusOr<node_status> from_proto(const v1::NodeStatus& from) {
-  return node_status{from.watched(), from.lost()};
+  field_reader read;
+  node_status to;
+  to.watched = from.watched();
+  to.lost = from.lost();
+  read.time("lost_since", from.lost_since(), to.lost_since);
+  to.pods_lost = from.pods_lost();
+  to.left_behind.assign(from.left_behind().begin(), from.left_behind().end());
+  return read.result(std::move(to));
 }
 
 } // namespace reprieve

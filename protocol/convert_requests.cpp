@@ -166,12 +166,15 @@ v1::DeleteRequest to_proto(const delete_request& from) {
   to.set_kind(to_proto(from.kind));
   for (const auto& name : from.names)
     to.add_names(name);
+  to.set_force(from.force);
   return to;
 }
 
 absl::StatusOr<delete_request> from_proto(const v1::DeleteRequest& from) {
   field_reader read;
-  delete_request to{{}, {from.names().begin(), from.names().end()}};
+  delete_request to;
+  to.names.assign(from.names().begin(), from.names().end());
+  to.force = from.force();
   read.one("kind", from.kind(), to.kind, from_proto);
   return read.result(std::move(to));
 }

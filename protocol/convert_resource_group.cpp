@@ -125,6 +125,8 @@ v1::ResourceGroup to_proto(const resource_group& from) {
   *to.mutable_required_node() = to_proto(from.required_node);
   to.set_force_delete_after(from.force_delete_after.count());
   to.set_heartbeat_timeout(from.heartbeat_timeout.count());
+  if (from.lost_node_timeout != resource_group{}.lost_node_timeout)
+    to.set_lost_node_timeout(from.lost_node_timeout.count());
   if (from.preemption_priority_gap)
     to.set_preemption_priority_gap(*from.preemption_priority_gap);
   to.mutable_divisible()->Assign(from.divisible.begin(), from.divisible.end());
@@ -146,6 +148,8 @@ absl::StatusOr<resource_group> from_proto(const v1::ResourceGroup& from) {
     read.length("force_delete_after", from.force_delete_after(), to.force_delete_after);
   if (from.has_heartbeat_timeout())
     read.length("heartbeat_timeout", from.heartbeat_timeout(), to.heartbeat_timeout);
+  if (from.has_lost_node_timeout())
+    read.length("lost_node_timeout", from.lost_node_timeout(), to.lost_node_timeout);
   if (from.has_preemption_priority_gap())
     read.count("preemption_priority_gap", from.preemption_priority_gap(),
                to.preemption_priority_gap.emplace());

@@ -101,6 +101,7 @@ inline constexpr auto fields_of<resource_group> = object_fields(
         optional_field("requiredNode", &resource_group::required_node),
         optional_field("forceDeleteAfter", &resource_group::force_delete_after),
         optional_field("heartbeatTimeout", &resource_group::heartbeat_timeout),
+        optional_field("lostNodeTimeout", &resource_group::lost_node_timeout),
         optional_field("preemptionPriorityGap", &resource_group::preemption_priority_gap),
         optional_field("divisible", &resource_group::divisible),
         optional_field("guards", &resource_group::limits)),
@@ -244,7 +245,10 @@ inline constexpr auto fields_of<queue_status> = std::make_tuple(
 template <>
 inline constexpr auto fields_of<node_status> = std::make_tuple(
     optional_field("watched", &node_status::watched),
-    optional_field("lost", &node_status::lost));
+    optional_field("lost", &node_status::lost),
+    optional_field("lostSince", &node_status::lost_since),
+    optional_field("podsLost", &node_status::pods_lost),
+    optional_field("leftBehind", &node_status::left_behind));
 
 template <>
 inline constexpr auto fields_of<resolved_priority> = std::make_tuple(

@@ -30,11 +30,12 @@ static absl::StatusOr<put_nodes> from_proto(const v1::PutNodes& from) {
 static v1::RemoveNodes to_proto(const remove_nodes& from) {
   v1::RemoveNodes to;
   to.mutable_names()->Assign(from.names.begin(), from.names.end());
+  to.set_force(from.force);
   return to;
 }
 
 static absl::StatusOr<remove_nodes> from_proto(const v1::RemoveNodes& from) {
-  return remove_nodes{{from.names().begin(), from.names().end()}};
+  return remove_nodes{{from.names().begin(), from.names().end()}, from.force()};
 }
 
 static v1::StopPods to_proto(const stop_pods& from) {
@@ -69,12 +70,13 @@ static v1::UseGroupLimits to_proto(const use_group_limits& from) {
   to.set_force_delete_after(from.force_delete_after.count());
   to.set_heartbeat_timeout(from.heartbeat_timeout.count());
   to.set_own_scheduler(from.own_scheduler);
+  to.set_lost_node_timeout(from.lost_node_timeout.count());
   return to;
 }
 
 static absl::StatusOr<use_group_limits> from_proto(const v1::UseGroupLimits& from) {
   return use_group_limits{duration{from.force_delete_after()}, duration{from.heartbeat_timeout()},
-                          from.own_scheduler()};
+                          from.own_scheduler(), duration{from.lost_node_timeout()}};
 }
 
 // -- the two-phase commit -------------------------------------------------------------------------

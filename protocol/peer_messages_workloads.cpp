@@ -97,6 +97,7 @@ static v1::SlotEnded to_proto(const slot_ended& from) {
   v1::SlotEnded to;
   to.set_workload(from.workload);
   *to.mutable_slot() = to_proto(slot_record{from.slot, from.incarnation, from.how, {}});
+  to.set_lost(from.lost);
   return to;
 }
 
@@ -104,7 +105,8 @@ static absl::StatusOr<slot_ended> from_proto(const v1::SlotEnded& from) {
   slot_record at;
   field_reader read;
   read.one("slot", from.slot(), at, from_proto);
-  return read.result(slot_ended{from.workload(), std::move(at.slot), at.incarnation, at.state});
+  return read.result(
+    slot_ended{from.workload(), std::move(at.slot), at.incarnation, at.state, from.lost()});
 }
 
 static v1::SlotsEnded to_proto(const slots_ended& from) {

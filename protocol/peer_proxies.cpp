@@ -141,6 +141,7 @@ node_shard_actor::behavior_type node_shard_proxy(proxy_pointer<node_shard_actor>
     [self](const use_group_limits& m) { tell(self, m); },
     [self](const heartbeat_request& m) { return ask<heartbeat_result>(self, m); },
     [](look_at_silence) {},
+    [](look_at_lost) {},
     [](look_at_holds) {},
     [self](const drop_votes& m) { tell(self, m); },
     [self](count_holds m) { return ask<std::size_t>(self, m); },

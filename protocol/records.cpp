@@ -226,6 +226,20 @@ absl::StatusOr<node_record> decode(std::string_view bytes) {
   return read.result(std::move(to));
 }
 
+std::string encode(const left_pods& r) {
+  v1::LeftBehindRecord to;
+  to.mutable_pods()->Assign(r.uids.begin(), r.uids.end());
+  return to.SerializeAsString();
+}
+
+template <>
+absl::StatusOr<left_pods> decode(std::string_view bytes) {
+  const auto from = parse_message<v1::LeftBehindRecord>(bytes);
+  if (!from.ok())
+    return from.status();
+  return left_pods{{from->pods().begin(), from->pods().end()}};
+}
+
 std::string encode(const workload_record& r) {
   v1::WorkloadRecord to;
   *to.mutable_status() = to_proto(r.status);

@@ -89,6 +89,7 @@ std::string encode(const owner_record& r);
 std::string encode(const owners_record& r);
 std::string encode(const sequence_record& r);
 std::string encode(const node_record& r);
+std::string encode(const left_pods& r);
 std::string encode(const workload_record& r);
 std::string encode(const disruption_budget& r);
 std::string encode(const placement& r);

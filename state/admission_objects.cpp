@@ -117,6 +117,7 @@ void check(findings& out, const prospect& cluster, const resource_group& g) {
   check_required_node_settings(out, g.required_node);
   check_wait(out, "spec.forceDeleteAfter", g.force_delete_after);
   check_wait(out, "spec.heartbeatTimeout", g.heartbeat_timeout);
+  check_wait(out, "spec.lostNodeTimeout", g.lost_node_timeout);
   check_at_least(out, "spec.preemptionPriorityGap", g.preemption_priority_gap, 0);
   check_guards(out, g.limits);
   check_what_it_holds(out, cluster, g);

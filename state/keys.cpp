@@ -35,6 +35,10 @@ std::string node(std::string_view shard, std::string_view name) {
   return join({"n/", shard, "/", name});
 }
 
+std::string left_behind(std::string_view shard, std::string_view node) {
+  return join({"l/", shard, "/", node});
+}
+
 std::string workload(std::string_view shard, std::string_view name) {
   return join({"w/", shard, "/", name});
 }

@@ -27,6 +27,8 @@ std::string owner(std::string_view replica);
 std::string sequence(std::string_view shard);
 
 std::string node(std::string_view shard, std::string_view name);
+/// What may still run on a node of the shard that was deleted by force.
+std::string left_behind(std::string_view shard, std::string_view node);
 std::string workload(std::string_view shard, std::string_view name);
 std::string budget(std::string_view shard, std::string_view name);
 std::string placement(std::string_view shard, std::string_view name);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "state/resources.hpp"
+#include "state/time.hpp"
 
 #include <string>
 #include <vector>
@@ -48,8 +49,20 @@ struct node {
 struct node_status {
   bool watched = false; ///< its agent has sent one, so that silence means something
   bool lost = false;    ///< not heard from for longer than its resource group allows
+  time_point lost_since = no_time;
+  /// Its pods were given up for lost: their workloads go on without them.
+  bool pods_lost = false;
+  /// Uids of pods that were given up and may run there still. They are stopped when the node is
+  /// heard again, before anything new comes.
+  std::vector<std::string> left_behind{};
 
   bool operator==(const node_status&) const = default;
 };
+
+/// Whether nothing can come to the node, whatever its user says: nobody hears from it, or it has to
+/// be rid of what was left on it first.
+inline bool is_away(const node_status& status) {
+  return status.lost || status.pods_lost || !status.left_behind.empty();
+}
 
 } // namespace reprieve

@@ -144,17 +144,17 @@ std::vector<node_part> parts_of(std::span<const pod_list::pointer> placed,
 }
 
 bool takes_pods(const node_record& record) {
-  return record.spec->schedulable && record.spec->ready && !record.status.lost;
+  return record.spec->schedulable && record.spec->ready && !is_away(record.status);
 }
 
 node planned_on(const node_record& record) {
   auto seen = *record.spec;
-  seen.ready = seen.ready && !record.status.lost;
+  seen.ready = seen.ready && !is_away(record.status);
   return seen;
 }
 
 bool planned_on_alike(const node_record& a, const node_record& b) {
-  return a.spec == b.spec && a.status.lost == b.status.lost;
+  return a.spec == b.spec && is_away(a.status) == is_away(b.status);
 }
 
 const pod* find_pod(const node_record& record, std::string_view uid) {

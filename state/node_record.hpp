@@ -25,6 +25,13 @@ struct node_record {
   bool operator==(const node_record&) const = default;
 };
 
+/// What a node that was deleted by force may still run, should its machine come back.
+struct left_pods {
+  std::vector<std::string> uids;
+
+  bool operator==(const left_pods&) const = default;
+};
+
 /// Whether new pods may come: neither the user nor its silence says otherwise.
 bool takes_pods(const node_record& record);
 

@@ -107,6 +107,7 @@ struct delete_request {
   std::vector<std::string> names;
   /// Who asks, where that decides what may go; nothing where everything may.
   std::optional<caller> by{};
+  bool force = false; ///< nodes with the pods on them, which are given up for lost
 };
 
 /// Agents say that these nodes are up. One agent may speak for many.

@@ -54,6 +54,8 @@ struct resource_group {
   duration force_delete_after{std::chrono::seconds{30}}; ///< past the grace period
   /// Longest that a node with an agent may be silent; 0 where nobody is watched.
   duration heartbeat_timeout{std::chrono::seconds{40}};
+  /// After which the pods of a lost node are lost as well; 0 where they stay as they are.
+  duration lost_node_timeout{std::chrono::minutes{5}};
   std::optional<std::int32_t> preemption_priority_gap; ///< most it may exceed the priority by
   /// Resources that queues share in fractions where others are shared in whole units: `gpu`.
   std::vector<std::string> divisible;

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <optional>
 
 namespace reprieve {
@@ -198,6 +199,57 @@ void end_slot(workload_record& record, const pod_slot& slot, std::uint32_t incar
     at.incarnation = incarnation + 1;
     at.decision.clear();
   }
+}
+
+namespace {
+
+/// Whether the replica can't go on without these, of which so many are lost.
+bool needs_all(const workload_record& record, const pod_group& group, std::int32_t replica,
+               std::int32_t lost) {
+  if (group.disruption == disruption_mode::pod_group)
+    return true;
+  if (!group.min_count)
+    return false;
+  std::int32_t wanted = 0;
+  for (std::int32_t i = 0; i < group.count; ++i)
+    if (slot_at(record, {group.name, replica, i}).state == slot_state::wanted)
+      ++wanted;
+  return wanted - lost < group.needed();
+}
+
+} // namespace
+
+void lose_slots(workload_record& record, std::span<const std::pair<pod_slot, std::uint32_t>> lost,
+                time_point now) {
+  std::map<std::pair<std::string, std::int32_t>, std::vector<pod_slot>> by_replica;
+  for (const auto& [slot, incarnation] : lost)
+    if (const auto known = slot_at(record, slot);
+        known.incarnation == incarnation && known.state == slot_state::wanted)
+      by_replica[{slot.group, slot.replica}].push_back(slot);
+  if (by_replica.empty())
+    return;
+  const auto then = resume(record.spec, record.status, now);
+  for (auto& [replica, slots] : by_replica) {
+    const auto group = std::ranges::find(record.spec->groups, replica.first, &pod_group::name);
+    if (group != record.spec->groups.end()
+        && needs_all(record, *group, replica.second, static_cast<std::int32_t>(slots.size()))) {
+      slots.clear();
+      for (std::int32_t i = 0; i < group->count; ++i)
+        slots.push_back({group->name, replica.second, i});
+    }
+    for (const auto& at : slots) {
+      auto& slot = slot_in(record, at);
+      if (slot.state != slot_state::wanted)
+        continue;
+      slot.decision.clear();
+      if (then.comes_back)
+        ++slot.incarnation;
+      else
+        slot.state = slot_state::stopped;
+    }
+  }
+  if (then.comes_back)
+    record.status.resume_after = std::max(record.status.resume_after, then.not_before);
 }
 
 std::vector<wanted_slot> wanted_slots(const workload_record& record) {

@@ -96,6 +96,13 @@ std::int32_t preempted_lately(const workload_status& status, time_point now);
 void end_slot(workload_record& record, const pod_slot& slot, std::uint32_t incarnation,
               slot_state how);
 
+/// Records that pods at these places, of these incarnations, were lost with their node: they come
+/// back in new ones, or not at all, as `resume` says, without that counting as a preemption. A
+/// replica that goes whole, or that is left with fewer than it needs, goes with them. Doing it
+/// again changes nothing.
+void lose_slots(workload_record& record, std::span<const std::pair<pod_slot, std::uint32_t>> lost,
+                time_point now);
+
 /// Which pods should exist, by group position, replica and index.
 struct wanted_slot {
   std::size_t group = 0;

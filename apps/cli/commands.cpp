@@ -206,7 +206,7 @@ int describe(api_client& server, const std::string& kind, const std::string& nam
 }
 
 int remove(api_client& server, const std::string& kind, std::vector<std::string> names,
-           const std::vector<std::string>& files) {
+           const std::vector<std::string>& files, bool force) {
   std::vector<delete_request> requests;
   if (!files.empty()) {
     const auto objects = read_files(files);
@@ -221,7 +221,8 @@ int remove(api_client& server, const std::string& kind, std::vector<std::string>
       return fail(known.status());
     requests.push_back({*known, std::move(names)});
   }
-  for (const auto& request : requests) {
+  for (auto& request : requests) {
+    request.force = force;
     if (auto removed = server.remove(request); !removed.ok())
       return fail(removed);
     for (const auto& name : request.names)

@@ -20,7 +20,7 @@ int apply(api_client& server, const std::vector<std::string>& files, bool dry_ru
 int get(api_client& server, const std::string& kind, const get_request& wanted, output as);
 int describe(api_client& server, const std::string& kind, const std::string& name, output as);
 int remove(api_client& server, const std::string& kind, std::vector<std::string> names,
-           const std::vector<std::string>& files);
+           const std::vector<std::string>& files, bool force);
 int explain(api_client& server, const std::string& subject, const std::string& name, output as);
 
 struct heartbeat_options {

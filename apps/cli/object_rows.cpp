@@ -36,7 +36,9 @@ std::string_view state_of(const node& n, const node_status& status) {
   if (!n.ready)
     return "NotReady";
   if (status.lost)
-    return "Lost";
+    return status.pods_lost ? "PodsLost" : "Lost";
+  if (is_away(status))
+    return "Stopping"; // what was left on it
   return n.schedulable ? "Ready" : "Unschedulable";
 }
 

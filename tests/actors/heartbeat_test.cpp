@@ -20,6 +20,7 @@ protected:
     resource_group group;
     group.name = "default";
     group.heartbeat_timeout = timeout;
+    group.lost_node_timeout = duration{0};
     return group;
   }
 
@@ -34,7 +35,10 @@ protected:
   static node_status status(replica_world& replica, const std::string& name) {
     const auto found = replica.get(object_kind::node, name);
     EXPECT_EQ(found.size(), 1U);
-    return found.empty() ? node_status{} : found.front().node.value_or(node_status{});
+    auto now = found.empty() ? node_status{} : found.front().node.value_or(node_status{});
+    EXPECT_EQ(now.lost, now.lost_since != no_time);
+    now.lost_since = no_time;
+    return now;
   }
 
   /// A hundred nodes more.

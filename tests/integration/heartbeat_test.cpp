@@ -112,6 +112,100 @@ TEST_F(heartbeat, says_what_is_wrong_with_a_call) {
   EXPECT_THAT(often.output, HasSubstr("such as 10s"));
 }
 
+/// A machine falls silent, and its pods are given up two seconds after it counts as lost.
+class lost_machine : public heartbeat {
+protected:
+  void SetUp() override {
+    heartbeat::SetUp();
+    apply("kind: ResourceGroup\n"
+          "metadata: {name: default}\n"
+          "spec: {heartbeatTimeout: 1s, lostNodeTimeout: 2s}\n");
+    ASSERT_EQ(daemon->cli({"delete", "node", "worker-2"}).code, 0);
+    apply("kind: Workload\n"
+          "metadata: {name: train}\n"
+          "spec:\n"
+          "  resume: {policy: Always, backoff: 1s}\n"
+          "  podGroups:\n"
+          "    - {name: g, count: 2, template: {spec: {requests: {gpu: 4}}}}\n");
+    ASSERT_TRUE(within(seconds{30}, [&] { return daemon->pods("train", "Running") == 2; }));
+    apply("kind: Node\n"
+          "metadata: {name: worker-2}\n"
+          "spec: {capacity: {gpu: 8}}\n");
+  }
+
+  void apply(const std::string& manifest) {
+    const auto file = (data.path() / "more.yaml").string();
+    std::ofstream(file) << manifest;
+    const auto applied = daemon->cli({"apply", "-f", file});
+    ASSERT_EQ(applied.code, 0) << applied.output;
+  }
+};
+
+TEST_F(lost_machine,
+       its_pods_come_back_elsewhere_and_what_it_still_runs_is_stopped_when_it_is_back) {
+  child_process second(daemon->command({"heartbeat", "worker-2", "--every", "100ms"}),
+                       (data.path() / "second").string());
+  ASSERT_EQ(daemon->cli({"heartbeat", "worker-1"}).code, 0);
+  ASSERT_TRUE(within(seconds{30}, [&] { return state("worker-1") == "PodsLost"; }));
+  EXPECT_TRUE(within(seconds{30},
+                     [&] {
+                       return daemon->pods("train", "Running") == 2
+                              && daemon->cli({"get", "pods"}).output.find("worker-1")
+                                   == std::string::npos;
+                     }))
+    << daemon->cli({"get", "pods"}).output;
+  const auto told = daemon->cli({"describe", "node", "worker-1"}).output;
+  EXPECT_THAT(told, HasSubstr("NodeLost"));
+  EXPECT_THAT(told, HasSubstr("2 pods on it are given up"));
+  EXPECT_THAT(daemon->cli({"describe", "workload", "train"}).output,
+              HasSubstr("2 pods were lost with node worker-1"));
+
+  child_process agent(daemon->command({"heartbeat", "worker-1", "--every", "100ms"}),
+                      (data.path() / "agent").string());
+  EXPECT_TRUE(within(seconds{30}, [&] { return state("worker-1") == "Ready"; }))
+    << state("worker-1");
+  const auto events = daemon->cli({"describe", "node", "worker-1"}).output;
+  EXPECT_THAT(events,
+              HasSubstr("2 pods that were given up there are stopped before anything comes"));
+  EXPECT_THAT(events, HasSubstr("NodeClean"));
+  EXPECT_EQ(daemon->pods("train", "Running"), 2);
+}
+
+TEST_F(lost_machine, a_crash_of_the_daemon_does_not_save_its_pods) {
+  ASSERT_EQ(daemon->cli({"heartbeat", "worker-1"}).code, 0);
+  ASSERT_TRUE(within(seconds{30}, [&] { return state("worker-1") == "Lost"; }));
+  daemon->kill();
+  start();
+  EXPECT_TRUE(within(seconds{30},
+                     [&] {
+                       return daemon->pods("train", "Running") == 2
+                              && daemon->cli({"get", "pods"}).output.find("worker-1")
+                                   == std::string::npos;
+                     }))
+    << daemon->cli({"get", "pods"}).output;
+}
+
+TEST_F(lost_machine, its_workload_and_its_node_can_be_deleted) {
+  ASSERT_EQ(daemon->cli({"heartbeat", "worker-1"}).code, 0);
+  ASSERT_TRUE(within(seconds{30}, [&] { return state("worker-1") == "PodsLost"; }));
+  EXPECT_EQ(daemon->cli({"delete", "workload", "train"}).code, 0);
+  EXPECT_TRUE(within(seconds{30}, [&] {
+    return daemon->cli({"get", "workloads"}).output.find("train") == std::string::npos;
+  }));
+  EXPECT_EQ(daemon->cli({"delete", "node", "worker-1"}).code, 0);
+}
+
+TEST_F(lost_machine, a_node_is_deleted_with_its_pods_by_force_only) {
+  const auto refused = daemon->cli({"delete", "node", "worker-1"});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.output, HasSubstr("by force"));
+
+  const auto forced = daemon->cli({"delete", "node", "worker-1", "--force"});
+  EXPECT_EQ(forced.code, 0) << forced.output;
+  EXPECT_EQ(state("worker-1"), "missing");
+  EXPECT_TRUE(within(seconds{30}, [&] { return daemon->pods("train", "Running") == 2; }));
+}
+
 } // namespace
 
 } // namespace reprieve

@@ -183,7 +183,9 @@ std::string chaotic_store::step(dice& luck, bool with_faults) {
       refused.refuse(absl::UnavailableError("the store can't be reached"));
       return "refused: " + refused.what;
     }
-    if (!stalled_ && chosen->writes && luck.one_in(25)) {
+    // Of what becomes of decisions, less is known than of all the rest.
+    const bool decides = chosen->what.find(" d/open/") != std::string::npos;
+    if (!stalled_ && chosen->writes && luck.one_in(decides ? 8 : 25)) {
       chosen->kind = event::type::late_request;
       // Some hang for so long that whatever they were for has ended.
       if (luck.one_in(2))

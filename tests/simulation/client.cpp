@@ -17,14 +17,17 @@ bool tells_nothing(const absl::Status& answer) {
 
 } // namespace
 
-client::client(dice& luck, truth& facts, const std::vector<std::string>& groups)
-    : luck_(luck), facts_(facts), plenty_(luck.one_in(2)) {
-  for (const auto& name : groups) {
+client::client(dice& luck, truth& facts, const cluster_shape& shape)
+    : luck_(luck), facts_(facts), mood_(shape.now), has_agents_(luck.one_in(3)),
+      plenty_(luck.one_in(2)) {
+  for (const auto& name : shape.groups) {
     auto& group = groups_.emplace_back();
     group.name = name;
     if (name == counted_group)
       group.policy = group_policy::lifecycle;
     group.force_delete_after = std::chrono::seconds{luck_.between(1, 20)};
+    group.heartbeat_timeout = std::chrono::seconds{luck_.between(15, 40)};
+    group.lost_node_timeout = std::chrono::seconds{luck_.between(1, 30)};
     if (luck_.one_in(2)) {
       auto& budget = budgets_.emplace_back();
       budget.name = "some-" + name;
@@ -33,10 +36,11 @@ client::client(dice& luck, truth& facts, const std::vector<std::string>& groups)
       budget.min_available = 1;
     }
   }
-  const auto count = static_cast<std::size_t>(luck_.between(2, 6));
+  const auto count =
+    static_cast<std::size_t>(mood_ == mood::crowded ? luck_.between(1, 2) : luck_.between(2, 6));
   for (std::size_t i = 0; i < count; ++i)
     nodes_.push_back(draw_node(i));
-  if (luck_.one_in(2))
+  if (mood_ == mood::sharing || (mood_ == mood::plain && luck_.one_in(2)))
     draw_queues();
 }
 
@@ -56,8 +60,8 @@ void client::draw_queues() {
       q.parent = "all";
     q.weight = luck_.between(1, 3);
     q.cap_by_demand = !luck_.one_in(3);
-    if (luck_.one_in(3))
-      q.limit = {{"gpu", luck_.between(3, 12) * 1000}};
+    if (luck_.one_in(mood_ == mood::sharing ? 1 : 3))
+      q.limit = {{"gpu", luck_.between(3, mood_ == mood::sharing ? 6 : 12) * 1000}};
     if (luck_.one_in(3))
       q.guaranteed = {{"gpu", luck_.between(1, 3) * 1000}};
   }
@@ -92,11 +96,41 @@ std::string client::ask_for_a_node(member& through) {
   if (is_asked(one.name))
     return {};
   if (luck_.one_in(3) && !gone_.contains(one.name))
-    return ask_to_delete(through, object_kind::node, one.name,
-                         [this, name = one.name] { gone_.insert(name); });
+    return ask_to_delete(
+      through, object_kind::node, one.name, [this, name = one.name] { gone_.insert(name); },
+      one.resource_group != counted_group && luck_.one_in(3));
   if (!gone_.contains(one.name))
     one.schedulable = !one.schedulable;
   return ask(through, one.name, {one}, [this, name = one.name] { gone_.erase(name); });
+}
+
+void client::beat(member& through) {
+  heartbeat_request alive;
+  for (const auto& one : nodes_)
+    if (!silent_.contains(one.name) && !gone_.contains(one.name)
+        && one.resource_group != counted_group)
+      alive.nodes.push_back(one.name);
+  if (!has_agents_ || !ready_ || alive.nodes.empty())
+    return;
+  through.world().system().spawn([to = through.gateway(), alive](caf::event_based_actor* self) {
+    self->request(to, caf::infinite, alive).then([](heartbeat_result&) {}, [](caf::error&) {});
+  });
+}
+
+std::string client::silence_one() {
+  if (!has_agents_ || nodes_.empty())
+    return {};
+  const auto& name = nodes_[luck_.below(nodes_.size())].name;
+  return silent_.insert(name).second ? fmt::format("machine {} falls silent", name) : std::string{};
+}
+
+std::string client::wake_one() {
+  if (silent_.empty())
+    return {};
+  const auto name =
+    *std::next(silent_.begin(), static_cast<std::ptrdiff_t>(luck_.below(silent_.size())));
+  silent_.erase(name);
+  return fmt::format("machine {} is heard again", name);
 }
 
 /// One that has nothing, and gets a part of all limits: it comes, or goes.
@@ -155,7 +189,7 @@ workload client::draw_workload(std::size_t number) {
   if (luck_.one_in(2))
     group.pods.annotations["simulation/run-for"] = fmt::format("{}s", luck_.between(1, 20));
   group.pods.annotations["simulation/stop-takes"] = fmt::format("{}ms", luck_.between(0, 3000));
-  if (luck_.one_in(10))
+  if (luck_.one_in(mood_ == mood::crowded ? 2 : 10))
     group.pods.annotations["simulation/stuck-for"] = fmt::format("{}s", luck_.between(20, 80));
   return w;
 }
@@ -244,11 +278,11 @@ std::string client::ask(member& through, std::string name, std::vector<object> o
 }
 
 std::string client::ask_to_delete(member& through, object_kind kind, const std::string& name,
-                                  std::function<void()> acknowledged) {
+                                  std::function<void()> acknowledged, bool force) {
   auto answer = std::make_shared<std::optional<absl::Status>>();
   through.world().system().spawn(
     [to = through.gateway(), answer,
-     wanted = delete_request{kind, {name}}](caf::event_based_actor* self) {
+     wanted = delete_request{kind, {name}, {}, force}](caf::event_based_actor* self) {
       self->request(to, caf::infinite, wanted)
         .then([answer](absl::Status& result) { *answer = result; },
               [answer](caf::error& error) { *answer = to_status(error); });

@@ -13,12 +13,12 @@
 
 namespace reprieve::simulation {
 
-/// People who use the cluster: they submit, scale and delete workloads, close, open and delete nodes,
-/// and now and then have a resource group more, one thing at a time for each object, and remember
-/// what they were told.
+/// People who use the cluster: they submit, scale and delete workloads, close, open and delete
+/// nodes, and now and then have a resource group more, one thing at a time for each object, and
+/// remember what they were told.
 class client {
 public:
-  client(dice& luck, truth& facts, const std::vector<std::string>& groups);
+  client(dice& luck, truth& facts, const cluster_shape& shape);
 
   /// Asks for something through this member. Says what.
   std::string act(member& through);
@@ -28,6 +28,16 @@ public:
 
   bool has_queues() const {
     return !queues_.empty();
+  }
+
+  /// Agents say that their machines are up, all but those that are silent.
+  void beat(member& through);
+  /// A machine falls silent, or is heard again. It runs what it runs. Says which.
+  std::string silence_one();
+  std::string wake_one();
+  /// All are heard from now on.
+  void wake_all() {
+    silent_.clear();
   }
 
   /// Takes in the answers that have come.
@@ -52,7 +62,7 @@ private:
   std::string ask(member& through, std::string name, std::vector<object> objects,
                   std::function<void()> acknowledged);
   std::string ask_to_delete(member& through, object_kind kind, const std::string& name,
-                            std::function<void()> acknowledged);
+                            std::function<void()> acknowledged, bool force = false);
   std::string ask_to_delete_workload(member& through, const std::string& name);
   std::string ask_for_the_same(member& through);
   std::string ask_for_a_queue(member& through);
@@ -67,6 +77,9 @@ private:
 
   dice& luck_;
   truth& facts_;
+  mood mood_;
+  bool has_agents_; ///< whether machines are watched
+  std::set<std::string> silent_;
   bool plenty_; ///< nodes have something else of which there is enough for everybody
   std::list<question> asked_;
   std::vector<node> nodes_;

@@ -16,7 +16,15 @@ namespace reprieve::simulation {
 /// A resource group whose cluster has a scheduler of its own (DESIGN 3.3).
 inline constexpr const char* counted_group = "counted";
 
+/// What there is more of than usual.
+enum class mood {
+  plain,
+  sharing, ///< resource groups that share limits, which move between them
+  crowded, ///< victims that take long to go, beside others who are evicted again meanwhile
+};
+
 struct cluster_shape {
+  mood now = mood::plain;
   int replicas = 1; ///< that should run
   std::uint32_t node_shards = 3;
   std::uint32_t workload_shards = 2;

@@ -31,7 +31,8 @@ cluster_shape draw_shape(dice& luck, bool always_counted) {
     shape.nodes_per_replica = luck.between(1, 3);
   if (luck.one_in(3))
     shape.batches.operations = static_cast<std::size_t>(luck.between(3, 6));
-  if (luck.one_in(2))
+  shape.now = luck.one_in(2) ? mood::plain : (luck.one_in(2) ? mood::sharing : mood::crowded);
+  if (shape.now == mood::sharing || (shape.now == mood::plain && luck.one_in(2)))
     shape.groups.emplace_back("other");
   // Not with replicas of earlier versions, who place deployments pod by pod until they are gone.
   if (always_counted || luck.one_in(3))
@@ -58,7 +59,7 @@ simulation::simulation(const simulation_settings& settings)
       network_([this](int process) {
         return process > 0 && members_[static_cast<std::size_t>(process) - 1]->is_live();
       }),
-      people_(luck_, facts_, shape_.groups) {
+      people_(luck_, facts_, shape_) {
   if (settings.log)
     facts_.tell_decisions([this](const std::string& what) { log(what); });
   store_ = std::make_shared<memory_store>();
@@ -222,6 +223,8 @@ void simulation::pass(duration time) {
     one->connection().keep_leases();
   }
   network_.pass(time);
+  if (auto* through = newest_live(); through != nullptr && !through->is_leaving())
+    people_.beat(*through);
 }
 
 void simulation::lose(member& gone, bool with_its_machine) {
@@ -243,7 +246,7 @@ void simulation::step() {
   bury();
   if (luck_.one_in(newest_live() == nullptr ? 30 : 100))
     start_member();
-  if (faults_ && luck_.one_in(150)) {
+  if (faults_ && luck_.one_in(shape_.now == mood::crowded ? 80 : 150)) {
     harm();
     return;
   }
@@ -283,6 +286,7 @@ void simulation::heal() {
   faults_ = false;
   healed_ = true;
   facts_.calm_down();
+  people_.wake_all();
   network_.mend();
   for (auto& one : members_) {
     one->connection().block(false);

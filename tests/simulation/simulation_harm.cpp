@@ -25,6 +25,11 @@ bool simulation::repair() {
       log("all wires are whole");
       network_.mend();
     });
+  if (luck_.one_in(4))
+    if (const auto what = people_.wake_one(); !what.empty()) {
+      log(what);
+      return true;
+    }
   if (possible.empty())
     return false;
   possible[luck_.below(possible.size())]();
@@ -43,6 +48,11 @@ void simulation::cut_a_wire(const member& from, const member& to) {
 void simulation::harm() {
   if (luck_.one_in(2) && repair())
     return;
+  if (luck_.one_in(4))
+    if (const auto what = people_.silence_one(); !what.empty()) {
+      log(what);
+      return;
+    }
   const auto live = those(member::state::live);
   if (live.empty())
     return;

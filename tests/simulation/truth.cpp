@@ -1,5 +1,6 @@
 #include "tests/simulation/truth.hpp"
 
+#include "actors/lost_nodes.hpp"
 #include "state/keys.hpp"
 #include "state/quantity.hpp"
 
@@ -40,7 +41,7 @@ std::set<std::string, std::less<>> uids_of(const victim& one) {
 
 /// Ends of pods that no decision asked for carry a reason instead.
 bool is_decision(const std::string& evicted_by) {
-  return !evicted_by.empty() && evicted_by != not_wanted;
+  return !evicted_by.empty() && evicted_by != not_wanted && evicted_by != given_up;
 }
 
 } // namespace
@@ -112,6 +113,8 @@ void truth::check_writer(const operation& one, int generation) {
   }
   if (shard.starts_with("b/") || shard.starts_with("p/"))
     shard.front() = 'w';
+  if (shard.starts_with("l/"))
+    shard.front() = 'n';
   if (!key.starts_with("d/") && !key.starts_with(keys::owners)
       && !found->second.owned.contains(shard))
     complain(fmt::format("process {} wrote {} and does not own {}", generation, key, shard));
@@ -133,6 +136,8 @@ void truth::put_key(const std::string& key, const std::string& value) {
   }
   if (key.starts_with("n/"))
     node_written(*decode<node_record>(value));
+  else if (key.starts_with("l/"))
+    left_behind_[name] = *decode<left_pods>(value);
   else if (key.starts_with("w/"))
     workload_written(*decode<workload_record>(value));
   else if (key.starts_with("b/"))
@@ -176,6 +181,8 @@ void truth::erase_key(const std::string& key) {
       causes_.changed(found->second.spec->resource_group, now_());
       nodes_.erase(found);
     }
+  } else if (key.starts_with("l/")) {
+    left_behind_.erase(name);
   } else if (key.starts_with("w/")) {
     if (const auto known = expected_.find(name);
         known != expected_.end() && known->second.is_sure() && !comes_late(name, std::nullopt))
@@ -213,14 +220,21 @@ void truth::node_written(node_record record) {
     requests_[p.uid] = p.requests;
     if (p.phase != pod_phase::nominated)
       came_.insert(p.uid);
+    if (!record.status.left_behind.empty()
+        && (before == nodes_.end() || find_pod(before->second, p.uid) == nullptr))
+      complain(fmt::format("pod {} comes to node {}, where {} may run still", p.uid, name,
+                           record.status.left_behind.front()));
     check_told(p, before == nodes_.end() ? nullptr : find_pod(before->second, p.uid));
   }
   if (before != nodes_.end())
     for (const auto& old : before->second.pods)
-      if (is_bound(old) && find_pod(record, old.uid) == nullptr)
+      if (is_bound(old) && find_pod(record, old.uid) == nullptr
+          && std::ranges::find(record.status.left_behind, old.uid)
+               == record.status.left_behind.end())
         if (const auto machine = machines_.find(old.uid);
             machine != machines_.end() && is_on_a_machine(machine->second.at))
           complain(fmt::format("pod {} was forgotten while it is on node {}", old.uid, name));
+  check_limits(before == nodes_.end() ? nullptr : &before->second, record);
   nodes_[name] = std::move(record);
 }
 

@@ -183,6 +183,8 @@ private:
   void check_whole_portions(const decision& d);
   void check_gang(const decision& d);
   void decision_done(const std::string& value);
+  void note_limits(const queue& record);
+  void check_limits(const node_record* before, const node_record& now);
   void check_quota();
   bool waits_for_a_victim(const std::string& decision) const;
   void workload_written(const workload_record& record);
@@ -204,6 +206,10 @@ private:
   std::map<std::string, disruption_budget, std::less<>> budgets_;
   std::map<std::string, placement, std::less<>> placements_;
   by_name<queue> queues_;
+  by_name<left_pods> left_behind_; ///< by node that was deleted by force
+  /// By queue and resource, the highest limit that there ever was; none where there was a time
+  /// without one.
+  by_name<std::map<std::string, std::optional<std::int64_t>>> highest_limits_;
   by_name<quota_record> quota_;
   std::map<std::string, std::string, std::less<>> names_; ///< for which shard each is taken
   std::map<std::string, std::set<std::string>> shards_;   ///< which have it, by the name's key

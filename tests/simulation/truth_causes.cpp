@@ -35,6 +35,7 @@ void truth::note_changes(const workload_record* before, const workload_record& n
 }
 
 void truth::queue_written(queue record) {
+  note_limits(record);
   auto& known = queues_[record.name];
   if (known != record)
     causes_.changed({}, now_());

@@ -56,8 +56,69 @@ void truth::check_rest() {
   for (const auto& [uid, one] : machines_)
     if (is_on_a_machine(one.at)) {
       const auto node = nodes_.find(one.node);
-      if (node == nodes_.end() || find_pod(node->second, uid) == nullptr)
+      const auto* left = find(left_behind_, one.node);
+      const auto& uids = left != nullptr        ? left->uids
+                         : node != nodes_.end() ? node->second.status.left_behind
+                                                : std::vector<std::string>{};
+      // Who was given up with its machine is stopped when that is there again, and may take its
+      // time.
+      const bool given_up = std::ranges::find(uids, uid) != uids.end();
+      if (!given_up && (node == nodes_.end() || find_pod(node->second, uid) == nullptr))
         complain(fmt::format("pod {} is on machine {} and no record tells of it", uid, one.node));
+    }
+}
+
+void truth::note_limits(const queue& record) {
+  auto& highest = highest_limits_[record.name];
+  if (!queues_.contains(record.name))
+    for (const auto& [resource, limit] : record.limit)
+      highest[resource] = limit;
+  for (auto& [resource, most] : highest) {
+    const auto now = record.limit.find(resource);
+    most = now == record.limit.end() || !most ? std::nullopt
+                                              : std::optional{std::max(*most, now->second)};
+  }
+}
+
+/// Nobody is let in beyond a limit, whichever resource group comes first. Where limits change, a
+/// group may not know yet.
+void truth::check_limits(const node_record* before, const node_record& now) {
+  // Room that is only promised counts for whoever makes it, who may not be told everywhere yet.
+  const auto is_there = [](const pod& p) {
+    return takes_room(p.phase) && !is_leaving(p.phase) && p.phase != pod_phase::nominated
+           && p.evicted_by.empty();
+  };
+  const auto comes = [&](const pod& p) {
+    const pod* known = before == nullptr ? nullptr : find_pod(*before, p.uid);
+    return is_there(p) && p.placed_by != placed_by_cluster
+           && (known == nullptr || known->phase == pod_phase::nominated);
+  };
+  if (groups_.size() < 2 || std::ranges::none_of(now.pods, comes))
+    return;
+  usage_by_queue used;
+  usage_by_queue used_before;
+  const auto count = [&](const node_record& record, usage_by_queue& to) {
+    for (const auto& p : record.pods)
+      if (const auto owner = workloads_.find(p.workload); is_there(p) && owner != workloads_.end())
+        add_taken(to[owner->second.spec->queue], p);
+  };
+  for (const auto& [name, record] : nodes_)
+    if (name != now.spec->name) {
+      count(record, used);
+      count(record, used_before);
+    }
+  count(now, used);
+  if (before != nullptr)
+    count(*before, used_before);
+  for (const auto& [name, limits] : highest_limits_)
+    for (const auto& [resource, most] : limits) {
+      const auto taken = amount_of(used_below(queues_, used, name), resource);
+      if (most && taken > *most
+          && amount_of(used_below(queues_, used_before, name), resource) <= *most)
+        complain(
+          fmt::format("pods come to node {}, and queue {} uses {} {} by that, of which it was "
+                      "never allowed more than {}{}",
+                      now.spec->name, name, taken, resource, *most, text_of_nodes()));
     }
 }
 

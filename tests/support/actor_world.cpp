@@ -142,8 +142,8 @@ std::vector<shown_object> replica_world::get(object_kind kind, const std::string
   return found && found->ok() ? (*found)->objects : std::vector<shown_object>{};
 }
 
-absl::Status replica_world::remove(object_kind kind, const std::string& name) {
-  return world_.ask<absl::Status>(gateway_, delete_request{kind, {name}})
+absl::Status replica_world::remove(object_kind kind, const std::string& name, bool force) {
+  return world_.ask<absl::Status>(gateway_, delete_request{kind, {name}, {}, force})
     .value_or(absl::DeadlineExceededError("no answer"));
 }
 

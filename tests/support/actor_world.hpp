@@ -121,7 +121,7 @@ public:
 
   apply_result apply(const std::vector<object>& objects);
   std::vector<shown_object> get(object_kind kind, const std::string& name = {});
-  absl::Status remove(object_kind kind, const std::string& name);
+  absl::Status remove(object_kind kind, const std::string& name, bool force = false);
   explain_result explain_workload(const std::string& name);
   heartbeat_result heartbeat(std::vector<std::string> nodes, bool last = false);
   backup_page_result backup(const backup_page_request& wanted);

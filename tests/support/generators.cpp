@@ -30,8 +30,8 @@ void draw(node& to) {
 }
 
 void draw(node_status& to) {
-  auto& [watched, lost] = to;
-  draw_all(watched, lost);
+  auto& [watched, lost, lost_since, pods_lost, left_behind] = to;
+  draw_all(watched, lost, lost_since, pods_lost, left_behind);
 }
 
 void draw(preemption_policy& to) {
@@ -73,9 +73,10 @@ void draw(required_node_settings& to) {
 }
 
 void draw(resource_group& to) {
-  auto& [name, policy, preemptible, order, minimised, required_node, force, silence, gap, divisible,
-         limits] = to;
-  draw_all(name, policy, order, minimised, required_node, force, silence, gap, divisible, limits);
+  auto& [name, policy, preemptible, order, minimised, required_node, force, silence, lost, gap,
+         divisible, limits] = to;
+  draw_all(name, policy, order, minimised, required_node, force, silence, lost, gap, divisible,
+           limits);
   draw_signed(preemptible);
 }
 

@@ -147,8 +147,8 @@ void draw(put_nodes& to) {
 }
 
 void draw(remove_nodes& to) {
-  auto& [names] = to;
-  draw(names);
+  auto& [names, force] = to;
+  draw_all(names, force);
 }
 
 void draw(stop_pods& to) {
@@ -182,8 +182,9 @@ void draw(withdraw& to) {
 }
 
 void draw(use_group_limits& to) {
-  auto& [force_delete_after, heartbeat_timeout, own_scheduler] = to;
+  auto& [force_delete_after, heartbeat_timeout, own_scheduler, lost_node_timeout] = to;
   draw(own_scheduler);
+  draw_signed(lost_node_timeout);
   draw_signed(force_delete_after);
   draw_signed(heartbeat_timeout);
 }
@@ -245,8 +246,8 @@ void draw(forget_workloads& to) {
 }
 
 static void draw(slot_ended& to) {
-  auto& [workload, slot, incarnation, how] = to;
-  draw_all(workload, slot, incarnation, how);
+  auto& [workload, slot, incarnation, how, lost] = to;
+  draw_all(workload, slot, incarnation, how, lost);
 }
 
 void draw(slots_ended& to) {
