@@ -123,22 +123,37 @@ public:
   wall_clock() = default;
   explicit wall_clock(duration offset) : offset_(offset) {}
 
-  /// Fits the clock of this process to its time of day.
+  /// Fits the clock of this process to its time of day, and again when the two part: an actor's
+  /// clock stands still while the machine is suspended.
   static wall_clock of_this_process() {
-    const auto day = std::chrono::system_clock::now().time_since_epoch();
-    const auto steady = caf::actor_clock::clock_type::now().time_since_epoch();
-    return wall_clock{std::chrono::duration_cast<duration>(day)
-                      - std::chrono::duration_cast<duration>(steady)};
+    wall_clock made;
+    made.follows_day_ = true;
+    made.offset_ = day() - steady(caf::actor_clock::clock_type::now());
+    return made;
   }
 
   template <class Actor>
   time_point now(Actor* self) const {
-    const auto steady = self->clock().now().time_since_epoch();
-    return time_point{std::chrono::duration_cast<duration>(steady) + offset_};
+    const auto by_actor = steady(self->clock().now());
+    if (follows_day_)
+      if (const auto off = day() - (by_actor + offset_); off > most_apart || off < -most_apart)
+        offset_ += off;
+    return time_point{by_actor + offset_};
   }
 
 private:
-  duration offset_{0};
+  static constexpr duration most_apart{std::chrono::seconds{1}};
+
+  static duration day() {
+    return std::chrono::duration_cast<duration>(
+      std::chrono::system_clock::now().time_since_epoch());
+  }
+  static duration steady(caf::actor_clock::time_point at) {
+    return std::chrono::duration_cast<duration>(at.time_since_epoch());
+  }
+
+  mutable duration offset_{0}; ///< each actor has a clock of its own
+  bool follows_day_ = false;
 };
 
 /// Longest that one actor waits for another's answer.

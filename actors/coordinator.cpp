@@ -294,8 +294,10 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
       s.seen_shards.insert("w/" + delta.shard);
       for (auto& record : delta.changed)
         s.mirror.put(std::move(record));
-      for (const auto& name : delta.removed)
+      for (const auto& name : delta.removed) {
         s.mirror.remove_workload(name);
+        std::erase_if(s.reserved, [&](const auto& one) { return one.second.workload == name; });
+      }
       for (const auto& budget : delta.budgets)
         s.mirror.put(budget);
       for (const auto& name : delta.removed_budgets)

@@ -19,7 +19,7 @@ std::vector<node_reservation> reservations_of(coordinator_state& state) {
     const auto& wanted = unit.who->groups.front();
     const auto since = state.reserved.find(wanted.pods.front().uid);
     if (since != state.reserved.end() && is_bound_to_a_node(*unit.who))
-      found.push_back({since->first, wanted.required_node, since->second});
+      found.push_back({since->first, wanted.required_node, since->second.since});
   });
   std::ranges::sort(found, {}, &node_reservation::uid);
   return found;

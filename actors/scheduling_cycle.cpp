@@ -173,7 +173,7 @@ public:
   }
   time_point reserved_since(const preemptor& who) override {
     const auto since = state_.reserved.find(first_uid(who));
-    return since == state_.reserved.end() ? no_time : since->second;
+    return since == state_.reserved.end() ? no_time : since->second.since;
   }
   waiting_line& line() override {
     return state_.mirror.line();
@@ -320,7 +320,7 @@ public:
   /// Remembers since when the node of a pod that is bound to one is reserved for it (DESIGN 3.5).
   void reserve(const preemptor& who, const plan& made) override {
     if (made.reserve)
-      state_.reserved[first_uid(who)] = made.reserve->since;
+      state_.reserved[first_uid(who)] = {who.workload, made.reserve->since};
     else
       state_.reserved.erase(first_uid(who));
     if (auto hold = hold_of_reservation(who, made))

@@ -24,6 +24,7 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <thread>
 
 namespace {
 
@@ -145,7 +146,9 @@ int serve(const daemon_options& options, ending& end) {
     return fail(opened.status());
 
   caf::actor_system_config config;
-  config.set("scheduler.max-threads", std::size_t{2});
+  // More than that there are not so many actors for that work at the same time.
+  config.set("scheduler.max-threads",
+             std::clamp<std::size_t>(std::thread::hardware_concurrency(), 2, 16));
   // Threads that have nothing to do sleep until they have; those that steal work look for it.
   config.set("scheduler.policy", caf::atom("sharing"));
   caf::actor_system system{config};

@@ -59,10 +59,12 @@ void etcd_leases::revoke(lease_id lease, store_callback<revision> done) {
     [this, lease, done = std::move(done)](const etcd_end& end,
                                           etcd_wire::LeaseRevokeResponse& revoked) {
       const auto status = write_status(end);
-      if (status.ok() || absl::IsNotFound(status))
+      if (status.ok() || absl::IsNotFound(status)) {
         leases_.erase(lease);
-      else if (auto held = leases_.find(lease); held != leases_.end())
+        know_deadline(lease, duration::zero());
+      } else if (auto held = leases_.find(lease); held != leases_.end()) {
         held->second.revoking = false;
+      }
       if (status.ok())
         done(revoked.header().revision());
       else
@@ -122,9 +124,13 @@ void etcd_leases::answered(const etcd_wire::LeaseKeepAliveResponse& response) {
   }
 }
 
+/// Zero for one that is gone.
 void etcd_leases::know_deadline(lease_id lease, duration deadline) {
   const std::lock_guard lock(deadlines_mutex_);
-  deadlines_[lease] = deadline;
+  if (deadline == duration::zero())
+    deadlines_.erase(lease);
+  else
+    deadlines_[lease] = deadline;
 }
 
 duration etcd_leases::lasts_until(lease_id lease) const {
