@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <initializer_list>
 
 namespace reprieve {
@@ -19,6 +20,24 @@ std::string join(std::initializer_list<std::string_view> parts) {
   for (const auto part : parts)
     whole += part;
   return whole;
+}
+
+/// In keys seconds have as many digits, so that they sort as bytes.
+constexpr std::int64_t last_second = 999'999'999'999;
+
+std::int64_t seconds_of(time_point when) {
+  return std::chrono::floor<std::chrono::seconds>(when).time_since_epoch().count();
+}
+
+std::int64_t number_in(std::string_view digits) {
+  std::int64_t number = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  return number;
+}
+
+/// The part before the last slash, behind the one before that.
+std::string_view last_part_but_one(std::string_view key) {
+  return last_part(key.substr(0, key.rfind('/')));
 }
 
 } // namespace
@@ -100,6 +119,50 @@ std::string_view decision_of_body(std::string_view key) {
 std::string done_decision(time_point ended, std::string_view id) {
   const auto hour = std::chrono::floor<std::chrono::hours>(ended).time_since_epoch().count();
   return fmt::format("{}{:010}/{}", done_decisions, hour, id);
+}
+
+std::string draft(std::string_view id) {
+  return join({drafts, id});
+}
+
+std::string archive_hour(std::int64_t hour) {
+  return fmt::format("{}{:010}", archive_hours, hour);
+}
+
+std::int64_t hour_of_archive(std::string_view hour_key) {
+  return number_in(last_part(hour_key));
+}
+
+std::string ended_decision(time_point ended, std::string_view id) {
+  return ended_since(ended).append(id);
+}
+
+std::string ended_since(time_point when) {
+  return fmt::format("{}{:012}/", ended_decisions, seconds_of(when));
+}
+
+time_point end_of(std::string_view ended_key) {
+  return time_point{std::chrono::seconds{number_in(last_part_but_one(ended_key))}};
+}
+
+std::string finished_head(std::string_view id) {
+  return join({decision_bodies, id, "/finished"});
+}
+
+bool is_finished_head(std::string_view body_key) {
+  return last_part(body_key) == "finished";
+}
+
+std::string decisions_of(std::string_view workload) {
+  return join({"d/of/", workload, "/"});
+}
+
+std::string decision_of(std::string_view workload, time_point decided, std::string_view id) {
+  return fmt::format("d/of/{}/{:012}/{}", workload, last_second - seconds_of(decided), id);
+}
+
+time_point decided_of(std::string_view index_key) {
+  return time_point{std::chrono::seconds{last_second - number_in(last_part_but_one(index_key))}};
 }
 
 std::string_view last_part(std::string_view key) {

@@ -46,8 +46,10 @@ std::string resource_group(std::string_view tree, std::string_view name);
 std::string quota(std::string_view tree, std::string_view queue);
 
 inline constexpr std::string_view open_decisions = "d/open/";
-inline constexpr std::string_view done_decisions = "d/done/";
 inline constexpr std::string_view decision_bodies = "d/body/";
+/// Finished decisions of stores that were written before schema version 5, by the hour they ended
+/// in. They are moved to where the others are.
+inline constexpr std::string_view done_decisions = "d/done/";
 /// Those that were aborted while nobody knew what became of their commit: it must not come late.
 /// Behind the open ones, so that nobody reads them by the way.
 inline constexpr std::string_view barred_decisions = "d/over/";
@@ -58,8 +60,35 @@ std::string decision_body(std::string_view id, std::uint32_t chunk);
 std::string bodies_of(std::string_view id);
 /// The decision that a chunk belongs to.
 std::string_view decision_of_body(std::string_view key);
-/// Finished decisions stand by the hour they ended in, so that old ones go by ranges.
 std::string done_decision(time_point ended, std::string_view id);
+
+/// Decisions whose chunks are written before the key that commits them, for as long as that is not.
+inline constexpr std::string_view drafts = "d/draft/";
+std::string draft(std::string_view id);
+
+// -- the archive of finished decisions ------------------------------------------------------------
+
+/// The archive as a whole.
+inline constexpr std::string_view archive = "d/archive";
+/// How much of it ended in which hour.
+inline constexpr std::string_view archive_hours = "d/hour/";
+std::string archive_hour(std::int64_t hour);
+std::int64_t hour_of_archive(std::string_view hour_key);
+/// Finished decisions by the second they ended in, the oldest first.
+inline constexpr std::string_view ended_decisions = "d/ended/";
+std::string ended_decision(time_point ended, std::string_view id);
+/// Where those stand that ended at that second, or later.
+std::string ended_since(time_point when);
+/// When the decision of such a key ended, in whole seconds.
+time_point end_of(std::string_view ended_key);
+/// The head of a finished decision, behind its chunks.
+std::string finished_head(std::string_view id);
+bool is_finished_head(std::string_view body_key);
+/// The finished decisions that concern a workload, newest first.
+std::string decisions_of(std::string_view workload);
+std::string decision_of(std::string_view workload, time_point decided, std::string_view id);
+/// When the decision of such a key was decided, in whole seconds.
+time_point decided_of(std::string_view index_key);
 
 /// The part behind the last slash.
 std::string_view last_part(std::string_view key);
