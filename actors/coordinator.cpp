@@ -274,6 +274,7 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
     recovered.recovered = true;
     recovered.head_revision = open.head_revision;
     recovered.chunks = open.chunks;
+    recovered.body_bytes = open.body_bytes;
     launch(self, std::move(recovered));
   }
   meet(self);

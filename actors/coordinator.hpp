@@ -42,6 +42,7 @@ struct open_decision {
   decision what;
   revision head_revision = 0;
   std::uint32_t chunks = 0;
+  std::int64_t body_bytes = 0; ///< of the chunks
 };
 
 } // namespace reprieve

@@ -95,6 +95,7 @@ struct decision_settings {
   bool waits_for_others = false;    ///< does nothing before `begin_votes`
   revision head_revision = 0;       ///< of its key, where it is recovered
   std::uint32_t chunks = 0;         ///< likewise
+  std::int64_t body_bytes = 0;      ///< of the chunks; likewise
   std::vector<budget_part> budgets; ///< what it takes from them; not known of one recovered
   std::map<std::string, std::int64_t>
     generations; ///< of the workloads placed, as the plan saw them
@@ -120,6 +121,7 @@ struct decision_state {
   /// vote does not outlast its shard's owner.
   std::map<std::string, revision> epochs; ///< by owner key
   std::string unwritten_body;             ///< where one chunk holds all, until the store has it
+  bool is_draft = false;                  ///< chunks are written, and the key may not be
   bool waits = false;                     ///< for `begin_votes`
   bool voting = false;                    ///< whether shards are asked for their votes
   bool told = false;                      ///< whether victims may have been told

@@ -1,107 +1,43 @@
 #pragma once
 
-#include "actors/caf.hpp"
 #include "actors/store_door.hpp"
-#include "protocol/records.hpp"
-#include "state/keys.hpp"
+#include "state/decision.hpp"
+#include "state/decision_archive.hpp"
 
-#include <algorithm>
+#include <cstddef>
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
 namespace reprieve {
 
-/// Which of the store's decisions are meant, by what stands in their keys, and by all they hold.
-using head_filter = std::function<bool(const decision_head&)>;
-using decision_filter = std::function<bool(const decision&)>;
+/// Asks the store for a range.
+using range_reader = std::function<void(range_request, std::function<void(range_answer)>)>;
 
-/// Finds the newest decisions, `most` at the most, whose heads pass `coarse` and that pass `fine`
-/// (where it is given) when they are read whole. Calls `done` with them, newest first. Each answer
-/// of the store is waited for up to `time`.
-template <class Self, class F>
-void find_decisions(Self self, store_door_actor store, head_filter coarse, decision_filter fine,
-                    std::size_t most, F done, std::chrono::seconds time = answer_time);
-
-namespace detail {
-
-/// A search through the decisions in the store, under way.
-template <class Self, class F>
-struct decision_search : std::enable_shared_from_this<decision_search<Self, F>> {
-  Self self;
-  store_door_actor store;
-  decision_filter fine;
-  std::size_t most = 0;
-  F done;
-  std::chrono::seconds time;
-  std::vector<decision> heads; ///< newest last
-  std::vector<decision> found;
-
-  decision_search(Self who, store_door_actor from, decision_filter filter, std::size_t limit,
-                  F then, std::chrono::seconds patience)
-      : self(who), store(std::move(from)), fine(std::move(filter)), most(limit),
-        done(std::move(then)), time(patience) {}
-
-  /// Reads the bodies of the newest head that is left.
-  void next() {
-    if (heads.empty() || found.size() == most) {
-      done(absl::StatusOr<std::vector<decision>>(std::move(found)));
-      return;
-    }
-    auto head = std::move(heads.back());
-    heads.pop_back();
-    range_request bodies{with_prefix(keys::bodies_of(head.id)), 0, 0, false};
-    self->request(store, time, std::move(bodies))
-      .then(
-        [search = this->shared_from_this(), head](range_answer& answer) mutable {
-          if (!answer.ok()) {
-            search->done(absl::StatusOr<std::vector<decision>>(answer.status()));
-            return;
-          }
-          for (const auto& chunk : answer->values)
-            if (!add_body(head, chunk.value).ok())
-              break;
-          if (!search->fine || search->fine(head))
-            search->found.push_back(std::move(head));
-          search->next();
-        },
-        [search = this->shared_from_this()](caf::error& error) {
-          search->done(absl::StatusOr<std::vector<decision>>(to_status(error)));
-        });
-  }
+/// Which decisions are meant.
+struct decisions_wanted {
+  std::string id;                                 ///< this one; or, where that is empty,
+  std::vector<std::string> workloads;             ///< those that concern one of these
+  std::function<bool(const decision&)> fine = {}; ///< and pass this; null where all do
+  std::size_t most = 20;
 };
 
-} // namespace detail
+struct decisions_found {
+  std::vector<decision> decisions; ///< newest first
+  archive_record archive;
+  bool more = false; ///< whether there are older ones that were not looked at
+};
 
-template <class Self, class F>
-void find_decisions(Self self, store_door_actor store, head_filter coarse, decision_filter fine,
-                    std::size_t most, F done, std::chrono::seconds time) {
-  auto search = std::make_shared<detail::decision_search<Self, F>>(self, store, std::move(fine),
-                                                                   most, std::move(done), time);
-  // "d/done/" stands before "d/open/": one range from the one to the end of the other.
-  range_request heads{
-    {std::string(keys::done_decisions), with_prefix(std::string(keys::open_decisions)).end},
-    0,
-    0,
-    false};
-  self->request(store, time, std::move(heads))
-    .then(
-      [search, coarse = std::move(coarse)](range_answer& answer) {
-        if (!answer.ok()) {
-          search->done(absl::StatusOr<std::vector<decision>>(answer.status()));
-          return;
-        }
-        for (const auto& one : answer->values)
-          if (auto head = decode<decision_head>(one.value); head.ok() && coarse(*head))
-            search->heads.push_back(std::move(head->summary));
-        std::sort(search->heads.begin(), search->heads.end(),
-                  [](const decision& a, const decision& b) { return a.id < b.id; });
-        search->next();
-      },
-      [search](caf::error& error) {
-        search->done(absl::StatusOr<std::vector<decision>>(to_status(error)));
-      });
-}
+/// Finds the newest of the decisions that are meant, open and finished ones, and calls `done`. What
+/// it reads of the archive is what it finds: nothing depends on how much else there is.
+///
+/// Finished decisions that a version before 5 has written have no index: as long as some are not
+/// moved to the others, all their heads are read, page by page.
+void find_decisions(range_reader read, decisions_wanted wanted,
+                    std::function<void(absl::StatusOr<decisions_found>)> done);
+
+/// The workloads that may have a pod of that name or uid: a pod's name is its workload's with
+/// `-<pod group>-<replica>-<index>`.
+std::vector<std::string> possible_owners(const std::string& pod);
 
 } // namespace reprieve

@@ -4,7 +4,9 @@
 #include "state/keys.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
+#include <utility>
 
 namespace reprieve::decision_steps {
 
@@ -39,16 +41,25 @@ std::vector<comparison> owned_and(const decision_settings& settings, revision ke
 }
 
 /// The write of the decision's key, and with it that of its content where the store does not have
-/// it yet: one chunk is small enough to go along.
+/// it yet: one chunk is small enough to go along. From then on it is a draft no more.
 std::vector<operation> with_content(self_pointer self, put head) {
   std::vector<operation> writes;
   if (const auto& body = self->state.unwritten_body; !body.empty())
     writes.emplace_back(put{keys::decision_body(id(self), 0), body, 0});
+  if (self->state.is_draft)
+    writes.emplace_back(erase{just(keys::draft(id(self)))});
   writes.emplace_back(std::move(head));
   return writes;
 }
 
-/// Writes the chunks from `first` on, some at a time.
+/// The store has the decision's key, and all that goes with it.
+void content_is_written(decision_state& state) {
+  state.unwritten_body.clear();
+  state.is_draft = false;
+}
+
+/// Writes the chunks from `first` on, some at a time. With the first goes a key by which they are
+/// found where the commit never comes.
 void write_chunks(self_pointer self, std::shared_ptr<const std::vector<std::string>> chunks,
                   std::size_t first) {
   constexpr std::size_t at_once = 4;
@@ -58,6 +69,8 @@ void write_chunks(self_pointer self, std::shared_ptr<const std::vector<std::stri
   }
   const auto& settings = self->state.settings;
   transaction writes{owned(settings), {}};
+  if (!std::exchange(self->state.is_draft, true))
+    writes.operations.emplace_back(put{keys::draft(id(self)), {}, 0});
   const auto last = std::min(chunks->size(), first + at_once);
   for (auto k = first; k < last; ++k)
     writes.operations.emplace_back(
@@ -91,7 +104,7 @@ void write_commit(self_pointer self) {
        phase = committed.summary.phase](transaction_answer& answer) {
         auto& s = self->state.settings;
         if (answer.ok() && answer->succeeded) {
-          self->state.unwritten_body.clear();
+          content_is_written(self->state);
           s.head_revision = answer->current;
           s.what.committed = at;
           enter(self, phase);
@@ -118,6 +131,56 @@ void write_commit(self_pointer self) {
 /// compares has changed when the decision's key is gone again.
 bool has_to_be_barred(self_pointer self, const absl::Status& how) {
   return !how.ok() && self->state.commit_unknown && planted != planted_bug::forgets_aborts;
+}
+
+/// Moves the decision from the open ones to the finished ones, by `writes`.
+void write_last(self_pointer self, std::vector<operation> writes, const absl::Status& how) {
+  const auto& settings = self->state.settings;
+  transaction last{owned_and(settings, settings.head_revision), std::move(writes)};
+  last.operations.emplace_back(erase{just(keys::open_decision(id(self)))});
+  if (has_to_be_barred(self, how))
+    last.operations.emplace_back(put{keys::barred_decision(id(self)), {}, 0});
+  self->request(settings.store, caf::infinite, std::move(last))
+    .then(
+      [self, how](transaction_answer& answer) {
+        if (!answer.ok() || !answer->succeeded) {
+          resume_from_store(self);
+          return;
+        }
+        if (!how.ok())
+          tell_people(self, "Aborted", std::string(how.message()));
+        else if (!what(self).at_once)
+          tell_people(self, "Done", "the decision is carried out");
+        end(self, how);
+      },
+      [self](caf::error&) { resume_from_store(self); });
+}
+
+/// Enters the decision into the index of its workloads; what fits goes with the end. What is
+/// entered before that is entered again by whoever takes the decision over, at the same keys.
+void write_index(self_pointer self, std::vector<operation> index, std::vector<operation> writes,
+                 const absl::Status& how) {
+  constexpr std::size_t at_once = 100;
+  const auto some = index.end() - static_cast<std::ptrdiff_t>(std::min(at_once, index.size()));
+  if (some == index.begin()) {
+    std::ranges::move(index, std::back_inserter(writes));
+    write_last(self, std::move(writes), how);
+    return;
+  }
+  const auto& settings = self->state.settings;
+  transaction part{owned_and(settings, settings.head_revision),
+                   {std::make_move_iterator(some), std::make_move_iterator(index.end())}};
+  index.erase(some, index.end());
+  self->request(settings.store, caf::infinite, std::move(part))
+    .then(
+      [self, index = std::move(index), writes = std::move(writes),
+       how](transaction_answer& answer) mutable {
+        if (answer.ok() && answer->succeeded)
+          write_index(self, std::move(index), std::move(writes), how);
+        else
+          resume_from_store(self);
+      },
+      [self](caf::error&) { resume_from_store(self); });
 }
 
 /// Reads how far the decision came, and goes on from there.
@@ -162,6 +225,9 @@ void write_bodies(self_pointer self) {
   begin_step(self, "decision.commit");
   auto chunks = encode_bodies(what(self), self->state.settings.placed);
   self->state.settings.chunks = static_cast<std::uint32_t>(chunks.size());
+  self->state.settings.body_bytes = 0;
+  for (const auto& chunk : chunks)
+    self->state.settings.body_bytes += std::ssize(chunk);
   // The most of it; whoever asks for it reads it from the store.
   reasoning kept;
   kept.summary = std::move(what(self).why.summary);
@@ -180,7 +246,9 @@ void erase_bodies(self_pointer self) {
     return;
   self
     ->request(settings.store, caf::infinite,
-              transaction{owned(settings), {erase{with_prefix(keys::bodies_of(id(self)))}}})
+              transaction{owned(settings),
+                          {erase{with_prefix(keys::bodies_of(id(self)))},
+                           erase{just(keys::draft(id(self)))}}})
     .then([](transaction_answer&) {}, [](caf::error&) {});
 }
 
@@ -246,7 +314,7 @@ void write_abort(self_pointer self, absl::Status why) {
           resume_from_store(self);
           return;
         }
-        self->state.unwritten_body.clear();
+        content_is_written(self->state);
         self->state.settings.head_revision = answer->current;
         what(self).phase = decision_phase::aborted;
         what(self).abort_reason = std::string(why.message());
@@ -261,26 +329,18 @@ void write_end(self_pointer self, absl::Status how) {
   auto ended = head_of(settings.what, settings.chunks);
   ended.summary.phase = how.ok() ? decision_phase::done : decision_phase::aborted;
   ended.summary.ended = settings.clock.now(self);
-  transaction writes{
-    owned_and(settings, settings.head_revision),
-    with_content(self, put{keys::done_decision(ended.summary.ended, id(self)), encode(ended), 0})};
-  writes.operations.emplace_back(erase{just(keys::open_decision(id(self)))});
-  if (has_to_be_barred(self, how))
-    writes.operations.emplace_back(put{keys::barred_decision(id(self)), {}, 0});
-  self->request(settings.store, caf::infinite, std::move(writes))
-    .then(
-      [self, how](transaction_answer& answer) {
-        if (!answer.ok() || !answer->succeeded) {
-          resume_from_store(self);
-          return;
-        }
-        if (!how.ok())
-          tell_people(self, "Aborted", std::string(how.message()));
-        else if (!what(self).at_once)
-          tell_people(self, "Done", "the decision is carried out");
-        end(self, how);
-      },
-      [self](caf::error&) { resume_from_store(self); });
+  auto head = encode(ended);
+  if (settings.ground->schema() < schema_with_archive) {
+    write_last(self,
+               with_content(
+                 self, put{keys::done_decision(ended.summary.ended, id(self)), std::move(head), 0}),
+               how);
+    return;
+  }
+  const auto entry = entry_of(ended, settings.body_bytes + std::ssize(head));
+  auto writes = with_content(self, put{keys::finished_head(id(self)), std::move(head), 0});
+  writes.emplace_back(put{keys::ended_decision(entry.ended, id(self)), encode(entry.what), 0});
+  write_index(self, index_writes(entry), std::move(writes), how);
 }
 
 } // namespace reprieve::decision_steps

@@ -4,6 +4,7 @@
 #include "actors/gateway_answers.hpp"
 #include "actors/gateway_confirmation.hpp"
 #include "actors/gateway_routes.hpp"
+#include "state/quantity.hpp"
 
 #include <fmt/format.h>
 
@@ -15,20 +16,8 @@ namespace {
 
 using self_pointer = gateway_actor::stateful_pointer<gateway_state>;
 
-constexpr std::size_t most_decisions = 20;
 /// For a store of which nobody knows whether it answers.
 constexpr std::chrono::seconds short_answer_time{1};
-
-bool contains(const std::vector<std::string>& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-/// Decisions that place the workload or take something from it.
-head_filter concerning(std::string workload) {
-  return [workload = std::move(workload)](const decision_head& head) {
-    return contains(head.summary.workloads, workload) || contains(head.evicted, workload);
-  };
-}
 
 bool mentions(const decision& d, std::string_view pod) {
   return std::any_of(
@@ -47,14 +36,37 @@ std::string decisions_missing(const absl::Status& why) {
   return fmt::format("what was decided can't be read at present: {}", std::string(why.message()));
 }
 
+/// What can't be told of somebody who was there at `since`, as it is not kept; empty for nothing.
+/// The archive knows whole seconds.
+std::string decisions_let_go(const archive_record& archive, time_point since) {
+  if (archive.let_go_until == no_time
+      || std::chrono::floor<std::chrono::seconds>(since) > archive.let_go_until)
+    return {};
+  return fmt::format("decisions that ended by {} are not kept any more: {}",
+                     format_time(archive.let_go_until),
+                     archive.made_room ? "they would take more room than --decision-bytes allows"
+                                       : "they are older than --decision-age");
+}
+
 /// Finds decisions. Where the owners can't be asked the store may not answer either: nobody waits
 /// long for it then.
 template <class F>
-void look_for_decisions(self_pointer self, const confirmation& sure, head_filter coarse,
-                        decision_filter fine, F done) {
-  const auto time = sure.how.ok() ? answer_time : short_answer_time;
-  find_decisions(self, self->state.serving->store, std::move(coarse), std::move(fine),
-                 most_decisions, std::move(done), time);
+void look_for_decisions(self_pointer self, const confirmation& sure, decisions_wanted wanted,
+                        F done) {
+  const caf::duration time{sure.how.ok() ? answer_time : short_answer_time};
+  find_decisions(
+    [self, time, store = self->state.serving->store](range_request range, auto then) {
+      self->request(store, time, std::move(range))
+        .then([then](range_answer& answer) { then(std::move(answer)); },
+              [then](caf::error& error) { then(to_status(error)); });
+    },
+    std::move(wanted), std::move(done));
+}
+
+/// When the workload came; the epoch where nobody knows.
+time_point submission_of(const gateway_state& state, const std::string& workload) {
+  const auto found = state.workloads.find(workload);
+  return found == state.workloads.end() ? no_time : found->second->status.submitted;
 }
 
 /// Adds what was decided about the workload, and answers.
@@ -65,19 +77,22 @@ void answer_with_decisions(self_pointer self, const describe_request& wanted,
     answer.deliver(describe_result(std::move(*result)));
     return;
   }
-  look_for_decisions(
-    self, sure, concerning(wanted.name), {},
-    [sure, result, answer](absl::StatusOr<std::vector<decision>> decisions) mutable {
-      if (!decisions.ok() && sure.how.ok()) {
-        answer.deliver(describe_result(decisions.status()));
-        return;
-      }
-      if (decisions.ok())
-        result->decisions = *std::move(decisions);
-      else
-        result->missing = decisions_missing(decisions.status());
-      answer.deliver(describe_result(std::move(*result)));
-    });
+  const auto since = submission_of(self->state, wanted.name);
+  look_for_decisions(self, sure, {{}, {wanted.name}},
+                     [sure, result, answer, since](absl::StatusOr<decisions_found> found) mutable {
+                       if (!found.ok() && sure.how.ok()) {
+                         answer.deliver(describe_result(found.status()));
+                         return;
+                       }
+                       if (found.ok()) {
+                         if (!found->more)
+                           result->missing = decisions_let_go(found->archive, since);
+                         result->decisions = std::move(found->decisions);
+                       } else {
+                         result->missing = decisions_missing(found.status());
+                       }
+                       answer.deliver(describe_result(std::move(*result)));
+                     });
 }
 
 void describe_confirmed(self_pointer self, const describe_request& wanted, const confirmation& sure,
@@ -138,59 +153,67 @@ void answer_with_reason(self_pointer self, const std::string& workload,
 /// What an explanation is asked of.
 struct subject {
   std::string name; ///< in words
-  head_filter coarse;
-  decision_filter fine;
+  decisions_wanted decisions;
   std::vector<asked_object> about; ///< whose owners have to be there still
 };
 
 subject subject_of(const explain_request& wanted) {
   if (!wanted.decision.empty())
-    return {"decision " + wanted.decision,
-            [id = wanted.decision](const decision_head& head) { return head.summary.id == id; },
-            {},
-            {}};
+    return {"decision " + wanted.decision, {wanted.decision, {}}, {}};
   if (!wanted.workload.empty())
     return {"workload " + wanted.workload,
-            concerning(wanted.workload),
-            {},
+            {{}, {wanted.workload}},
             {{object_kind::workload, wanted.workload}}};
-  // A pod's name begins with its workload's.
-  const auto of_its_workload = [pod = wanted.pod](const decision_head& head) {
-    const auto owns = [&](const std::string& workload) { return pod.starts_with(workload); };
-    return std::any_of(head.summary.workloads.begin(), head.summary.workloads.end(), owns)
-           || std::any_of(head.evicted.begin(), head.evicted.end(), owns);
-  };
   return {"pod " + wanted.pod,
-          of_its_workload,
-          [pod = wanted.pod](const decision& d) { return mentions(d, pod); },
+          {{},
+           possible_owners(wanted.pod),
+           [pod = wanted.pod](const decision& d) { return mentions(d, pod); }},
           {{object_kind::pod, wanted.pod}}};
+}
+
+/// What of the past can't be told beside what was found; empty for nothing.
+std::string gaps_in(const decisions_found& found, const subject& of, time_point since) {
+  if (!of.decisions.id.empty())
+    return {};
+  if (!found.more)
+    return decisions_let_go(found.archive, since);
+  if (of.decisions.fine && found.decisions.size() < of.decisions.most)
+    return "only the newest decisions about its workload were looked at";
+  return {};
+}
+
+/// Nothing was found of somebody who is not there either.
+absl::Status nothing_known(const subject& of, const archive_record& archive) {
+  auto text = fmt::format("nothing is known of {}", of.name);
+  if (const auto gone = decisions_let_go(archive, no_time); !gone.empty())
+    text += "; " + gone;
+  return absl::NotFoundError(text);
 }
 
 void explain_confirmed(self_pointer self, const explain_request& wanted, const subject& of,
                        const confirmation& sure, promise<explain_result> answer) {
-  look_for_decisions(self, sure, of.coarse, of.fine,
-                     [self, answer, wanted, sure,
-                      name = of.name](absl::StatusOr<std::vector<decision>> found) mutable {
-                       const bool is_known = self->state.workloads.contains(wanted.workload);
-                       explanation result;
-                       result.age = sure.age;
-                       const bool read = found.ok();
-                       if (read)
-                         result.decisions = *std::move(found);
-                       else if (!sure.how.ok() && is_known)
-                         result.missing = decisions_missing(found.status());
-                       else {
-                         answer.deliver(explain_result(found.status()));
-                         return;
-                       }
-                       if (read && result.decisions.empty() && !is_known)
-                         answer.deliver(explain_result(
-                           sure.how.ok()
-                             ? absl::NotFoundError(fmt::format("nothing is known of {}", name))
-                             : sure.how));
-                       else
-                         answer_with_reason(self, wanted.workload, answer, std::move(result));
-                     });
+  look_for_decisions(
+    self, sure, of.decisions,
+    [self, answer, wanted, sure, of](absl::StatusOr<decisions_found> found) mutable {
+      const bool is_known = self->state.workloads.contains(wanted.workload);
+      explanation result;
+      result.age = sure.age;
+      if (!found.ok()) {
+        if (sure.how.ok() || !is_known) {
+          answer.deliver(explain_result(found.status()));
+          return;
+        }
+        result.missing = decisions_missing(found.status());
+      } else if (found->decisions.empty() && !is_known) {
+        answer.deliver(
+          explain_result(sure.how.ok() ? nothing_known(of, found->archive) : sure.how));
+        return;
+      } else {
+        result.missing = gaps_in(*found, of, submission_of(self->state, wanted.workload));
+        result.decisions = std::move(found->decisions);
+      }
+      answer_with_reason(self, wanted.workload, answer, std::move(result));
+    });
 }
 
 } // namespace

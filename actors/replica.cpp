@@ -15,7 +15,6 @@ namespace {
 
 using self_pointer = replica_pointer;
 
-constexpr std::chrono::minutes prune_interval{10};
 constexpr std::chrono::milliseconds load_retry_delay{200};
 
 void fail(self_pointer self, const absl::Status& why) {
@@ -37,7 +36,6 @@ void fail_or_try_again(self_pointer self, const absl::Status& why) {
 
 void join(self_pointer self) {
   self->send(self->state.members, join_members{self->state.schema->epoch_base});
-  self->send(self, prune_decisions{});
   if (!self->state.history.is_kept_for_ever())
     self->send(self, compact_store{});
 }
@@ -124,36 +122,6 @@ void check_schema(self_pointer self) {
     }
     create_in_empty_store(self);
   });
-}
-
-/// Deletes finished decisions, and their chunks, that ended before the time to keep them. Who owns
-/// the queue tree does so for all.
-void prune(self_pointer self) {
-  auto& state = self->state;
-  if (!state.ground || !state.queues)
-    return;
-  const auto oldest = state.settings.clock.now(self) - state.settings.keep_decisions;
-  key_range old{std::string(keys::done_decisions), keys::done_decision(oldest, "")};
-  self->request(state.store, answer_time, range_request{old, 60, 0, true})
-    .then(
-      [self](range_answer& answer) {
-        if (!answer.ok() || answer->values.empty() || !self->state.ground)
-          return;
-        transaction erased{{self->state.ground->held()}, {}};
-        for (const auto& one : answer->values) {
-          erased.operations.emplace_back(erase{just(one.key)});
-          erased.operations.emplace_back(
-            erase{with_prefix(keys::bodies_of(keys::last_part(one.key)))});
-        }
-        self->request(self->state.store, answer_time, std::move(erased))
-          .then(
-            [self, more = answer->more](transaction_answer& done) {
-              if (more && done.ok() && done->succeeded)
-                prune(self);
-            },
-            [](caf::error&) {});
-      },
-      [](caf::error&) {});
 }
 
 /// Has the store forget what happened before the time that its history is kept for. Who owns the
@@ -394,10 +362,6 @@ replica_actor::behavior_type replica(self_pointer self, replica_settings setting
     [self](const load_again& due) {
       if (due.owner == self->state.ground && self->state.loading.erase(due.shard) > 0)
         load(self, due.shard);
-    },
-    [self](prune_decisions) {
-      prune(self);
-      self->delayed_send(self, prune_interval, prune_decisions{});
     },
     [self](compact_store) {
       compact_history(self);

@@ -4,6 +4,7 @@
 #include "actors/membership.hpp"
 #include "actors/peers.hpp"
 #include "actors/shard_loader.hpp"
+#include "state/decision_archive.hpp"
 #include "state/store_history.hpp"
 
 #include <functional>
@@ -29,9 +30,6 @@ struct follow_directory {
   directory_follower_actor follower;
 };
 
-/// Forget finished decisions that are too old.
-struct prune_decisions {};
-
 /// Have the store forget what is long past.
 struct compact_store {};
 
@@ -50,7 +48,6 @@ REPRIEVE_MESSAGE(reprieve::start_serving)
 REPRIEVE_MESSAGE(reprieve::look_at_schema)
 REPRIEVE_MESSAGE(reprieve::stop_serving)
 REPRIEVE_MESSAGE(reprieve::follow_directory)
-REPRIEVE_MESSAGE(reprieve::prune_decisions)
 REPRIEVE_MESSAGE(reprieve::compact_store)
 REPRIEVE_MESSAGE(reprieve::load_again)
 REPRIEVE_MESSAGE(reprieve::look_for_peers)
@@ -88,8 +85,6 @@ using replica_actor = typed_actor<
   /// From itself.
   handles<void(load_again)>,
   /// From itself.
-  handles<void(prune_decisions)>,
-  /// From itself.
   handles<void(compact_store)>>;
 
 struct replica_settings {
@@ -100,7 +95,7 @@ struct replica_settings {
   std::uint32_t workload_shards = 2; ///< likewise
   duration lease_time{std::chrono::seconds{5}}; ///< after which a silent replica counts as lost
   std::int64_t nodes_per_replica = 50'000;      ///< of one group; what is more of it goes to others
-  duration keep_decisions{std::chrono::hours{24}};
+  archive_limits archive;                       ///< of finished decisions
   duration keep_history{0}; ///< of the store, by compacting it; 0: that is not ours to do
   duration hold_time{std::chrono::minutes{1}}; ///< a decision may take from its votes to its commit
   std::size_t most_domains_told = 64;          ///< with a decision

@@ -1,5 +1,6 @@
 #include "actors/replica_parts.hpp"
 
+#include "actors/archive_keeper.hpp"
 #include "state/keys.hpp"
 
 #include <algorithm>
@@ -157,6 +158,8 @@ void start(self_pointer self, const std::string& shard, std::shared_ptr<shard_co
                                             std::move(from->quota), ledger_for(state, shard, *from),
                                             ours.clock, self}));
     meet_queue_shard(self, state.queues);
+    self->spawn(archive_keeper, archive_keeper_settings{state.store, state.ground, ours.archive,
+                                                        ours.clock, state.queues.address()});
     break;
   default:
     state.loaded[shard] = std::move(from);

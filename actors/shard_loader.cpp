@@ -6,9 +6,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <iterator>
 #include <map>
-#include <set>
 
 namespace reprieve {
 
@@ -177,9 +176,12 @@ private:
                                                      head->chunks};
     }
     for (const auto& one : bodies)
-      if (const auto found = open.find(keys::decision_of_body(one.key)); found != open.end())
+      if (const auto found = open.find(keys::decision_of_body(one.key));
+          found != open.end() && !keys::is_finished_head(one.key)) {
         if (auto added = add_body(found->second.what, one.value); !added.ok())
           return unreadable(one.key, added);
+        found->second.body_bytes += std::ssize(one.value);
+      }
     auto contents = std::make_shared<shard_contents>();
     for (auto& [id, found] : open)
       contents->open.push_back(std::move(found));
@@ -194,54 +196,40 @@ private:
            for (const auto& one : barred)
              if (is_of(keys::last_part(one.key), me->group()))
                contents->barred.emplace_back(keys::last_part(one.key));
-           me->find_orphans(contents);
+           me->find_drafts(contents);
          });
   }
 
-  /// Finds the decisions that nobody can finish: they have chunks, but no key, open or done.
-  void find_orphans(contents_pointer contents) {
-    const key_range all{std::string(keys::decision_bodies),
-                        with_prefix(std::string(keys::open_decisions)).end};
-    self_->request(settings_.store, caf::infinite, range_request{all, 0, 0, true})
-      .then(
-        [me = shared_from_this(), contents](range_answer& answer) {
-          if (!answer.ok()) {
-            me->tell(answer.status());
-            return;
-          }
-          std::set<std::string, std::less<>> known;
-          std::set<std::string, std::less<>> written;
-          for (const auto& one : answer->values) {
-            if (!one.key.starts_with(keys::decision_bodies))
-              known.emplace(keys::last_part(one.key));
-            else if (const auto id = keys::decision_of_body(one.key); is_of(id, me->group()))
-              written.emplace(id);
-          }
-          std::vector<std::string> orphans;
-          std::set_difference(written.begin(), written.end(), known.begin(), known.end(),
-                              std::back_inserter(orphans));
-          me->erase_orphans(std::move(orphans), contents);
-        },
-        [me = shared_from_this()](caf::error& error) { me->tell(to_status(error)); });
+  /// Finds the decisions that nobody can finish: they have chunks, and were never committed. Those
+  /// that were have no draft any more.
+  void find_drafts(contents_pointer contents) {
+    read({std::string(keys::drafts)}, [me = shared_from_this(), contents](const key_values& found) {
+      std::vector<std::string> drafts;
+      for (const auto& one : found)
+        if (is_of(keys::last_part(one.key), me->group()))
+          drafts.emplace_back(keys::last_part(one.key));
+      me->erase_drafts(std::move(drafts), contents);
+    });
   }
 
-  /// Erases the chunks of decisions that were never committed, some at a time.
-  void erase_orphans(std::vector<std::string> orphans, contents_pointer contents) {
-    if (orphans.empty()) {
+  /// Erases what they have written, some at a time.
+  void erase_drafts(std::vector<std::string> drafts, contents_pointer contents) {
+    if (drafts.empty()) {
       tell(std::move(contents));
       return;
     }
-    constexpr std::size_t at_once = 100;
+    constexpr std::size_t at_once = 50;
     transaction erased{{settings_.owner->held()}, {}};
-    for (std::size_t i = 0; i < at_once && !orphans.empty(); ++i) {
-      erased.operations.emplace_back(erase{with_prefix(keys::bodies_of(orphans.back()))});
-      orphans.pop_back();
+    for (std::size_t i = 0; i < at_once && !drafts.empty(); ++i) {
+      erased.operations.emplace_back(erase{with_prefix(keys::bodies_of(drafts.back()))});
+      erased.operations.emplace_back(erase{just(keys::draft(drafts.back()))});
+      drafts.pop_back();
     }
     self_->request(settings_.store, caf::infinite, std::move(erased))
       .then(
-        [me = shared_from_this(), orphans, contents](transaction_answer& answer) {
+        [me = shared_from_this(), drafts, contents](transaction_answer& answer) {
           if (answer.ok() && answer->succeeded)
-            me->erase_orphans(orphans, contents);
+            me->erase_drafts(drafts, contents);
           else // they are in nobody's way, and whoever comes next finds them again
             me->tell(contents);
         },

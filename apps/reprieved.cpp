@@ -42,6 +42,8 @@ struct daemon_options {
   peer_options peers;
   api_settings api;
   gateway_limits limits;
+  std::int64_t decision_seconds = archive_limits{}.age / std::chrono::seconds{1};
+  std::int64_t decision_bytes = archive_limits{}.bytes;
 };
 
 constexpr std::chrono::seconds stop_time{3};
@@ -178,6 +180,7 @@ int serve(const daemon_options& options, ending& end) {
   settings.nodes_per_replica = options.peers.nodes_per_replica;
   if (!options.storage.etcd.empty())
     settings.keep_history = std::chrono::seconds{options.storage.history_seconds};
+  settings.archive = {std::chrono::seconds{options.decision_seconds}, options.decision_bytes};
   settings.api = options.listen;
   settings.node_shards = options.node_shards;
   settings.workload_shards = options.workload_shards;
@@ -257,6 +260,16 @@ int main(int argc, char** argv) {
     .add_option("--workload-shards", options.workload_shards,
                 "virtual workload shards of each resource group; likewise")
     ->check(CLI::Range(1, 1024))
+    ->capture_default_str();
+  app
+    .add_option("--decision-age", options.decision_seconds,
+                "seconds for which finished decisions are kept, for `explain`")
+    ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}))
+    ->capture_default_str();
+  app
+    .add_option("--decision-bytes", options.decision_bytes,
+                "bytes of finished decisions that are kept in the store; the oldest go first")
+    ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 50))
     ->capture_default_str();
   add_store_options(app, options.storage);
   add_peer_options(app, options.peers);

@@ -96,6 +96,16 @@ decision_head head_of(const decision& d, std::uint32_t chunks) {
   return head;
 }
 
+archive_entry entry_of(const decision_head& head, std::int64_t content) {
+  std::set<std::string> workloads(head.summary.workloads.begin(), head.summary.workloads.end());
+  workloads.insert(head.evicted.begin(), head.evicted.end());
+  archive_entry entry{head.summary.id,
+                      std::chrono::floor<std::chrono::seconds>(head.summary.ended),
+                      {0, head.summary.decided, {workloads.begin(), workloads.end()}}};
+  entry.what.bytes = bytes_in_archive(entry, head.chunks, content);
+  return entry;
+}
+
 std::string too_new(std::int32_t version, std::int32_t known) {
   return fmt::format("the store has schema version {}, this program knows versions up to {}; run a "
                      "newer reprieved",
@@ -363,6 +373,57 @@ absl::StatusOr<decision_head> decode(std::string_view bytes) {
   return decision_head{*std::move(summary),
                        static_cast<std::uint32_t>(from->chunks()),
                        {from->evicted_workloads().begin(), from->evicted_workloads().end()}};
+}
+
+std::string encode(const archived_decision& r) {
+  v1::ArchivedDecision to;
+  to.set_bytes(r.bytes);
+  to.set_decided(to_nanoseconds(r.decided));
+  for (const auto& workload : r.workloads)
+    to.add_workloads(workload);
+  return to.SerializeAsString();
+}
+
+template <>
+absl::StatusOr<archived_decision> decode(std::string_view bytes) {
+  const auto from = parse_message<v1::ArchivedDecision>(bytes);
+  if (!from.ok())
+    return from.status();
+  return archived_decision{from->bytes(),
+                           time_point{duration{from->decided()}},
+                           {from->workloads().begin(), from->workloads().end()}};
+}
+
+std::string encode(const archive_total& r) {
+  v1::ArchiveTotal to;
+  to.set_count(r.count);
+  to.set_bytes(r.bytes);
+  return to.SerializeAsString();
+}
+
+template <>
+absl::StatusOr<archive_total> decode(std::string_view bytes) {
+  const auto from = parse_message<v1::ArchiveTotal>(bytes);
+  if (!from.ok())
+    return from.status();
+  return archive_total{from->count(), from->bytes()};
+}
+
+std::string encode(const archive_record& r) {
+  v1::ArchiveRecord to;
+  to.set_let_go_until(to_nanoseconds(r.let_go_until));
+  to.set_made_room(r.made_room);
+  to.set_settled(r.settled);
+  return to.SerializeAsString();
+}
+
+template <>
+absl::StatusOr<archive_record> decode(std::string_view bytes) {
+  const auto from = parse_message<v1::ArchiveRecord>(bytes);
+  if (!from.ok())
+    return from.status();
+  return archive_record{time_point{duration{from->let_go_until()}}, from->made_room(),
+                        from->settled()};
 }
 
 std::vector<std::string> encode_bodies(const decision& d, std::span<const pod_list::pointer> placed,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "state/decision.hpp"
+#include "state/decision_archive.hpp"
 #include "state/disruption_budget.hpp"
 #include "state/node_record.hpp"
 #include "state/placement.hpp"
@@ -27,12 +28,14 @@ namespace reprieve {
 ///
 /// 1: the first. 2: placements may start with their commit, which a shard's sequence record tells.
 /// 3: names of what belongs to resource groups have a key of their own. 4: decisions change what
-/// placements have committed, and placements remember who makes room for whom.
-inline constexpr std::int32_t schema_version = 4;
+/// placements have committed, and placements remember who makes room for whom. 5: finished
+/// decisions are indexed by workload, in the order in which they ended.
+inline constexpr std::int32_t schema_version = 5;
 inline constexpr std::int32_t first_schema_version = 1;
 inline constexpr std::int32_t schema_with_starts_at_once = 2;
 inline constexpr std::int32_t schema_with_names = 3;
 inline constexpr std::int32_t schema_with_counts = 4;
+inline constexpr std::int32_t schema_with_archive = 5;
 
 /// What is fixed when a cluster is created.
 struct schema_record {
@@ -82,6 +85,10 @@ struct decision_head {
 /// The head of a decision whose content is in that many chunks, and nothing of that content.
 decision_head head_of(const decision& d, std::uint32_t chunks);
 
+/// The place in the archive of a decision that has ended, whose chunks and head have `content`
+/// bytes.
+archive_entry entry_of(const decision_head& head, std::int64_t content);
+
 // Records are Protobuf; these turn them into the store's bytes and back. Decoding refuses what it
 // can't read with a sentence.
 std::string encode(const schema_record& r);
@@ -98,6 +105,9 @@ std::string encode(const quota_record& r);
 std::string encode(const priority_class& r);
 std::string encode(const resource_group& r);
 std::string encode(const decision_head& r);
+std::string encode(const archived_decision& r);
+std::string encode(const archive_total& r);
+std::string encode(const archive_record& r);
 
 template <class Record>
 absl::StatusOr<Record> decode(std::string_view bytes);

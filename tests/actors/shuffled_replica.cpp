@@ -190,15 +190,20 @@ std::vector<key_value> shuffled_replica::read(std::string prefix) {
 
 std::map<std::string, decision> shuffled_replica::stored() {
   std::map<std::string, decision> found;
-  for (const auto prefix : {keys::done_decisions, keys::open_decisions})
-    for (const auto& one : read(std::string(prefix))) {
-      auto head = decode<decision_head>(one.value);
-      EXPECT_TRUE(head.ok()) << head.status();
-      auto& whole = found[head->summary.id];
-      whole = std::move(head->summary);
-      for (const auto& chunk : read(keys::bodies_of(whole.id)))
+  const auto add = [&](const key_value& one) {
+    auto head = decode<decision_head>(one.value);
+    EXPECT_TRUE(head.ok()) << head.status();
+    auto& whole = found[head->summary.id];
+    whole = std::move(head->summary);
+    for (const auto& chunk : read(keys::bodies_of(whole.id)))
+      if (!keys::is_finished_head(chunk.key))
         EXPECT_TRUE(add_body(whole, chunk.value).ok());
-    }
+  };
+  for (const auto& one : read(std::string(keys::decision_bodies)))
+    if (keys::is_finished_head(one.key))
+      add(one);
+  for (const auto& one : read(std::string(keys::open_decisions)))
+    add(one);
   return found;
 }
 

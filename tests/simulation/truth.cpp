@@ -152,7 +152,10 @@ void truth::put_key(const std::string& key, const std::string& value) {
     queue_written(*decode<queue>(value));
   else if (key.find("/group/") != std::string::npos)
     groups_.insert(name);
-  else if (key.starts_with(keys::decision_bodies))
+  else if (key.starts_with(keys::decision_bodies) && keys::is_finished_head(key)) {
+    if (!ended_.contains(keys::decision_of_body(key))) // else it was moved to the archive
+      decision_done(value);
+  } else if (key.starts_with(keys::decision_bodies))
     bodies_[key] = value;
   else if (key.starts_with(keys::open_decisions))
     decision_written(name, value);

@@ -99,7 +99,7 @@ bool actor_world::advance_until(const std::function<bool()>& condition, duration
 }
 
 replica_world::replica_world(std::shared_ptr<store> behind, const std::string& journal,
-                             duration later)
+                             duration later, const archive_limits& kept)
     : store_(std::make_shared<faulty_store>(std::move(behind))), world_(later) {
   simulated_cluster_settings simulated;
   simulated.journal = journal;
@@ -109,6 +109,7 @@ replica_world::replica_world(std::shared_ptr<store> behind, const std::string& j
   settings.node_shards = 3;
   settings.workload_shards = 2;
   settings.behind = store_;
+  settings.archive = kept;
   cluster_ = world_.system().spawn(simulated_cluster, simulated);
   settings.cluster = cluster_;
   settings.clock = world_.clock();
@@ -147,9 +148,13 @@ absl::Status replica_world::remove(object_kind kind, const std::string& name, bo
     .value_or(absl::DeadlineExceededError("no answer"));
 }
 
-explain_result replica_world::explain_workload(const std::string& name) {
-  return world_.ask<explain_result>(gateway_, explain_request{{}, name, {}})
+explain_result replica_world::explain(const explain_request& wanted) {
+  return world_.ask<explain_result>(gateway_, wanted)
     .value_or(explain_result(absl::DeadlineExceededError("no answer")));
+}
+
+explain_result replica_world::explain_workload(const std::string& name) {
+  return explain({{}, name, {}});
 }
 
 heartbeat_result replica_world::heartbeat(std::vector<std::string> nodes, bool last) {

@@ -103,7 +103,7 @@ class replica_world {
 public:
   /// `journal` is the simulated cluster's file. A replica that follows another starts `later`.
   replica_world(std::shared_ptr<store> behind, const std::string& journal,
-                duration later = duration{0});
+                duration later = duration{0}, const archive_limits& kept = {});
   /// Ends everything where it stands, as a crash would: no message that waits has any effect.
   ~replica_world();
 
@@ -122,6 +122,7 @@ public:
   apply_result apply(const std::vector<object>& objects);
   std::vector<shown_object> get(object_kind kind, const std::string& name = {});
   absl::Status remove(object_kind kind, const std::string& name, bool force = false);
+  explain_result explain(const explain_request& wanted);
   explain_result explain_workload(const std::string& name);
   heartbeat_result heartbeat(std::vector<std::string> nodes, bool last = false);
   backup_page_result backup(const backup_page_request& wanted);

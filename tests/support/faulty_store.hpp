@@ -42,9 +42,24 @@ public:
     return writes_;
   }
 
+  /// From now on `each` sees what is read.
+  void watch_reads(std::function<void(const range_result&)> each) {
+    seen_ = std::move(each);
+  }
+
   void read(range_request request, store_callback<range_result> done) override {
-    if (!cut_)
+    if (cut_)
+      return;
+    if (!seen_) {
       behind().read(std::move(request), std::move(done));
+      return;
+    }
+    behind().read(std::move(request),
+                  [seen = seen_, done = std::move(done)](absl::StatusOr<range_result> found) {
+                    if (found.ok())
+                      seen(*found);
+                    done(std::move(found));
+                  });
   }
 
   void commit(transaction writes, store_callback<transaction_result> done) override {
@@ -77,6 +92,7 @@ private:
   std::size_t writes_ = 0;
   std::vector<std::pair<std::size_t, fault>> faults_;
   std::vector<transaction> late_;
+  std::function<void(const range_result&)> seen_;
   bool cut_ = false;
 };
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
@@ -75,6 +76,19 @@ std::string made_quota(std::uint64_t) {
     quota_record{{{"gpu", 8000}}, {{"gpu", 1000}}, {{"default", {{"gpu", 5000}, {"cpu", 1}}}}});
 }
 
+std::string made_archived(std::uint64_t) {
+  return encode(
+    archived_decision{1234, time_point{duration{1'700'000'000'000'000'000}}, {"a", "b"}});
+}
+
+std::string made_total(std::uint64_t) {
+  return encode(archive_total{17, 123'456});
+}
+
+std::string made_archive(std::uint64_t) {
+  return encode(archive_record{time_point{duration{1'700'000'000'000'000'000}}, true, true});
+}
+
 template <class Record>
 std::string made_object(std::uint64_t seed) {
   return encode(drawn<Record>(seed));
@@ -98,6 +112,7 @@ absl::StatusOr<std::string> body_again(std::string_view bytes) {
 struct kind {
   std::function<std::string(std::uint64_t)> made;
   std::function<absl::StatusOr<std::string>(std::string_view)> again; ///< reads and writes it
+  int since = 1; ///< the version that it came with
 };
 
 const std::map<std::string, kind>& kinds() {
@@ -109,6 +124,9 @@ const std::map<std::string, kind>& kinds() {
     {"owner", {made_owner, again<owner_record>}},
     {"owners", {made_owners, again<owners_record>}},
     {"sequence", {made_sequence, again<sequence_record>}},
+    {"archive", {made_archive, again<archive_record>, 5}},
+    {"archive_total", {made_total, again<archive_total>, 5}},
+    {"archived_decision", {made_archived, again<archived_decision>, 5}},
     {"schema", {made_schema, again<schema_record>}},
     {"quota", {made_quota, again<quota_record>}},
     {"budget", {made_object<disruption_budget>, again<disruption_budget>}},
@@ -141,7 +159,9 @@ TEST_P(earlier_records, are_read_and_nothing_in_them_is_lost) {
     // The entries of a map have no order; what is left out makes it shorter.
     EXPECT_EQ(again->size(), bytes.size()) << name;
   }
-  EXPECT_EQ(read.size(), kinds().size()) << path;
+  const auto known =
+    std::ranges::count_if(kinds(), [&](const auto& one) { return one.second.since <= GetParam(); });
+  EXPECT_EQ(std::ssize(read), known) << path;
 }
 
 INSTANTIATE_TEST_SUITE_P(of_version, earlier_records, testing::Range(1, schema_version + 1));
