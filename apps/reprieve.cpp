@@ -1,6 +1,7 @@
 // The command line: reads manifests, calls the API, prints answers.
 
 #include "apps/cli/admin.hpp"
+#include "apps/cli/bench_archive.hpp"
 #include "apps/cli/bench_cluster.hpp"
 #include "apps/cli/bench_decide.hpp"
 #include "apps/cli/bench_heartbeats.hpp"
@@ -196,6 +197,22 @@ int main(int argc, char** argv) {
     ->add_option("--takeover-pods-per-workload", replicated.takeover_workload_size, "likewise")
     ->capture_default_str();
 
+  cli::bench_archive_request archived;
+  auto* bench_archive = bench->add_subcommand(
+    "archive", "explanations and takeover beside few finished decisions and many, on etcd");
+  bench_archive
+    ->add_option("--etcd", archived.etcd,
+                 "HOST:PORT of its members, with commas; else one is started")
+    ->delimiter(',');
+  bench_archive->add_option("--few", archived.few, "finished decisions")->capture_default_str();
+  bench_archive->add_option("--many", archived.many, "finished decisions")->capture_default_str();
+  bench_archive->add_option("--workloads", archived.workloads, "that they are about")
+    ->capture_default_str();
+  bench_archive->add_option("--nodes", archived.nodes, "of the cluster that is taken over")
+    ->capture_default_str();
+  bench_archive->add_option("--pods-per-node", archived.pods_per_node, "likewise")
+    ->capture_default_str();
+
   cli::bench_waiting_request in_vain;
   auto* bench_waiting = bench->add_subcommand(
     "waiting", "what a placement costs beside work that waits in vain, and without it");
@@ -254,6 +271,8 @@ int main(int argc, char** argv) {
     return cli::bench_heartbeats(beats, as);
   if (*bench_replicas)
     return cli::bench_replicas(replicated, as);
+  if (*bench_archive)
+    return cli::bench_archive(archived, as);
   if (*bench_waiting)
     return cli::bench_waiting(in_vain, as);
   if (*bench)

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 
 namespace reprieve {
 
@@ -86,6 +87,19 @@ absl::StatusOr<double> plain_puts(store& to, const put_pattern& how,
     return written.status();
   return static_cast<double>(*written)
          / std::chrono::duration<double>(clock::now() - began).count();
+}
+
+absl::Status wait_until_it_serves(store& etcd) {
+  absl::Status how;
+  for (int i = 0; i < 100; ++i) {
+    const auto rate = plain_puts(etcd, serial_puts, std::chrono::milliseconds{10});
+    if (rate.ok())
+      return absl::OkStatus();
+    how = rate.status();
+    std::this_thread::sleep_for(std::chrono::milliseconds{100});
+  }
+  return absl::UnavailableError(fmt::format(
+    "etcd does not serve; is it installed (etcd-server)? {}", std::string(how.message())));
 }
 
 } // namespace reprieve

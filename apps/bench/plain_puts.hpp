@@ -22,4 +22,7 @@ inline constexpr put_pattern put_batches{1, 128};
 absl::StatusOr<double> plain_puts(store& to, const put_pattern& how,
                                   std::chrono::milliseconds for_so_long);
 
+/// Waits until the store takes puts, as an etcd that was started just now has to choose its leader.
+absl::Status wait_until_it_serves(store& etcd);
+
 } // namespace reprieve

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <future>
 #include <thread>
@@ -19,7 +20,6 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-constexpr const char* prefix = "/takeover/";
 constexpr std::chrono::minutes patience{3};
 
 /// Calls `tried` until it is true.
@@ -74,6 +74,10 @@ public:
     if (auto quiet = settle(server); !quiet.ok())
       return quiet;
 
+    const auto explained = explain_past(server);
+    if (!explained.ok())
+      return explained.status();
+
     std::promise<clock::time_point> gone;
     const auto watched =
       cluster_.watch(just(keys::owner("first")), 0, [&, told = false](const auto& batch) mutable {
@@ -85,7 +89,10 @@ public:
     auto expired = gone.get_future();
     if (expired.wait_for(patience) != std::future_status::ready)
       return absl::DeadlineExceededError("the lease of the replica that was killed does not end");
-    return look(server, expired.get());
+    auto times = look(server, expired.get());
+    if (times.ok())
+      times->explained = *explained;
+    return times;
   }
 
 private:
@@ -94,9 +101,9 @@ private:
             directory_.path(),
             name,
             settings_.etcd,
-            prefix,
+            settings_.prefix,
             machines_,
-            {"--nodes-per-replica", "1000000"}};
+            {"--nodes-per-replica", "1000000", "--decision-bytes", "100000000000"}};
   }
 
   std::string last() const {
@@ -110,6 +117,30 @@ private:
       return submitted.status();
     return when("nothing was decided before either", [&] { return is_decided(server, "before"); })
       .status();
+  }
+
+  /// Seconds that an explanation of something in the past takes.
+  absl::StatusOr<double> explain_past(api_client& server) const {
+    constexpr std::size_t asked = 20;
+    const auto& past = settings_.past;
+    std::vector<double> times;
+    for (std::size_t i = 0; i < asked && past.count > 0; ++i) {
+      const auto number = i * past.count / asked;
+      const auto workload = past.preemptor_of(number);
+      for (const auto& wanted :
+           {explain_request{{}, workload, {}}, explain_request{past.id_of(number), {}, {}},
+            explain_request{{}, {}, workload + "-workers-0-0"}}) {
+        const auto began = clock::now();
+        const auto told = server.explain(wanted);
+        times.push_back(std::chrono::duration<double>(clock::now() - began).count());
+        if (!told.ok())
+          return told.status();
+        if (told->decisions.empty())
+          return absl::InternalError(fmt::format("nothing is told of {}", workload));
+      }
+    }
+    std::ranges::sort(times);
+    return times.empty() ? 0 : times[times.size() / 2];
   }
 
   static absl::StatusOr<takeover_times> look(api_client& server, clock::time_point expired) {
@@ -127,7 +158,7 @@ private:
     const auto decided = when("nothing is decided", [&] { return is_decided(server, "urgent"); });
     if (!decided.ok())
       return decided.status();
-    return takeover_times{since(*read), since(*submitted), since(*decided)};
+    return takeover_times{since(*read), since(*submitted), since(*decided), 0};
   }
 
   const takeover_settings& settings_;
@@ -142,11 +173,12 @@ private:
 absl::StatusOr<takeover_times> measure_takeover(const takeover_settings& settings) {
   etcd_options options;
   options.endpoints = settings.etcd;
-  options.prefix = prefix;
+  options.prefix = settings.prefix;
   auto cluster = etcd_store::open(options);
   if (!cluster.ok())
     return cluster.status();
   settings.made_up.write_to(**cluster);
+  settings.past.write_to(**cluster);
   return measurement(settings, **cluster).run();
 }
 

@@ -67,20 +67,6 @@ absl::StatusOr<std::shared_ptr<store>> open_etcd(const std::vector<std::string>&
   return std::shared_ptr<store>(*std::move(opened));
 }
 
-/// Waits until etcd has chosen its leader.
-absl::Status wait_for(store& etcd) {
-  absl::Status how;
-  for (int i = 0; i < 100; ++i) {
-    const auto rate = plain_puts(etcd, serial_puts, std::chrono::milliseconds{10});
-    if (rate.ok())
-      return absl::OkStatus();
-    how = rate.status();
-    std::this_thread::sleep_for(std::chrono::milliseconds{100});
-  }
-  return absl::UnavailableError(fmt::format(
-    "etcd does not serve; is it installed (etcd-server)? {}", std::string(how.message())));
-}
-
 /// A replica in this process, whose store can be slowed down and tells of its rounds.
 class deciding_replica {
 public:
@@ -185,7 +171,7 @@ public:
     const auto puts = open_etcd(endpoints_, "/puts/");
     if (!puts.ok())
       return puts.status();
-    if (auto up = wait_for(**puts); !up.ok())
+    if (auto up = wait_until_it_serves(**puts); !up.ok())
       return up;
     if (auto compared = wanted_.rounds == 0 ? absl::OkStatus() : compare(**puts); !compared.ok())
       return compared;
