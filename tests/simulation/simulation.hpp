@@ -76,6 +76,7 @@ private:
   void check_serving();
   void check_schema();
   void check_holds();
+  void check_archive();
   void check_progress(const std::string& group);
   void check_order(const std::string& group, const preemptor& who);
   void check_replicas();

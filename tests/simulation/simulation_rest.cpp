@@ -3,6 +3,7 @@
 #include "preemption/queue_explain.hpp"
 #include "preemption/snapshot_cycle.hpp"
 #include "tests/simulation/simulation.hpp"
+#include "tests/support/archive_check.hpp"
 
 #include <caf/scheduled_actor.hpp>
 #include <fmt/format.h>
@@ -46,6 +47,14 @@ void simulation::check_holds() {
   come_to_rest();
   if (*held > 0 && facts_.open_decisions() == 0)
     facts_.complain(fmt::format("{} votes are held, and no decision is open", *held));
+}
+
+/// Finished decisions are found by whom they concern, whoever died while they ended.
+void simulation::check_archive() {
+  store_->read({with_prefix("d/"), 0, 0, false}, [&](const auto& found) {
+    for (const auto& fault : faults_of_archive(found->values))
+      facts_.complain("of finished decisions: " + fault);
+  });
 }
 
 /// What the scheduler says of why a workload waits.
@@ -265,6 +274,7 @@ void simulation::check_rest() {
   check([&] { check_serving(); });
   check([&] { check_schema(); });
   check([&] { check_holds(); });
+  check([&] { check_archive(); });
 }
 
 } // namespace reprieve::simulation
