@@ -317,6 +317,7 @@ archive_keeper_actor::behavior_type archive_keeper(self_pointer self,
                                                    archive_keeper_settings settings) {
   self->set_down_handler([self](const caf::down_msg&) { self->quit(); });
   self->monitor(settings.beside);
+  settings.beside = nullptr; // which it would keep alive
   self->state.settings = std::move(settings);
   self->send(self, look_at_archive{});
   return {

@@ -35,7 +35,7 @@ struct archive_keeper_settings {
   ownership_pointer owner;
   archive_limits limits;
   wall_clock clock;
-  caf::actor_addr beside; ///< with whom it ends: one that runs in one replica only
+  caf::strong_actor_ptr beside; ///< with whom it ends: one that runs in one replica only
 };
 
 struct archive_keeper_state {

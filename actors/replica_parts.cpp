@@ -158,8 +158,9 @@ void start(self_pointer self, const std::string& shard, std::shared_ptr<shard_co
                                             std::move(from->quota), ledger_for(state, shard, *from),
                                             ours.clock, self}));
     meet_queue_shard(self, state.queues);
-    self->spawn(archive_keeper, archive_keeper_settings{state.store, state.ground, ours.archive,
-                                                        ours.clock, state.queues.address()});
+    self->spawn(archive_keeper,
+                archive_keeper_settings{state.store, state.ground, ours.archive, ours.clock,
+                                        caf::actor_cast<caf::strong_actor_ptr>(state.queues)});
     break;
   default:
     state.loaded[shard] = std::move(from);

@@ -6,8 +6,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
+#include <string_view>
 
 namespace reprieve {
 
@@ -201,35 +204,43 @@ private:
   }
 
   /// Finds the decisions that nobody can finish: they have chunks, and were never committed. Those
-  /// that were have no draft any more.
+  /// that were have no draft any more. Where a shard has written the abort, the decision ends as
+  /// others do, and only its draft goes.
   void find_drafts(contents_pointer contents) {
     read({std::string(keys::drafts)}, [me = shared_from_this(), contents](const key_values& found) {
-      std::vector<std::string> drafts;
-      for (const auto& one : found)
-        if (is_of(keys::last_part(one.key), me->group()))
-          drafts.emplace_back(keys::last_part(one.key));
-      me->erase_drafts(std::move(drafts), contents);
+      std::set<std::string_view> open;
+      for (const auto& one : contents->open)
+        open.insert(one.what.id);
+      std::vector<operation> erased;
+      for (const auto& one : found) {
+        const auto id = keys::last_part(one.key);
+        if (!is_of(id, me->group()))
+          continue;
+        erased.emplace_back(erase{just(one.key)});
+        if (!open.contains(id))
+          erased.emplace_back(erase{with_prefix(keys::bodies_of(id))});
+      }
+      me->erase_drafts(std::move(erased), contents);
     });
   }
 
-  /// Erases what they have written, some at a time.
-  void erase_drafts(std::vector<std::string> drafts, contents_pointer contents) {
-    if (drafts.empty()) {
+  /// Erases what they have written, some at a time. A draft stands before its chunks, which go
+  /// first.
+  void erase_drafts(std::vector<operation> erased, contents_pointer contents) {
+    if (erased.empty()) {
       tell(std::move(contents));
       return;
     }
-    constexpr std::size_t at_once = 50;
-    transaction erased{{settings_.owner->held()}, {}};
-    for (std::size_t i = 0; i < at_once && !drafts.empty(); ++i) {
-      erased.operations.emplace_back(erase{with_prefix(keys::bodies_of(drafts.back()))});
-      erased.operations.emplace_back(erase{just(keys::draft(drafts.back()))});
-      drafts.pop_back();
-    }
-    self_->request(settings_.store, caf::infinite, std::move(erased))
+    constexpr std::size_t at_once = 100;
+    const auto some = erased.end() - static_cast<std::ptrdiff_t>(std::min(at_once, erased.size()));
+    transaction part{{settings_.owner->held()}, {some, erased.end()}};
+    erased.erase(some, erased.end());
+    self_->request(settings_.store, caf::infinite, std::move(part))
       .then(
-        [me = shared_from_this(), drafts, contents](transaction_answer& answer) {
+        [me = shared_from_this(), erased = std::move(erased),
+         contents](transaction_answer& answer) {
           if (answer.ok() && answer->succeeded)
-            me->erase_drafts(drafts, contents);
+            me->erase_drafts(erased, contents);
           else // they are in nobody's way, and whoever comes next finds them again
             me->tell(contents);
         },

@@ -47,7 +47,7 @@ protected:
     });
     system.spawn(archive_keeper,
                  archive_keeper_settings{door, ground_, limits, wall_clock::of_this_process(),
-                                         beside.address()});
+                                         caf::actor_cast<caf::strong_actor_ptr>(beside)});
     const bool came = eventually(kept);
     caf::anon_send(beside, 0);
     return came;
