@@ -20,6 +20,7 @@
 
 #include <chrono>
 #include <memory>
+#include <string>
 #include <utility>
 
 namespace reprieve {
@@ -112,9 +113,19 @@ inline absl::Status to_status(const caf::error& error) {
                                 + std::to_string(error.code()));
 }
 
-/// Why an actor ends whose writes are refused for good: somebody else owns its records.
-inline caf::error lost_ownership() {
-  return caf::make_error(caf::sec::runtime_error);
+/// Why an actor ends that can't go on from what it has in memory; it begins anew from the store.
+inline caf::error can_not_go_on(std::string why) {
+  return caf::make_error(caf::sec::runtime_error, std::move(why));
+}
+
+/// What an actor ended with, for people.
+inline std::string reason_of(const caf::error& end) {
+  if (!end)
+    return "it was done";
+  if (const auto& context = end.context();
+      !context.empty() && context.match_element<std::string>(0))
+    return context.get_as<std::string>(0);
+  return caf::to_string(end.category()) + " " + std::to_string(end.code());
 }
 
 /// Tells the time of day from an actor's clock, so that a test can turn it.

@@ -2,6 +2,7 @@
 #include "actors/planted_bug.hpp"
 #include "protocol/records.hpp"
 #include "state/keys.hpp"
+#include "state/record_limits.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -62,7 +63,6 @@ void content_is_written(decision_state& state) {
 /// found where the commit never comes.
 void write_chunks(self_pointer self, std::shared_ptr<const std::vector<std::string>> chunks,
                   std::size_t first) {
-  constexpr std::size_t at_once = 4;
   if (first >= chunks->size()) {
     write_commit(self);
     return;
@@ -71,10 +71,15 @@ void write_chunks(self_pointer self, std::shared_ptr<const std::vector<std::stri
   transaction writes{owned(settings), {}};
   if (!std::exchange(self->state.is_draft, true))
     writes.operations.emplace_back(put{keys::draft(id(self)), {}, 0});
-  const auto last = std::min(chunks->size(), first + at_once);
-  for (auto k = first; k < last; ++k)
+  auto last = first;
+  for (std::size_t bytes = 0;
+       last < chunks->size() && last - first < store_limits::operations / 2
+       && (last == first || bytes + (*chunks)[last].size() <= record_limits::record_bytes);
+       ++last) {
+    bytes += (*chunks)[last].size();
     writes.operations.emplace_back(
-      put{keys::decision_body(id(self), static_cast<std::uint32_t>(k)), (*chunks)[k], 0});
+      put{keys::decision_body(id(self), static_cast<std::uint32_t>(last)), (*chunks)[last], 0});
+  }
   self->request(settings.store, caf::infinite, std::move(writes))
     .then(
       [self, chunks = std::move(chunks), last](transaction_answer& answer) {
@@ -111,8 +116,9 @@ void write_commit(self_pointer self) {
           tell_people(self, s.what.at_once && s.what.counts.empty() ? "Started" : "Committed",
                       s.what.why.summary);
           go_on(self);
-        } else if (planted == planted_bug::unknown_is_aborted && !answer.ok()) {
-          give_up(self, answer.status());
+        } else if (absl::IsInvalidArgument(answer.status())
+                   || (planted == planted_bug::unknown_is_aborted && !answer.ok())) {
+          give_up(self, answer.status()); // the store does not take it, so that it has nothing
         } else {
           self->state.commit_unknown = !answer.ok() && !absl::IsUnavailable(answer.status());
           // Not known, or somebody aborted it: writing the abort tells which (DESIGN 4.3).
@@ -183,6 +189,14 @@ void write_index(self_pointer self, std::vector<operation> index, std::vector<op
       [self](caf::error&) { resume_from_store(self); });
 }
 
+/// Of those who stay, as many are told as go into a chunk.
+void tell_less(reasoning& why) {
+  constexpr std::size_t most = 1000;
+  for (auto* spared : {&why.reprieved, &why.passed_over})
+    if (spared->size() > most)
+      spared->resize(most);
+}
+
 /// Reads how far the decision came, and goes on from there.
 void read_phase(self_pointer self) {
   const auto again = [self] { try_again(self, [self] { resume_from_store(self); }); };
@@ -223,6 +237,7 @@ void read_phase(self_pointer self) {
 
 void write_bodies(self_pointer self) {
   begin_step(self, "decision.commit");
+  tell_less(what(self).why);
   auto chunks = encode_bodies(what(self), self->state.settings.placed);
   self->state.settings.chunks = static_cast<std::uint32_t>(chunks.size());
   self->state.settings.body_bytes = 0;
@@ -288,7 +303,7 @@ void resume_from_store(self_pointer self) {
         if (!answer.ok() || ground.is_changing() || (found != 0 && found < ground.epoch()))
           again();
         else if (found != ground.epoch())
-          self->quit(lost_ownership());
+          self->quit(can_not_go_on("its coordinator has another owner now"));
         else
           read_phase(self);
       },

@@ -158,12 +158,14 @@ bool fits_one_batch(const ledger& of, const std::vector<ledger_entry>& writes) {
 
 void fill_batch(ledger& of) {
   batch filled{of.settings.limits};
+  const bool alone = of.one_by_one > 0;
+  of.one_by_one -= alone ? 1 : 0;
   const bool with_names = of.settings.owner->schema() >= schema_with_names;
   const auto has_name = [&](const ledger_entry& one) { return with_names && one.changes_name; };
   while (!of.waiting.empty()) {
     auto& next = of.waiting.front();
     const auto names = static_cast<std::size_t>(std::ranges::count_if(next.writes, has_name));
-    if (!filled.is_empty() && !filled.takes(next.writes.size() + names))
+    if (!filled.is_empty() && (alone || !filled.takes(next.writes.size() + names)))
       break;
     // What fits one transaction goes with one.
     std::optional<std::vector<operation>> made;
@@ -176,10 +178,12 @@ void fill_batch(ledger& of) {
       ++next.written;
     if (next.written < next.writes.size())
       break;
-    of.in_flight_for.push_back(std::move(next.done));
     if (!next.carries_out.empty())
-      of.carried_out.insert(std::move(next.carries_out));
+      of.carried_out.insert(next.carries_out);
+    of.in_flight_for.push_back(std::move(next));
     of.waiting.pop_front();
+    if (alone)
+      break;
   }
   const auto& settings = of.settings;
   const auto key = keys::sequence(settings.shard);
@@ -207,13 +211,56 @@ bool is_written_by(const ledger& of, const range_result& found) {
 }
 
 void answer_written(ledger& of) {
-  for (const auto& done : std::exchange(of.in_flight_for, {}))
-    done(absl::OkStatus());
+  if (!of.waiting.empty())
+    of.waiting.front().durable = of.waiting.front().written;
+  for (const auto& one : std::exchange(of.in_flight_for, {}))
+    one.done(absl::OkStatus());
+}
+
+bool refuse_batch(ledger& of, const absl::Status& why) {
+  // The first of those that wait may have been in it with a part.
+  auto sent = std::exchange(of.in_flight_for, {});
+  auto count = sent.size();
+  if (!of.waiting.empty() && of.waiting.front().written > of.waiting.front().durable)
+    ++count;
+  for (auto one = sent.rbegin(); one != sent.rend(); ++one) {
+    of.carried_out.erase(one->carries_out);
+    of.waiting.push_front(std::move(*one));
+  }
+  for (std::size_t i = 0; i < count; ++i)
+    of.waiting[i].written = of.waiting[i].durable;
+  if (count != 1) {
+    of.one_by_one = count;
+    return true;
+  }
+  if (of.waiting.front().durable > 0)
+    return false;
+  // What was asked for later begins with what this would have written.
+  std::set<std::string, std::less<>> unwritten;
+  std::vector<ledger::request> refused;
+  std::deque<ledger::request> others;
+  for (auto& one : std::exchange(of.waiting, {})) {
+    const bool goes_on_from_it =
+      refused.empty() || std::ranges::any_of(one.writes, [&](const ledger_entry& entry) {
+        return unwritten.contains(entry.key);
+      });
+    if (!goes_on_from_it) {
+      others.push_back(std::move(one));
+      continue;
+    }
+    for (const auto& entry : one.writes)
+      unwritten.insert(entry.key);
+    refused.push_back(std::move(one));
+  }
+  of.waiting = std::move(others);
+  for (const auto& one : refused)
+    one.done(why);
+  return true;
 }
 
 void answer_all(ledger& of, const absl::Status& why) {
-  for (const auto& done : std::exchange(of.in_flight_for, {}))
-    done(why);
+  for (const auto& one : std::exchange(of.in_flight_for, {}))
+    one.done(why);
   for (const auto& one : std::exchange(of.waiting, {}))
     one.done(why);
   for (const auto& done : std::exchange(of.unconfirmed, {}))

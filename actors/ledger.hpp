@@ -77,6 +77,9 @@ namespace reprieve {
 /// When the shard turns out to be somebody else's, every request is answered with `kAborted`. So it
 /// is when a name that one of them takes was taken in another resource group just before: that is
 /// rare, as gateways look first, and the shard begins anew from the store then.
+///
+/// What the store refuses to take at all, as it is too large, is answered with `kInvalidArgument`:
+/// that request alone, and those behind it that go on from what it would have written.
 struct ledger {
   using answer = std::function<void(const absl::Status&)>;
 
@@ -85,6 +88,7 @@ struct ledger {
     answer done;
     std::string carries_out;
     std::size_t written = 0; ///< how many of them earlier batches had
+    std::size_t durable = 0; ///< how many of these the store has
   };
 
   ledger() = default;
@@ -94,7 +98,8 @@ struct ledger {
   std::string writer; ///< tells this ledger's batches from those of others
   std::deque<request> waiting;
   transaction in_flight;
-  std::vector<answer> in_flight_for; ///< whose requests are whole when it is durable
+  std::vector<request> in_flight_for; ///< that are whole when it is durable
+  std::size_t one_by_one = 0; ///< that go out by themselves, as one of them can't be written
   /// Open decisions that were carried out by a request's writes; durable with the last of these.
   std::set<std::string> carried_out;
   bool busy = false;     ///< a batch or an aside is in flight
@@ -130,6 +135,11 @@ bool is_written_by(const ledger& of, const range_result& found);
 /// Answers all that are whole with the batch in flight, or all there are.
 void answer_written(ledger& of);
 void answer_all(ledger& of, const absl::Status& why);
+
+/// The store does not take the batch in flight, and has written nothing of it. What is in it goes
+/// out again one by one; where it was one request, that is answered so. False where a part of it is
+/// written already, so that what the store has is not what anybody asked for.
+bool refuse_batch(ledger& of, const absl::Status& why);
 
 // -- what the shard's actor does with it ----------------------------------------------------------
 
@@ -204,6 +214,17 @@ void resolve_batch(Self self) {
       [self](caf::error&) { try_ledger_again(self); });
 }
 
+/// The store does not take the batch in flight.
+template <class Self>
+void refuse_in_flight(Self self, const absl::Status& why) {
+  auto& of = self->state.ledger;
+  of.busy = false;
+  if (refuse_batch(of, why))
+    go_on_writing(self);
+  else
+    answer_all(of, absl::AbortedError(why.message()));
+}
+
 /// Sends the batch in flight until its fate is known; a repetition can't be applied twice because
 /// the sequence key has moved on by then.
 template <class Self>
@@ -217,7 +238,7 @@ void write_batch(Self self) {
         else if (answer.ok())
           resolve_batch(self);
         else if (absl::IsInvalidArgument(answer.status()))
-          answer_all(self->state.ledger, absl::AbortedError(answer.status().message()));
+          refuse_in_flight(self, answer.status());
         else
           try_ledger_again(self);
       },
@@ -293,7 +314,7 @@ void write(Self self, std::vector<ledger_entry> writes, ledger::answer done,
   auto& of = self->state.ledger;
   if (writes.empty() && carries_out.empty() && of.waiting.empty()) {
     if (of.busy && !of.is_aside) {
-      of.in_flight_for.push_back(std::move(done));
+      of.in_flight_for.push_back({{}, std::move(done), {}});
       return;
     }
     of.unconfirmed.push_back(std::move(done));
@@ -349,18 +370,23 @@ ledger_entry write_of(std::string key, const Record* next) {
                   next == nullptr ? nullptr : std::make_shared<const Record>(*next));
 }
 
-/// Writes and goes on with `then` when it is durable. A shard that can't write any more ends: it is
-/// started again from the store, here or elsewhere. Where there is nothing to write, what made that
-/// so may still be on its way, and is waited for.
-template <class Self, class F>
-void write_then(Self self, std::vector<ledger_entry> writes, F then, std::string carries_out = {}) {
+/// Writes and goes on with `then` when it is durable, or with `refused` where the store does not
+/// take it. A shard that can't write any more ends: it is started again from the store, here or
+/// elsewhere. Where there is nothing to write, what made that so may still be on its way, and is
+/// waited for.
+template <class Self, class F, class Refused>
+void write_then(Self self, std::vector<ledger_entry> writes, F then, std::string carries_out,
+                Refused refused) {
   write(
     self, std::move(writes),
-    [self, then = std::move(then)](const absl::Status& written) mutable {
+    [self, then = std::move(then),
+     refused = std::move(refused)](const absl::Status& written) mutable {
       if (written.ok())
         then();
+      else if (absl::IsInvalidArgument(written))
+        refused(written);
       else
-        self->quit(lost_ownership());
+        self->quit(can_not_go_on(std::string(written.message())));
     },
     std::move(carries_out));
 }

@@ -25,6 +25,8 @@ struct status_changes {
   /// Gives the node this status; false where it has it, or is not there.
   bool set(const node_shard_state& state, const std::string& name, node_status next) {
     const auto record = state.records.newest(name);
+    if (record)
+      next.most_pods = record->status.most_pods;
     if (!record || record->status == next)
       return false;
     auto changed = std::make_shared<node_record>(*record);

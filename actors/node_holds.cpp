@@ -1,6 +1,13 @@
 #include "actors/node_holds.hpp"
 
+#include "actors/node_watch.hpp"
+#include "actors/node_writes.hpp"
+#include "protocol/records.hpp"
+#include "state/record_limits.hpp"
+
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace reprieve {
 
@@ -28,6 +35,93 @@ record_pointer sure_form(const node_shard_state& state, const std::string& name)
     put_pod(*sure, std::move(stays));
   }
   return sure;
+}
+
+/// What of a node's record is taken while a decision is asked for.
+struct record_use {
+  std::size_t all = 0;     ///< bytes, with everybody who is there
+  std::size_t staying = 0; ///< bytes, without those who leave and the decision's victims
+  std::int64_t pods = 0;   ///< who takes room, without the decision's victims
+};
+
+record_use use_of(const node_record& record, std::span<const node_part* const> held,
+                  const node_part& wanted) {
+  record_use use;
+  for (const auto& shared : record.pods.shared()) {
+    const auto& p = shared->what();
+    if (wanted.placed.find(p.uid) != nullptr)
+      continue; // it asks for that itself
+    const auto bytes = bytes_in_record(*shared) + record_limits::pod_growth_bytes;
+    const bool goes = std::ranges::find(wanted.victims, p.uid) != wanted.victims.end();
+    use.all += bytes;
+    use.staying += goes || is_leaving(p.phase) ? 0 : bytes;
+    use.pods += takes_room(p.phase) && !goes ? 1 : 0;
+  }
+  for (const auto* part : held) {
+    const auto bytes = bytes_of_pods(part->placed);
+    use.all += bytes;
+    use.staying += bytes;
+    use.pods += std::ssize(part->placed.shared());
+  }
+  return use;
+}
+
+std::size_t largest_of(const pod_list& pods) {
+  std::size_t largest = 1;
+  for (const auto& p : pods.shared())
+    largest = std::max(largest, bytes_in_record(*p) + record_limits::pod_growth_bytes);
+  return largest;
+}
+
+/// How many pods of that size a record takes that has so many bytes in use, of so many.
+std::int64_t how_many_fit(std::size_t size, std::size_t used, std::size_t most) {
+  return used >= most ? 0 : static_cast<std::int64_t>((most - used) / size);
+}
+
+/// Shows those who plan how many pods the node takes, until something leaves its record.
+void limit_pods(node_shard_pointer self, const std::string& name, std::int64_t most) {
+  auto next = edit(self->state, name);
+  const auto known = next->status.most_pods;
+  if (known && *known <= most)
+    return;
+  next->status.most_pods = static_cast<std::int32_t>(most);
+  const auto now = self->state.clock.now(self);
+  event told{0,
+             now,
+             "Node",
+             name,
+             "NodeFull",
+             fmt::format("its record takes {} pods at present, as they bring much with them; give "
+                         "pods fewer or shorter labels and annotations",
+                         most),
+             {},
+             {}};
+  write_records(self, {{name, std::move(next)}}, [self, told = std::move(told)] {
+    watch_own_nodes(self);
+    self->send(self->state.events, told);
+  });
+}
+
+/// Whether the node's record takes what the decision places, beside all who may still be there.
+absl::Status fits_record(node_shard_pointer self, const node_record& record,
+                         std::span<const node_part* const> held, const node_part& wanted) {
+  if (wanted.placed.empty())
+    return absl::OkStatus();
+  const auto more = bytes_of_pods(wanted.placed);
+  const auto use = use_of(record, held, wanted);
+  if (use.staying + more <= record_limits::staying_pods_bytes
+      && use.all + more <= record_limits::all_pods_bytes)
+    return absl::OkStatus();
+  const auto size = largest_of(wanted.placed);
+  const auto fit = std::min(how_many_fit(size, use.staying, record_limits::staying_pods_bytes),
+                            how_many_fit(size, use.all, record_limits::all_pods_bytes));
+  // One that was admitted before there were limits closes no node to the others.
+  constexpr auto largest_admitted = 3 * record_limits::template_bytes;
+  if (size <= largest_admitted)
+    limit_pods(self, wanted.node, use.pods + fit);
+  return absl::FailedPreconditionError(
+    fmt::format("the record of node {} has room for {} of {} pods that bring {} bytes", wanted.node,
+                fit, wanted.placed.size(), more));
 }
 
 } // namespace
@@ -66,6 +160,7 @@ absl::Status vote(node_shard_pointer self, const prepare<node_parts>& asked) {
   auto& state = self->state;
   if (auto allowed = may_vote(state.holds, asked.decision); !allowed.ok())
     return allowed;
+  absl::Status fits;
   for (const auto& part : asked.parts) {
     const auto record = sure_form(state, part.node);
     if (!record)
@@ -78,7 +173,11 @@ absl::Status vote(node_shard_pointer self, const prepare<node_parts>& asked) {
     if (asked.at_once)
       if (auto free = has_room_now(state, *record, part, asked.decision); !free.ok())
         return free;
+    // All of them are looked at, so that the next plan knows of all that are full.
+    fits.Update(fits_record(self, *record, held, part));
   }
+  if (!fits.ok())
+    return fits;
   state.holds.erase(asked.decision);
   keep_hold(self, asked, nodes_of(asked.parts));
   return absl::OkStatus();

@@ -79,7 +79,7 @@ void take_away(const removal_pointer& now) {
         stop_left_behind(now->self, name); // its machine may be there after all
       now->end(absl::OkStatus());
     },
-    {}, std::move(beside));
+    {}, {}, std::move(beside));
 }
 
 /// Whether the decision may still put something on the shard's nodes of which the shard knows

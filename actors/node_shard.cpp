@@ -210,7 +210,7 @@ caf::result<absl::Status> put_all(self_pointer self, std::vector<node> nodes) {
         stop_left_behind(self, name);
       answer.deliver(absl::OkStatus());
     },
-    {}, std::move(beside));
+    {}, [answer](const absl::Status& why) mutable { answer.deliver(why); }, std::move(beside));
   return answer;
 }
 

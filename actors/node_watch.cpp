@@ -1,8 +1,32 @@
 #include "actors/node_watch.hpp"
 
 #include "actors/node_writes.hpp"
+#include "protocol/records.hpp"
+#include "state/record_limits.hpp"
 
 namespace reprieve {
+
+namespace {
+
+/// Puts in a pod that runs already: nobody was asked whether the node's record has room for it. What
+/// it brings for people and other tools is left out where there is none.
+void put_as_fits(pod_list& pods, const pod_list::pointer& placed) {
+  const auto used = bytes_of_pods(pods);
+  const auto fits = [&](const pod_list::pointer& p) {
+    return used + bytes_in_record(*p) + record_limits::pod_growth_bytes
+           <= record_limits::all_pods_bytes;
+  };
+  if (fits(placed)) {
+    pods.put(placed);
+    return;
+  }
+  auto bare = placed->what();
+  bare.annotations.clear();
+  if (const auto without = std::make_shared<const shared_pod>(std::move(bare)); fits(without))
+    pods.put(without);
+}
+
+} // namespace
 
 void watch_own_nodes(node_shard_pointer self) {
   auto& state = self->state;
@@ -25,7 +49,7 @@ bool take_in_own(node_record& record, const pod_report& report) {
   const pod* known = find_pod(record, report.uid);
   if (report.happened == what::placed) {
     if (known == nullptr && report.placed)
-      record.pods.put(report.placed);
+      put_as_fits(record.pods, report.placed);
     return true;
   }
   if (report.happened == what::terminating) {

@@ -3,6 +3,7 @@
 #include "actors/node_holds.hpp"
 #include "protocol/records.hpp"
 #include "state/keys.hpp"
+#include "state/record_limits.hpp"
 
 #include <algorithm>
 
@@ -24,7 +25,20 @@ void publish(self_pointer self, std::vector<record_pointer> changed,
     self->send(follower, delta);
 }
 
+/// A node that was full takes pods again when something has left its record.
+void open_if_smaller(const node_record& before, node_record& next) {
+  if (next.status.most_pods && bytes_of_pods(next.pods) < bytes_of_pods(before.pods))
+    next.status.most_pods.reset();
+}
+
 } // namespace
+
+std::size_t bytes_of_pods(const pod_list& pods) {
+  std::size_t bytes = 0;
+  for (const auto& p : pods.shared())
+    bytes += bytes_in_record(*p) + record_limits::pod_growth_bytes;
+  return bytes;
+}
 
 std::shared_ptr<node_record> edit(const node_shard_state& state, std::string_view name) {
   const auto newest = state.records.newest(name);
@@ -113,17 +127,26 @@ bool fits_one_batch(const node_shard_state& state, const record_changes& changes
 }
 
 void write_records(self_pointer self, record_changes changes, std::function<void()> then,
-                   std::string carries_out, std::vector<ledger_entry> beside) {
+                   std::string carries_out, std::function<void(const absl::Status&)> refused,
+                   std::vector<ledger_entry> beside) {
   auto& state = self->state;
   auto writes = std::move(beside);
   std::vector<std::string> names;
   for (auto& [name, changed] : changes) {
+    if (const auto before = state.records.newest(name); before && changed)
+      open_if_smaller(*before, *changed);
     const record_pointer next = std::move(changed);
     writes.push_back(write_of(keys::node(state.shard, name), next));
     writes.back().changes_name = (next == nullptr) != (state.records.newest(name) == nullptr);
     state.records.stage(name, next);
     names.push_back(name);
   }
+  const auto drop = [self, names, refused = std::move(refused)](const absl::Status& why) {
+    for (const auto& name : names)
+      self->state.records.drop(name);
+    if (refused)
+      refused(why);
+  };
   auto show = [self, names = std::move(names), then = std::move(then)] {
     std::vector<record_pointer> changed;
     std::vector<std::string> removed;
@@ -141,7 +164,7 @@ void write_records(self_pointer self, record_changes changes, std::function<void
       then();
     check_room_on(self, names);
   };
-  write_then(self, std::move(writes), std::move(show), std::move(carries_out));
+  write_then(self, std::move(writes), std::move(show), std::move(carries_out), drop);
 }
 
 caf::result<absl::Status> write_and_answer(self_pointer self, record_changes changes,
@@ -154,7 +177,7 @@ caf::result<absl::Status> write_and_answer(self_pointer self, record_changes cha
         then();
       answer.deliver(absl::OkStatus());
     },
-    std::move(carries_out));
+    std::move(carries_out), [answer](const absl::Status& why) { answer.deliver(why); });
   return answer;
 }
 

@@ -25,6 +25,9 @@ inline bool is_given_up(const node_status& status) {
 /// A copy of the newest form, to be changed; null where there is no such node.
 std::shared_ptr<node_record> edit(const node_shard_state& state, std::string_view name);
 
+/// What the pods may come to in a node's record.
+std::size_t bytes_of_pods(const pod_list& pods);
+
 /// What is not there, or as it was, need not be written.
 void leave_out_unchanged(const node_shard_state& state, record_changes& changes);
 
@@ -32,10 +35,13 @@ void leave_out_unchanged(const node_shard_state& state, record_changes& changes)
 bool fits_one_batch(const node_shard_state& state, const record_changes& changes);
 
 /// Makes the changes durable, and with them that a decision is carried out by them, if one is; then
-/// visible, then calls `then`, then tells those who wait for room. What is written beside the
-/// records becomes durable with them.
+/// visible, then calls `then`, then tells those who wait for room. Where the store does not take
+/// them, all stays as it is, and `refused` is called. What is written beside the records becomes
+/// durable with them.
 void write_records(node_shard_pointer self, record_changes changes, std::function<void()> then = {},
-                   std::string carries_out = {}, std::vector<ledger_entry> beside = {});
+                   std::string carries_out = {},
+                   std::function<void(const absl::Status&)> refused = {},
+                   std::vector<ledger_entry> beside = {});
 
 /// Likewise for a request, which is answered when all of that is done.
 caf::result<absl::Status> write_and_answer(node_shard_pointer self, record_changes changes,

@@ -2,11 +2,27 @@
 
 #include "state/decision.hpp"
 #include "state/placement.hpp"
+#include "state/record_limits.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <utility>
+#include <vector>
 
 /// What becomes of a placement's record (DESIGN 3.3).
 namespace reprieve {
+
+/// As many of them as a placement's record has room for. Those left out are found again once others
+/// have come.
+inline std::vector<nominated_room> within_record(std::vector<nominated_room> nominations) {
+  std::size_t bytes = 0;
+  const auto first_too_many = std::ranges::find_if(nominations, [&](const nominated_room& one) {
+    bytes += bytes_of(one);
+    return bytes > record_limits::nominations_bytes;
+  });
+  nominations.erase(first_too_many, nominations.end());
+  return nominations;
+}
 
 /// What somebody applies in place of what is there, if anything is: counts that are not given stay
 /// as they are, and so does what it remembers.
@@ -32,7 +48,7 @@ inline placement after(const placement* known, const count_change& change) {
   next.cluster = change.cluster;
   next.committed = change.to;
   next.preempted = change.preempted;
-  next.nominations = change.nominations;
+  next.nominations = within_record(change.nominations);
   return next;
 }
 
@@ -40,7 +56,7 @@ inline placement after(const placement* known, const count_change& change) {
 inline placement remembering(placement known, const placement& noted) {
   known.assigned = noted.assigned;
   known.preempted = noted.preempted;
-  known.nominations = noted.nominations;
+  known.nominations = within_record(noted.nominations);
   return known;
 }
 

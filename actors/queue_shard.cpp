@@ -1,6 +1,7 @@
 #include "actors/queue_shard.hpp"
 
 #include "actors/queue_stage_runner.hpp"
+#include "state/admission.hpp"
 #include "state/keys.hpp"
 
 namespace reprieve {
@@ -29,17 +30,43 @@ ledger_entry write_of_object(std::string_view tree, const object& o) {
   return write_of(std::move(key), std::get_if<queue>(&o));
 }
 
-/// Makes the newest catalog durable by these writes, then visible, then answers.
-caf::result<absl::Status> commit(self_pointer self, std::vector<ledger_entry> writes) {
+/// Brings these back to what they are in the durable catalog.
+void take_back(catalog& newest, const catalog& known,
+               const std::vector<object_reference>& changed) {
+  const auto restore = [&](const auto& entries, const object_reference& one) {
+    if (const auto* before = find(entries, one.name))
+      put_in(newest, object{*before});
+    else
+      remove_from(newest, one.kind, one.name);
+  };
+  for (const auto& one : changed)
+    if (one.kind == object_kind::priority_class)
+      restore(known.classes, one);
+    else if (one.kind == object_kind::resource_group)
+      restore(known.groups, one);
+    else
+      restore(known.queues, one);
+}
+
+/// Makes the newest catalog durable by these writes of `changed`, then visible, then answers.
+caf::result<absl::Status> commit(self_pointer self, std::vector<ledger_entry> writes,
+                                 std::vector<object_reference> changed) {
   auto answer = promise_from<absl::Status>(self);
   auto next = std::make_shared<const catalog>(self->state.newest);
-  write_then(self, std::move(writes), [self, next, answer]() mutable {
-    self->state.known = next;
-    for (const auto& follower : self->state.followers)
-      self->send(follower, catalog_update{next});
-    stage_is_due(self);
-    answer.deliver(absl::OkStatus());
-  });
+  write_then(
+    self, std::move(writes),
+    [self, next, answer]() mutable {
+      self->state.known = next;
+      for (const auto& follower : self->state.followers)
+        self->send(follower, catalog_update{next});
+      stage_is_due(self);
+      answer.deliver(absl::OkStatus());
+    },
+    {},
+    [self, answer, changed = std::move(changed)](const absl::Status& why) {
+      take_back(self->state.newest, *self->state.known, changed);
+      answer.deliver(why);
+    });
   return answer;
 }
 
@@ -86,19 +113,23 @@ queue_shard_actor::behavior_type queue_shard(self_pointer self, queue_shard_sett
   return {
     [self](const put_catalog& wanted) -> caf::result<absl::Status> {
       std::vector<ledger_entry> writes;
+      std::vector<object_reference> changed;
       for (const auto& one : wanted.objects) {
         writes.push_back(write_of_object(self->state.tree, one));
+        changed.push_back({kind_of(one), name_of(one)});
         put_in(self->state.newest, one);
       }
-      return commit(self, std::move(writes));
+      return commit(self, std::move(writes), std::move(changed));
     },
     [self](const remove_catalog& wanted) -> caf::result<absl::Status> {
       std::vector<ledger_entry> writes;
+      std::vector<object_reference> changed;
       for (const auto& name : wanted.names) {
         writes.push_back({key_of(self->state.tree, wanted.kind, name), {}});
+        changed.push_back({wanted.kind, name});
         remove_from(self->state.newest, wanted.kind, name);
       }
-      return commit(self, std::move(writes));
+      return commit(self, std::move(writes), std::move(changed));
     },
     [self](follow_catalog& wanted) {
       self->send(wanted.follower, catalog_update{self->state.known});

@@ -32,14 +32,19 @@ void write_quota(self_pointer self, const std::set<std::string>& queues, F then)
     writes.push_back(write_of(keys::quota(state.tree, name), record));
     written[name] = record == nullptr ? std::nullopt : std::optional{*record};
   }
-  write_then(self, std::move(writes), [self, written = std::move(written), then]() mutable {
-    for (auto& [name, record] : written)
-      if (record)
-        self->state.quota[name] = *std::move(record);
-      else
-        self->state.quota.erase(name);
-    then();
-  });
+  write_then(
+    self, std::move(writes),
+    [self, written = std::move(written), then]() mutable {
+      for (auto& [name, record] : written)
+        if (record)
+          self->state.quota[name] = *std::move(record);
+        else
+          self->state.quota.erase(name);
+      then();
+    },
+    {}, [self](const absl::Status& why) { // admission bounds what the stage comes to
+      self->quit(can_not_go_on(std::string(why.message())));
+    });
 }
 
 /// The group has answered, or nobody knows whether it did. What it was told was held back

@@ -66,6 +66,15 @@ public:
     return settled;
   }
 
+  /// The oldest write under way to `name` will not be made: the record stays as it was.
+  void drop(const std::string& name) {
+    const auto found = entries_.find(name);
+    auto& [durable, staged] = found->second;
+    staged.erase(staged.begin());
+    if (!durable && staged.empty())
+      entries_.erase(found);
+  }
+
 private:
   struct entry {
     pointer durable;             ///< null where there is none yet, or none any more

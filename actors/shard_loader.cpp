@@ -55,7 +55,31 @@ absl::Status take_from_tree(const key_value& one, shard_contents& contents) {
   return taken.ok() ? taken : unreadable(one.key, taken);
 }
 
+absl::Status take_page(const key_value& from, shard_contents& contents) {
+  auto page = decode<slot_page>(from.value);
+  if (!page.ok())
+    return unreadable(from.key, page.status());
+  const auto [workload, number] = keys::page_at(from.key);
+  page->number = number;
+  contents.slot_pages[std::string(workload)].push_back(*std::move(page));
+  return absl::OkStatus();
+}
+
+/// Puts the pages of slots into the records of the workloads they are of.
+void put_pages_in(shard_contents& contents) {
+  for (auto& [name, pages] : std::exchange(contents.slot_pages, {}))
+    if (const auto found = contents.workloads.find(name); found != contents.workloads.end()) {
+      auto whole = std::make_shared<workload_record>(*found->second);
+      for (const auto& own : whole->slots.pages())
+        pages.push_back(*own);
+      whole->slots = slot_list::of_pages(std::move(pages));
+      found->second = std::move(whole);
+    }
+}
+
 absl::Status take(const key_value& one, shard_contents& contents) {
+  if (one.key.starts_with(keys::slot_pages))
+    return take_page(one, contents);
   switch (one.key.front()) {
   case 'n':
     return take_record<node_record>(one, contents.nodes);
@@ -124,7 +148,7 @@ private:
     if (shard.starts_with("n/"))
       prefixes.push_back("l" + shard.substr(1) + "/");
     if (shard.starts_with("w/"))
-      for (const auto* kind : {"b", "p"})
+      for (const auto* kind : {"b", "p", "slots"})
         prefixes.push_back(kind + shard.substr(1) + "/");
     auto contents = std::make_shared<shard_contents>();
     read_pages(
@@ -140,6 +164,7 @@ private:
         return absl::OkStatus();
       },
       [me = shared_from_this(), contents](const absl::Status& how) {
+        put_pages_in(*contents);
         if (how.ok())
           me->tell(contents);
         else

@@ -10,6 +10,7 @@
 #include "state/quota_record.hpp"
 #include "state/workload_record.hpp"
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +24,7 @@ struct shard_contents {
   record_table<node_record>::map_type nodes;
   by_name<left_pods> left_behind; ///< by node that was deleted
   record_table<workload_record>::map_type workloads;
+  std::map<std::string, std::vector<slot_page>> slot_pages; ///< of these, until all are read
   record_table<disruption_budget>::map_type budgets;
   record_table<placement>::map_type placements;
   catalog known = initial_catalog();

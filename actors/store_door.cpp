@@ -138,13 +138,14 @@ void send_gathered(Self self) {
   }
 }
 
-/// The store has answered a write of several. One that did not hold has written nothing: each of
-/// them is made by itself, for it is not known which did not.
+/// The store has answered a write of several. One that did not hold, or that the store does not
+/// take, has written nothing: each of them is made by itself, for it is not known which it was.
 template <class Self>
 void take_answer(Self self, std::uint64_t ticket, transaction_answer answer) {
   auto& state = self->state;
   auto parts = std::move(state.under_way.extract(ticket).mapped().parts);
-  const bool did_not_hold = answer.ok() && !answer->succeeded;
+  const bool did_not_hold =
+    answer.ok() ? !answer->succeeded : absl::IsInvalidArgument(answer.status());
   for (auto& one : parts) {
     auto own = answer;
     if (!did_not_hold || parts.size() == 1) {

@@ -50,6 +50,83 @@ std::vector<std::string> stage(record_table<Record>& table, changes_of<Record>& 
   return names;
 }
 
+/// The page that stands in the workload's own record; null where there is none.
+const slot_page* own_page(const slot_list& slots) {
+  const auto pages = slots.pages();
+  return pages.empty() || pages.front()->number != 0 ? nullptr : pages.front().get();
+}
+
+/// What of the workload's slots stands in pages of their own, and has changed. A slot goes from one
+/// page to another of a higher number, which is written first: where it stands in both, that is
+/// right.
+std::vector<ledger_entry> page_writes(std::string_view shard, std::string_view name,
+                                      const slot_list& before, const slot_list& next) {
+  std::map<std::uint32_t, slot_list::page_pointer, std::greater<>> changed;
+  for (const auto& page : next.pages())
+    if (page->number != 0)
+      changed.emplace(page->number, page);
+  if (before.is_stored_in_pages())
+    for (const auto& page : before.pages())
+      if (const auto found = changed.find(page->number);
+          found != changed.end() && found->second == page)
+        changed.erase(found);
+  std::vector<ledger_entry> writes;
+  for (const auto& [number, page] : changed)
+    writes.push_back(
+      {keys::slot_page(shard, name, number), [page = page] { return encode(*page); }, false});
+  return writes;
+}
+
+/// What is written of a workload whose slots may stand in pages. Its own record comes last where it
+/// gives slots away, and where it goes; else first, as it counts what is done to them.
+std::vector<ledger_entry> writes_of(std::string_view shard, const std::string& name,
+                                    const std::shared_ptr<const workload_record>& before,
+                                    const std::shared_ptr<const workload_record>& next) {
+  const slot_list none{};
+  const auto& slots_before = before ? before->slots : none;
+  const auto key = keys::workload(shard, name);
+  std::vector<ledger_entry> writes;
+  if (!next) {
+    if (slots_before.is_stored_in_pages())
+      for (const auto& page : slots_before.pages())
+        if (page->number != 0)
+          writes.push_back({keys::slot_page(shard, name, page->number), {}, false});
+    writes.push_back({key, {}, false});
+  } else if (!next->slots.is_stored_in_pages()) {
+    writes.push_back(write_of(key, next));
+  } else {
+    const auto* own_before = own_page(slots_before);
+    const auto* own = own_page(next->slots);
+    const bool gives_away = !slots_before.is_stored_in_pages()
+                            || (own_before != nullptr && own != nullptr
+                                && own->slots.size() < own_before->slots.size());
+    writes = page_writes(shard, name, slots_before, next->slots);
+    writes.insert(gives_away ? writes.end() : writes.begin(),
+                  {key, [next] { return encode_without_pages(*next); }, false});
+  }
+  for (auto& one : writes)
+    one.changes_name = one.key == key && (next == nullptr) != (before == nullptr);
+  return writes;
+}
+
+/// Stages the changes of workloads; returns their names in order.
+std::vector<std::string> stage_workloads(workload_shard_state& state,
+                                         changes_of<workload_record>& changes,
+                                         std::vector<ledger_entry>& writes) {
+  const bool in_pages = state.ledger.settings.owner->schema() >= schema_with_slot_pages;
+  std::vector<std::string> names;
+  for (auto& [name, changed] : changes) {
+    if (changed && in_pages && changed->slots.pages().size() > 1)
+      changed->slots.store_in_pages();
+    const std::shared_ptr<const workload_record> next = std::move(changed);
+    for (auto& one : writes_of(state.shard, name, state.workloads.newest(name), next))
+      writes.push_back(std::move(one));
+    state.workloads.stage(name, next);
+    names.push_back(name);
+  }
+  return names;
+}
+
 /// Settles what was staged; `changed` is called with each new form.
 template <class Record, class F>
 std::vector<std::string> settle(record_table<Record>& table, const std::vector<std::string>& names,
@@ -87,10 +164,20 @@ void commit(self_pointer self, shard_changes changes, answer_promise answer,
             std::string carries_out = {}) {
   auto& state = self->state;
   std::vector<ledger_entry> writes;
-  auto workloads = stage(state.workloads, changes.workloads, state.shard, keys::workload, writes);
+  auto workloads = stage_workloads(state, changes.workloads, writes);
   auto budgets = stage(state.budgets, changes.budgets, state.shard, keys::budget, writes);
   auto placements =
     stage(state.placements, changes.placements, state.shard, keys::placement, writes);
+  const auto refused = [self, answer, workloads, budgets, placements](const absl::Status& why) {
+    auto& s = self->state;
+    for (const auto& name : workloads)
+      s.workloads.drop(name);
+    for (const auto& name : budgets)
+      s.budgets.drop(name);
+    for (const auto& name : placements)
+      s.placements.drop(name);
+    answer.deliver(why);
+  };
   write_then(
     self, std::move(writes),
     [self, answer, workloads = std::move(workloads), budgets = std::move(budgets),
@@ -108,7 +195,7 @@ void commit(self_pointer self, shard_changes changes, answer_promise answer,
         publish(self, std::move(delta));
       answer.deliver(absl::OkStatus());
     },
-    std::move(carries_out));
+    std::move(carries_out), refused);
 }
 
 caf::result<absl::Status> commit(self_pointer self, shard_changes changes,
@@ -121,7 +208,8 @@ caf::result<absl::Status> commit(self_pointer self, shard_changes changes,
 /// A refusal goes by the newest forms, which may not be durable yet: nobody must hear of them
 /// before they are, else a later read may not know of what an earlier answer told.
 void refuse(self_pointer self, absl::Status why, answer_promise answer) {
-  write_then(self, {}, [answer, why = std::move(why)]() mutable { answer.deliver(why); });
+  const auto tell = [answer, why = std::move(why)] { answer.deliver(why); };
+  write_then(self, {}, tell, {}, [tell](const absl::Status&) { tell(); });
 }
 
 std::shared_ptr<workload_record> admitted_record(self_pointer self, const workload& spec,

@@ -3,6 +3,7 @@
 #include "preemption/pending.hpp"
 #include "preemption/snapshot_checks.hpp"
 #include "state/admission.hpp"
+#include "state/node_record.hpp"
 #include "state/quantity.hpp"
 #include "state/queue_limits.hpp"
 
@@ -96,9 +97,9 @@ absl::Status snapshot::take(const std::string& name, const object_status& status
     if (auto checked = check("preempting", of_queue->preempting); !checked.ok())
       return checked;
     queues_[name] = *of_queue;
-  } else if (const auto* of_node = std::get_if<node_status>(&status);
-             of_node && is_away(*of_node)) {
-    nodes_.at(name).ready = false;
+  } else if (const auto* of_node = std::get_if<node_status>(&status)) {
+    auto& known = nodes_.at(name);
+    known = planned_on(std::move(known), *of_node);
   }
   return absl::OkStatus();
 }

@@ -93,6 +93,8 @@ v1::NodeStatus to_proto(const node_status& from) {
   to.set_lost_since(to_nanoseconds(from.lost_since));
   to.set_pods_lost(from.pods_lost);
   to.mutable_left_behind()->Assign(from.left_behind.begin(), from.left_behind.end());
+  if (from.most_pods)
+    to.set_most_pods(*from.most_pods);
   return to;
 }
 
@@ -104,6 +106,8 @@ absl::StatusOr<node_status> from_proto(const v1::NodeStatus& from) {
   read.time("lost_since", from.lost_since(), to.lost_since);
   to.pods_lost = from.pods_lost();
   to.left_behind.assign(from.left_behind().begin(), from.left_behind().end());
+  if (from.has_most_pods())
+    read.count("most_pods", from.most_pods(), to.most_pods.emplace());
   return read.result(std::move(to));
 }
 

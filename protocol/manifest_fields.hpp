@@ -248,7 +248,8 @@ inline constexpr auto fields_of<node_status> = std::make_tuple(
     optional_field("lost", &node_status::lost),
     optional_field("lostSince", &node_status::lost_since),
     optional_field("podsLost", &node_status::pods_lost),
-    optional_field("leftBehind", &node_status::left_behind));
+    optional_field("leftBehind", &node_status::left_behind),
+    optional_field("mostPods", &node_status::most_pods));
 
 template <>
 inline constexpr auto fields_of<resolved_priority> = std::make_tuple(

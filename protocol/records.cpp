@@ -14,6 +14,7 @@
 #include "protocol/convert_workload.hpp"
 #include "protocol/convert_workload_status.hpp"
 #include "protocol/wire_writer.hpp"
+#include "state/record_limits.hpp"
 
 #include <fmt/format.h>
 #include <google/protobuf/arena.h>
@@ -92,7 +93,10 @@ decision_head head_of(const decision& d, std::uint32_t chunks) {
   std::set<std::string> evicted;
   for (const auto& one : d.victims)
     evicted.insert(one.portion.workload);
-  head.evicted.assign(evicted.begin(), evicted.end());
+  // It has to fit a transaction; who is not among them is found in the content.
+  for (const auto& name : evicted)
+    if (head.evicted.size() < record_limits::evicted_told)
+      head.evicted.push_back(name);
   return head;
 }
 
@@ -250,14 +254,54 @@ absl::StatusOr<left_pods> decode(std::string_view bytes) {
   return left_pods{{from->pods().begin(), from->pods().end()}};
 }
 
-std::string encode(const workload_record& r) {
+static void add_slots(const slot_page& from, google::protobuf::RepeatedPtrField<v1::SlotRecord>& to) {
+  for (const auto& one : from.slots)
+    *to.Add() = to_proto(one);
+}
+
+/// The record with the slots of those pages that `is_in` says.
+template <class F>
+static std::string encode_with_pages(const workload_record& r, bool paged, F is_in) {
   v1::WorkloadRecord to;
   *to.mutable_status() = to_proto(r.status);
-  write_all(r.slots, *to.mutable_slots());
+  for (const auto& page : r.slots.pages())
+    if (is_in(*page))
+      add_slots(*page, *to.mutable_slots());
   to.set_deleting(r.deleting);
+  to.set_paged(paged);
   auto bytes = to.SerializeAsString();
   wire_writer{bytes}.bytes(v1::WorkloadRecord::kWorkloadFieldNumber, bytes_of(r.spec));
   return bytes;
+}
+
+std::string encode(const workload_record& r) {
+  return encode_with_pages(r, false, [](const slot_page&) { return true; });
+}
+
+std::string encode_without_pages(const workload_record& r) {
+  return encode_with_pages(r, true, [](const slot_page& page) { return page.number == 0; });
+}
+
+std::string encode(const slot_page& r) {
+  v1::SlotPage to;
+  add_slots(r, *to.mutable_slots());
+  return to.SerializeAsString();
+}
+
+template <>
+absl::StatusOr<slot_page> decode(std::string_view bytes) {
+  const parsed<v1::SlotPage> from(bytes);
+  if (!from.status().ok())
+    return from.status();
+  field_reader read;
+  slot_page to;
+  read.all("slots", from->slots(), to.slots, from_proto);
+  return read.result(std::move(to));
+}
+
+std::size_t bytes_in_record(const shared_pod& p) {
+  constexpr std::size_t tag_and_length = 6;
+  return bytes_of(p).size() + tag_and_length;
 }
 
 template <>
@@ -271,7 +315,12 @@ absl::StatusOr<workload_record> decode(std::string_view bytes) {
   read.one("workload", from->workload(), spec, from_proto);
   to.spec = std::move(spec);
   read.one("status", from->status(), to.status, from_proto);
-  read.all("slots", from->slots(), to.slots, from_proto);
+  std::vector<slot_record> slots;
+  read.all("slots", from->slots(), slots, from_proto);
+  if (from->paged())
+    to.slots = slot_list::of_pages({{0, std::move(slots)}});
+  else
+    to.slots = std::move(slots);
   to.deleting = from->deleting();
   return read.result(std::move(to));
 }
@@ -426,6 +475,28 @@ absl::StatusOr<archive_record> decode(std::string_view bytes) {
                         from->settled()};
 }
 
+/// How many pods of one victim stand together: a large gang is cut into several pieces.
+static constexpr std::size_t pods_in_a_piece = 1000;
+
+static std::vector<victim> in_pieces(const victim& whole) {
+  constexpr auto most_pods = pods_in_a_piece;
+  std::vector<victim> pieces;
+  for (std::size_t from = 0; from == 0 || from < whole.pods.size(); from += most_pods) {
+    auto& piece = pieces.emplace_back();
+    piece.portion = whole.portion;
+    piece.priority = whole.priority;
+    piece.violates_budget = whole.violates_budget;
+    piece.work_lost = whole.work_lost;
+    piece.reason = whole.reason;
+    piece.counted = whole.counted;
+    piece.expected = whole.expected;
+    const auto first = whole.pods.begin() + static_cast<std::ptrdiff_t>(from);
+    piece.pods.assign(first, first + std::min(std::ssize(whole.pods) - static_cast<std::ptrdiff_t>(from),
+                                              static_cast<std::ptrdiff_t>(most_pods)));
+  }
+  return pieces;
+}
+
 std::vector<std::string> encode_bodies(const decision& d, std::span<const pod_list::pointer> placed,
                                        std::size_t chunk_bytes) {
   using form = v1::DecisionBody;
@@ -443,7 +514,8 @@ std::vector<std::string> encode_bodies(const decision& d, std::span<const pod_li
     add(form::kAssignmentsFieldNumber, assigned);
   }
   for (const auto& one : d.victims)
-    add(form::kVictimsFieldNumber, to_proto(one).SerializeAsString());
+    for (const auto& piece : in_pieces(one))
+      add(form::kVictimsFieldNumber, to_proto(piece).SerializeAsString());
   for (const auto& one : d.counts)
     add(form::kCountsFieldNumber, to_proto(one).SerializeAsString());
   for (const auto& one : d.force_deletes)
@@ -451,9 +523,26 @@ std::vector<std::string> encode_bodies(const decision& d, std::span<const pod_li
   return chunks;
 }
 
+/// Whether the second goes on where the first was cut off.
+static bool continues(const victim& first, const victim& second) {
+  return !first.pods.empty() && first.pods.size() % pods_in_a_piece == 0
+         && first.portion == second.portion && first.reason == second.reason;
+}
+
 absl::Status add_body(decision& d, std::string_view bytes) {
   const auto from = parse_message<v1::DecisionBody>(bytes);
-  return from.ok() ? add_body(*from, d) : from.status();
+  if (!from.ok())
+    return from.status();
+  auto before = std::exchange(d.victims, {});
+  if (auto added = add_body(*from, d); !added.ok())
+    return added;
+  auto pieces = std::exchange(d.victims, std::move(before));
+  for (auto& one : pieces)
+    if (!d.victims.empty() && continues(d.victims.back(), one))
+      std::ranges::move(one.pods, std::back_inserter(d.victims.back().pods));
+    else
+      d.victims.push_back(std::move(one));
+  return absl::OkStatus();
 }
 
 } // namespace reprieve

@@ -29,13 +29,15 @@ namespace reprieve {
 /// 1: the first. 2: placements may start with their commit, which a shard's sequence record tells.
 /// 3: names of what belongs to resource groups have a key of their own. 4: decisions change what
 /// placements have committed, and placements remember who makes room for whom. 5: finished
-/// decisions are indexed by workload, in the order in which they ended.
+/// decisions are indexed by workload, in the order in which they ended, and slots of large workloads
+/// stand in pages of their own.
 inline constexpr std::int32_t schema_version = 5;
 inline constexpr std::int32_t first_schema_version = 1;
 inline constexpr std::int32_t schema_with_starts_at_once = 2;
 inline constexpr std::int32_t schema_with_names = 3;
 inline constexpr std::int32_t schema_with_counts = 4;
 inline constexpr std::int32_t schema_with_archive = 5;
+inline constexpr std::int32_t schema_with_slot_pages = 5;
 
 /// What is fixed when a cluster is created.
 struct schema_record {
@@ -97,7 +99,10 @@ std::string encode(const owners_record& r);
 std::string encode(const sequence_record& r);
 std::string encode(const node_record& r);
 std::string encode(const left_pods& r);
-std::string encode(const workload_record& r);
+std::string encode(const workload_record& r); ///< with all slots in it
+/// Likewise, but with those slots only that stand in no page of their own.
+std::string encode_without_pages(const workload_record& r);
+std::string encode(const slot_page& r);
 std::string encode(const disruption_budget& r);
 std::string encode(const placement& r);
 std::string encode(const queue& r);
@@ -111,6 +116,9 @@ std::string encode(const archive_record& r);
 
 template <class Record>
 absl::StatusOr<Record> decode(std::string_view bytes);
+
+/// How many bytes a pod takes in the record of its node.
+std::size_t bytes_in_record(const shared_pod& p);
 
 /// The decision's placements, victims and reasoning in chunks of at most about `chunk_bytes`.
 std::vector<std::string> encode_bodies(const decision& d, std::span<const pod_list::pointer> placed,

@@ -70,6 +70,18 @@ std::string placement(std::string_view shard, std::string_view name) {
   return join({"p/", shard, "/", name});
 }
 
+std::string slot_page(std::string_view shard, std::string_view workload, std::uint32_t number) {
+  return fmt::format("{}{}/{}/{:08}", slot_pages, shard, workload, number);
+}
+
+std::pair<std::string_view, std::uint32_t> page_at(std::string_view key) {
+  const auto digits = last_part(key);
+  std::uint32_t number = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  key.remove_suffix(digits.size() + 1);
+  return {last_part(key), number};
+}
+
 std::string name_of(std::string_view record_key) {
   return join({names, record_key.substr(0, record_key.find('/') + 1), last_part(record_key)});
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace reprieve {
 
@@ -32,6 +33,11 @@ std::string left_behind(std::string_view shard, std::string_view node);
 std::string workload(std::string_view shard, std::string_view name);
 std::string budget(std::string_view shard, std::string_view name);
 std::string placement(std::string_view shard, std::string_view name);
+/// Slots of workloads that their own records have no room for.
+inline constexpr std::string_view slot_pages = "slots/";
+std::string slot_page(std::string_view shard, std::string_view workload, std::uint32_t number);
+/// The workload that such a key belongs to, and the page's number.
+std::pair<std::string_view, std::uint32_t> page_at(std::string_view key);
 
 /// Whoever takes the name for its record writes this key, which is one for all resource groups.
 inline constexpr std::string_view names = "names/";

@@ -3,6 +3,8 @@
 #include "state/resources.hpp"
 #include "state/time.hpp"
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,7 +47,7 @@ struct node {
   bool operator==(const node&) const = default;
 };
 
-/// What a node's heartbeats have come to, as far as a restart must not forget it.
+/// What a node's heartbeats and pods have come to, as far as a restart must not forget it.
 struct node_status {
   bool watched = false; ///< its agent has sent one, so that silence means something
   bool lost = false;    ///< not heard from for longer than its resource group allows
@@ -55,6 +57,8 @@ struct node_status {
   /// Uids of pods that were given up and may run there still. They are stopped when the node is
   /// heard again, before anything new comes.
   std::vector<std::string> left_behind{};
+  /// So many pods its record takes at present, where more were to come.
+  std::optional<std::int32_t> most_pods{};
 
   bool operator==(const node_status&) const = default;
 };

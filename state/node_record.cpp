@@ -147,14 +147,23 @@ bool takes_pods(const node_record& record) {
   return record.spec->schedulable && record.spec->ready && !is_away(record.status);
 }
 
+node planned_on(node given, const node_status& status) {
+  given.ready = given.ready && !is_away(status);
+  if (status.most_pods) {
+    const std::int64_t most = *status.most_pods;
+    const auto [places, is_new] = given.capacity.try_emplace(std::string(resource::pods), most);
+    places->second = std::min(places->second, most);
+  }
+  return given;
+}
+
 node planned_on(const node_record& record) {
-  auto seen = *record.spec;
-  seen.ready = seen.ready && !is_away(record.status);
-  return seen;
+  return planned_on(*record.spec, record.status);
 }
 
 bool planned_on_alike(const node_record& a, const node_record& b) {
-  return a.spec == b.spec && is_away(a.status) == is_away(b.status);
+  return a.spec == b.spec && is_away(a.status) == is_away(b.status)
+         && a.status.most_pods == b.status.most_pods;
 }
 
 const pod* find_pod(const node_record& record, std::string_view uid) {

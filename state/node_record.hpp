@@ -35,7 +35,9 @@ struct left_pods {
 /// Whether new pods may come: neither the user nor its silence says otherwise.
 bool takes_pods(const node_record& record);
 
-/// The node as those see it who plan: one that is lost is not ready, whatever the user says.
+/// The node as those see it who plan: one that is lost is not ready, whatever the user says, and one
+/// whose record is full has no more places for pods than that.
+node planned_on(node given, const node_status& status);
 node planned_on(const node_record& record);
 
 /// Whether both give the same to plan on, apart from their pods.

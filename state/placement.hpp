@@ -15,6 +15,15 @@ struct nominated_room {
   bool operator==(const nominated_room&) const = default;
 };
 
+/// What it takes in a record, about.
+inline std::size_t bytes_of(const nominated_room& one) {
+  constexpr std::size_t around = 16;
+  auto bytes = one.node.size() + around;
+  for (const auto& uid : one.victims)
+    bytes += uid.size() + around;
+  return bytes;
+}
+
 /// A deployment's share in one cluster whose own scheduler places the pods (seed 000's WP). We set
 /// how many replicas are committed; how many are assigned, and which pods, the cluster says.
 struct placement {

@@ -1,13 +1,13 @@
 #include "state/workload_record.hpp"
 
 #include "state/lately.hpp"
+#include "state/record_limits.hpp"
 #include "state/resume.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
-#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
@@ -16,30 +16,16 @@ namespace reprieve {
 
 namespace {
 
-auto position_of(auto& slots, const pod_slot& slot) {
-  return std::lower_bound(
-    slots.begin(), slots.end(), slot,
-    [](const slot_record& s, const pod_slot& wanted) { return s.slot < wanted; });
-}
-
-slot_record& slot_in(workload_record& record, const pod_slot& slot) {
-  auto found = position_of(record.slots, slot);
-  if (found == record.slots.end() || found->slot != slot)
-    found = record.slots.insert(found, slot_record{slot, 0, slot_state::wanted, {}});
-  return *found;
-}
-
 /// How many places a replica of the group has, with those that it had when it was larger.
 std::int32_t places_of(const workload_record& record, const std::string& group,
                        std::int32_t replica) {
   const auto position = group_position(record.spec, group);
   const auto wanted = position ? record.spec->groups[*position].count : 0;
-  const auto behind =
-    position_of(record.slots, pod_slot{group, replica, std::numeric_limits<std::int32_t>::max()});
-  if (behind == record.slots.begin())
-    return wanted;
-  const auto& last = std::prev(behind)->slot;
-  return last.group == group && last.replica == replica ? std::max(wanted, last.index + 1) : wanted;
+  const auto* last =
+    record.slots.last_before({group, replica, std::numeric_limits<std::int32_t>::max()});
+  return last != nullptr && last->slot.group == group && last->slot.replica == replica
+           ? std::max(wanted, last->slot.index + 1)
+           : wanted;
 }
 
 /// Calls `each` with every slot of the portion.
@@ -60,15 +46,23 @@ bool is_past(const past_preemption& one, time_point now) {
 }
 
 bool takes_some_of(const workload_record& record, std::string_view decision) {
-  return std::ranges::any_of(record.slots,
-                             [&](const slot_record& one) { return one.decision == decision; });
+  return std::any_of(record.slots.begin(), record.slots.end(),
+                     [&](const slot_record& one) { return one.decision == decision; });
+}
+
+bool is_counted(const workload_status& status, std::string_view decision) {
+  return std::ranges::find(status.preempted, decision, &past_preemption::decision)
+         != status.preempted.end();
 }
 
 /// Counts the decision as one that preempted the workload, once however many portions it takes.
 void count_preemption(workload_status& status, std::string_view decision, time_point now) {
   ++status.attempts;
-  std::erase_if(status.preempted, [&](const auto& one) { return is_past(one, now); });
-  status.preempted.push_back({std::string(decision), now});
+  auto& known = status.preempted;
+  std::erase_if(known, [&](const auto& one) { return is_past(one, now); });
+  if (known.size() >= record_limits::preemptions_per_hour)
+    known.erase(known.begin());
+  known.push_back({std::string(decision), now});
 }
 
 void uncount_preemption(workload_status& status, std::string_view decision) {
@@ -79,10 +73,8 @@ void uncount_preemption(workload_status& status, std::string_view decision) {
 } // namespace
 
 slot_record slot_at(const workload_record& record, const pod_slot& slot) {
-  const auto found = position_of(record.slots, slot);
-  return found != record.slots.end() && found->slot == slot
-           ? *found
-           : slot_record{slot, 0, slot_state::wanted, {}};
+  const auto* found = record.slots.find(slot);
+  return found != nullptr ? *found : slot_record{slot, 0, slot_state::wanted, {}};
 }
 
 std::string pod_uid(std::string_view workload, std::string_view workload_uid, const pod_slot& slot,
@@ -122,25 +114,31 @@ void put_spec(workload_record& record, workload next) {
     const auto replicas = position ? next.groups[*position].replicas : 0;
     for (std::int32_t r = 0; r < group.replicas; ++r)
       if (group.count > 0 && (r >= replicas || count < group.count))
-        slot_in(record, {group.name, r, group.count - 1});
+        record.slots.edit({group.name, r, group.count - 1});
   }
   record.spec = std::move(next);
 }
 
 void evict(workload_record& record, std::span<const portion_id> portions, std::string_view decision,
            time_point now) {
-  const bool counted = takes_some_of(record, decision);
+  bool counted = is_counted(record.status, decision);
+  for (std::size_t i = 0; i < portions.size() && !counted; ++i)
+    for_slots(record, portions[i], [&](const pod_slot& at) {
+      const auto* known = record.slots.find(at);
+      counted = counted || (known != nullptr && known->decision == decision);
+    });
   std::optional<resumption> then; // decided with the first slot that goes
   for (const auto& portion : portions)
     for_slots(record, portion, [&](const pod_slot& at) {
-      auto& slot = slot_in(record, at);
-      if (slot.decision == decision || slot.state != slot_state::wanted)
+      const auto* known = record.slots.find(at);
+      if (known != nullptr && (known->decision == decision || known->state != slot_state::wanted))
         return;
       if (!then) {
         if (!counted)
           count_preemption(record.status, decision, now);
         then = resume(record.spec, record.status, now);
       }
+      auto& slot = record.slots.edit(at);
       slot.decision = decision;
       if (then->comes_back)
         ++slot.incarnation;
@@ -152,8 +150,7 @@ void evict(workload_record& record, std::span<const portion_id> portions, std::s
 }
 
 void lose_replicas(workload_record& record, std::string_view decision, time_point now) {
-  if (std::ranges::find(record.status.preempted, decision, &past_preemption::decision)
-      == record.status.preempted.end())
+  if (!is_counted(record.status, decision))
     count_preemption(record.status, decision, now);
 }
 
@@ -162,14 +159,15 @@ void reprieve_portions(workload_record& record, std::span<const portion_id> port
   bool taken_back = false;
   for (const auto& portion : portions)
     for_slots(record, portion, [&](const pod_slot& at) {
-      const auto found = position_of(record.slots, at);
-      if (found == record.slots.end() || found->slot != at || found->decision != decision)
+      const auto* found = record.slots.find(at);
+      if (found == nullptr || found->decision != decision)
         return;
-      if (found->state == slot_state::stopped)
-        found->state = slot_state::wanted;
-      else if (found->state == slot_state::wanted && found->incarnation > 0)
-        --found->incarnation;
-      found->decision.clear();
+      auto& slot = record.slots.edit(at);
+      if (slot.state == slot_state::stopped)
+        slot.state = slot_state::wanted;
+      else if (slot.state == slot_state::wanted && slot.incarnation > 0)
+        --slot.incarnation;
+      slot.decision.clear();
       taken_back = true;
     });
   if (taken_back && !takes_some_of(record, decision)) {
@@ -193,7 +191,7 @@ void end_slot(workload_record& record, const pod_slot& slot, std::uint32_t incar
         || (known.incarnation == incarnation + 1 && known.state == slot_state::wanted));
   if (!stands && !goes)
     return;
-  auto& at = slot_in(record, slot);
+  auto& at = record.slots.edit(slot);
   at.state = how;
   if (how == slot_state::wanted) {
     at.incarnation = incarnation + 1;

@@ -2,6 +2,7 @@
 
 #include "state/pod.hpp"
 #include "state/shared_value.hpp"
+#include "state/slot_list.hpp"
 #include "state/workload.hpp"
 
 #include <cstdint>
@@ -14,30 +15,12 @@
 
 namespace reprieve {
 
-/// Whether a pod should stand at a slot.
-enum class slot_state {
-  wanted,
-  stopped,   ///< preempted, and not coming back
-  succeeded, ///< ran to its end
-  failed
-};
-
-/// What a slot went through; one that never went through anything has no record.
-struct slot_record {
-  pod_slot slot;
-  std::uint32_t incarnation = 0; ///< counts the pods that stood here before
-  slot_state state = slot_state::wanted;
-  std::string decision; ///< that took the last of them
-
-  bool operator==(const slot_record&) const = default;
-};
-
 /// What should exist of a workload (DESIGN 5); where its pods run is in the node records.
 struct workload_record {
   shared_value<workload> spec;
   workload_status status;
-  std::vector<slot_record> slots; ///< in order of slot
-  bool deleting = false;          ///< its pods are to stop, then it goes
+  slot_list slots;
+  bool deleting = false; ///< its pods are to stop, then it goes
 
   bool operator==(const workload_record&) const = default;
 };
@@ -51,7 +34,7 @@ struct workload_course : workload_status {
   workload_course(workload_status status) // NOLINT: of one that nothing more is known of
       : workload_status(std::move(status)) {}
   explicit workload_course(const workload_record& of)
-      : workload_status(of.status), slots(of.slots), deleting(of.deleting) {}
+      : workload_status(of.status), slots(of.slots.begin(), of.slots.end()), deleting(of.deleting) {}
 
   bool operator==(const workload_course&) const = default;
 };

@@ -39,7 +39,9 @@ std::string_view state_of(const node& n, const node_status& status) {
     return status.pods_lost ? "PodsLost" : "Lost";
   if (is_away(status))
     return "Stopping"; // what was left on it
-  return n.schedulable ? "Ready" : "Unschedulable";
+  if (!n.schedulable)
+    return "Unschedulable";
+  return status.most_pods ? "Full" : "Ready";
 }
 
 std::string node_table(const std::vector<shown_object>& objects,

@@ -193,6 +193,46 @@ TEST_F(ledger_test, keeps_a_request_whole_that_is_large_and_comes_behind_others)
   EXPECT_EQ(whole, (std::vector<std::size_t>{1, 2, 3}));
 }
 
+TEST_F(ledger_test, refuses_alone_what_the_store_does_not_take) {
+  std::map<std::string, absl::StatusCode> answers;
+  const auto ask = [&](const std::string& who, std::vector<ledger_entry> writes) {
+    world_.system().spawn([&, who, writes](caf::event_based_actor* self) {
+      self->request(ledger_, caf::infinite, ledger_write{writes, "of-" + who})
+        .then([&, who](absl::Status& how) { answers[who] = how.code(); });
+    });
+  };
+  ask("small", {entry("a", "1")});
+  ask("large", {entry("b", std::string(2'000'000, 'x')), entry("c", "1")});
+  ask("behind", {entry("d", "1")});
+  ask("on-it", {entry("c", "2"), entry("e", "2")});
+  ask("on-that", {entry("e", "3")});
+  ask("last", {entry("d", "2")});
+  world_.settle();
+  const auto refused = absl::StatusCode::kInvalidArgument;
+  EXPECT_EQ(answers, (std::map<std::string, absl::StatusCode>{{"small", absl::StatusCode::kOk},
+                                                              {"large", refused},
+                                                              {"behind", absl::StatusCode::kOk},
+                                                              {"on-it", refused},
+                                                              {"on-that", refused},
+                                                              {"last", absl::StatusCode::kOk}}));
+  EXPECT_EQ(stored("a").first, "1");
+  EXPECT_EQ(stored("d").first, "2");
+  for (const auto* key : {"b", "c", "e"})
+    EXPECT_EQ(stored(key).second, 0) << key;
+  EXPECT_TRUE(write("b", "small by now").ok());
+  EXPECT_EQ(known_at("b"), (std::set<std::string>{"of-small", "of-behind", "of-last"}));
+}
+
+TEST_F(ledger_test, begins_anew_where_a_part_of_what_it_can_not_write_is_written) {
+  ledger_write large;
+  for (int i = 0; i < 200; ++i)
+    large.writes.push_back(entry("k" + std::to_string(i), "v"));
+  large.writes.push_back(entry("too-large", std::string(2'000'000, 'x')));
+  const auto how = world_.ask<absl::Status>(ledger_, large);
+  ASSERT_TRUE(how.has_value());
+  EXPECT_EQ(how->code(), absl::StatusCode::kAborted) << *how;
+}
+
 TEST_F(ledger_test, knows_that_a_decision_is_carried_out_with_the_last_of_its_writes) {
   ledger_write large{{}, "d1"};
   for (int i = 0; i < 200; ++i)

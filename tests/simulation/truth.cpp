@@ -115,6 +115,8 @@ void truth::check_writer(const operation& one, int generation) {
     shard.front() = 'w';
   if (shard.starts_with("l/"))
     shard.front() = 'n';
+  if (key.starts_with(keys::slot_pages))
+    shard = "w/" + std::string(keys::shard_of(key));
   if (!key.starts_with("d/") && !key.starts_with(keys::owners)
       && !found->second.owned.contains(shard))
     complain(fmt::format("process {} wrote {} and does not own {}", generation, key, shard));
@@ -139,7 +141,9 @@ void truth::put_key(const std::string& key, const std::string& value) {
   else if (key.starts_with("l/"))
     left_behind_[name] = *decode<left_pods>(value);
   else if (key.starts_with("w/"))
-    workload_written(*decode<workload_record>(value));
+    own_record_written(*decode<workload_record>(value));
+  else if (key.starts_with(keys::slot_pages))
+    page_written(key, *decode<slot_page>(value));
   else if (key.starts_with("b/"))
     budgets_[name] = *decode<disruption_budget>(value);
   else if (key.starts_with("p/"))
@@ -190,10 +194,17 @@ void truth::erase_key(const std::string& key) {
     if (const auto known = expected_.find(name);
         known != expected_.end() && known->second.is_sure() && !comes_late(name, std::nullopt))
       complain(fmt::format("workload {} was acknowledged and is lost", name));
+    if (const auto left = pages_.find(name); left != pages_.end() && !left->second.empty())
+      complain(fmt::format("workload {} has gone, and {} pages of its slots have not", name,
+                           left->second.size()));
+    own_slots_.erase(name);
     if (const auto found = workloads_.find(name); found != workloads_.end()) {
       causes_.changed(found->second.spec->resource_group, now_());
       workloads_.erase(found);
     }
+  } else if (key.starts_with(keys::slot_pages)) {
+    const auto [workload, number] = keys::page_at(key);
+    pages_[std::string(workload)].erase(number);
   } else if (key.starts_with("b/")) {
     budgets_.erase(name);
   } else if (key.starts_with("p/")) {
@@ -524,6 +535,33 @@ void truth::decision_done(const std::string& value) {
 }
 
 // -- workloads ------------------------------------------------------------------------------------
+
+workload_record truth::whole(workload_record own) const {
+  const auto& name = own.spec->name;
+  std::vector<slot_page> all;
+  if (const auto found = pages_.find(name); found != pages_.end())
+    for (const auto& [number, page] : found->second)
+      all.push_back(page);
+  const auto slots = own_slots_.find(name);
+  if (slots != own_slots_.end())
+    all.push_back(slots->second);
+  own.slots = slot_list::of_pages(std::move(all));
+  return own;
+}
+
+void truth::own_record_written(workload_record own) {
+  auto& slots = own_slots_[own.spec->name];
+  slots = {0, {own.slots.begin(), own.slots.end()}};
+  workload_written(whole(std::move(own)));
+}
+
+void truth::page_written(const std::string& key, slot_page page) {
+  const auto [workload, number] = keys::page_at(key);
+  page.number = number;
+  pages_[std::string(workload)][number] = std::move(page);
+  if (const auto found = workloads_.find(std::string(workload)); found != workloads_.end())
+    workload_written(whole(found->second));
+}
 
 /// A decision takes those whom it names, once, and nobody who came since.
 void truth::check_taken(const workload_record& before, const workload_record& now) {

@@ -188,6 +188,10 @@ private:
   void check_quota();
   bool waits_for_a_victim(const std::string& decision) const;
   void workload_written(const workload_record& record);
+  void own_record_written(workload_record own);
+  void page_written(const std::string& key, slot_page page);
+  /// The workload with all of its slots.
+  workload_record whole(workload_record own) const;
   void check_taken(const workload_record& before, const workload_record& now);
   bool is_going(const std::string& uid) const;
 
@@ -203,6 +207,8 @@ private:
   std::set<std::string> came_; ///< pods that were bound
   std::map<std::string, node_record, std::less<>> nodes_;
   std::map<std::string, workload_record, std::less<>> workloads_;
+  std::map<std::string, slot_page, std::less<>> own_slots_; ///< that stand in their own records
+  std::map<std::string, std::map<std::uint32_t, slot_page>, std::less<>> pages_;
   std::map<std::string, disruption_budget, std::less<>> budgets_;
   std::map<std::string, placement, std::less<>> placements_;
   by_name<queue> queues_;

@@ -16,9 +16,10 @@ class faulty_store final : public store_in_front {
 public:
   enum class fault {
     none,
-    refused,         ///< not carried out, and says so
-    answer_lost,     ///< carried out, answered with `kUnknown`
-    carried_out_late ///< answered with `kUnknown`, carried out by `let_late_writes_through`
+    refused,          ///< not carried out, and says so
+    answer_lost,      ///< carried out, answered with `kUnknown`
+    carried_out_late, ///< answered with `kUnknown`, carried out by `let_late_writes_through`
+    too_large         ///< not carried out, and never will be
   };
 
   using store_in_front::store_in_front;
@@ -84,6 +85,9 @@ public:
     case fault::carried_out_late:
       late_.push_back(std::move(writes));
       done(absl::UnknownError("late for the test"));
+      break;
+    case fault::too_large:
+      done(absl::InvalidArgumentError("too large for the test"));
       break;
     }
   }

@@ -30,8 +30,8 @@ void draw(node& to) {
 }
 
 void draw(node_status& to) {
-  auto& [watched, lost, lost_since, pods_lost, left_behind] = to;
-  draw_all(watched, lost, lost_since, pods_lost, left_behind);
+  auto& [watched, lost, lost_since, pods_lost, left_behind, most_pods] = to;
+  draw_all(watched, lost, lost_since, pods_lost, left_behind, most_pods);
 }
 
 void draw(preemption_policy& to) {

@@ -33,7 +33,9 @@ static void draw(node_part& to) {
 
 static void draw(workload_record& to) {
   auto& [spec, status, slots, deleting] = to;
-  draw_all(spec.edit(), status, slots, deleting);
+  std::vector<slot_record> drawn;
+  draw_all(spec.edit(), status, drawn, deleting);
+  slots = std::move(drawn);
 }
 
 static void draw(object_kind& to) {

@@ -51,6 +51,50 @@ TEST(records, of_a_decision_come_back_from_head_and_chunks) {
   }));
 }
 
+TEST(records, of_a_large_workload_come_back_from_its_own_and_its_pages) {
+  workload_record record;
+  record.spec.edit().name = "many";
+  for (std::int32_t i = 0; i < 2000; ++i)
+    record.slots.push_back({{"g", i / 100, i % 100}, 1, slot_state::stopped, "d1"});
+  const auto own = decode<workload_record>(encode_without_pages(record));
+  ASSERT_TRUE(own.ok());
+  EXPECT_TRUE(own->slots.is_stored_in_pages());
+  EXPECT_EQ(own->slots.size(), slot_list::page_size);
+  std::vector<slot_page> pages;
+  for (const auto& page : record.slots.pages()) {
+    auto read = decode<slot_page>(encode(*page));
+    ASSERT_TRUE(read.ok());
+    EXPECT_LE(encode(*page).size(), 100'000U);
+    read->number = page->number;
+    pages.push_back(*std::move(read));
+  }
+  EXPECT_EQ(slot_list::of_pages(std::move(pages)), record.slots);
+  const auto whole = decode<workload_record>(encode(record));
+  ASSERT_TRUE(whole.ok());
+  EXPECT_EQ(whole->slots, record.slots);
+  EXPECT_FALSE(whole->slots.is_stored_in_pages());
+}
+
+TEST(records, of_a_decision_that_stops_a_large_gang_fit_a_transaction) {
+  decision d;
+  d.id = "1";
+  auto& gang = d.victims.emplace_back();
+  gang.portion = {"train", "workers", 0, -1};
+  gang.reason = "it is less important";
+  for (int i = 0; i < 40'000; ++i)
+    gang.pods.push_back({"train-workers-0-" + std::to_string(i) + ".default.0-1f-2.0", "n1"});
+  d.victims.push_back({{"other", "workers", 0, -1}, 0, false, 0, {{"uid", "n1"}}, "likewise"});
+  const auto chunks = encode_bodies(d, {});
+  EXPECT_GT(chunks.size(), 4U);
+  decision read;
+  read.id = "1";
+  for (const auto& chunk : chunks) {
+    EXPECT_LE(chunk.size(), 512U * 1024U);
+    ASSERT_TRUE(add_body(read, chunk).ok());
+  }
+  EXPECT_EQ(read, d);
+}
+
 TEST(records, that_are_something_else_are_refused) {
   EXPECT_FALSE(decode<node_record>("\xff\xff\xff").ok());
   EXPECT_FALSE(decode<schema_record>("\x0a").ok());

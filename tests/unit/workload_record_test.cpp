@@ -253,6 +253,16 @@ TEST(preempted_lately, a_withdrawn_eviction_counts_until_its_last_portion_is_bac
   EXPECT_EQ(record.status, before);
 }
 
+TEST(preempted_lately, of_very_many_the_newest_are_remembered) {
+  auto record = gang();
+  for (int i = 0; i < 1500; ++i)
+    lose_replicas(record, "d" + std::to_string(i), now);
+  EXPECT_EQ(record.status.attempts, 1500);
+  ASSERT_EQ(record.status.preempted.size(), 1000U);
+  EXPECT_EQ(record.status.preempted.front().decision, "d500");
+  EXPECT_EQ(record.status.preempted.back().decision, "d1499");
+}
+
 TEST(preempted_lately, what_is_longer_ago_than_an_hour_is_forgotten_with_the_next_eviction) {
   auto record = gang();
   evict(record, whole, "d1", now);
