@@ -4,6 +4,7 @@
 #include "actors/store_reading.hpp"
 #include "state/backup.hpp"
 #include "state/keys.hpp"
+#include "state/quantity.hpp"
 
 #include <fmt/format.h>
 
@@ -214,6 +215,31 @@ void renew(self_pointer self) {
     self->send(state.members, renew_epoch{});
 }
 
+/// It has ended by itself: people hear why, and it begins anew, after a while if it was not the first
+/// time.
+void tell_of_end(self_pointer self, const std::string& shard, const caf::error& why) {
+  auto& state = self->state;
+  const auto now = state.settings.clock.now(self);
+  const auto wait = state.restarts.ended(shard, now);
+  const auto message = fmt::format(
+    "{} ended, for the {}. time since this process began, and begins anew {}: {}", shard,
+    state.restarts.times(shard),
+    wait == duration{0} ? "at once" : fmt::format("in {}", format_duration(wait)), reason_of(why));
+  self->send(state.events, event{0, now, "Replica", state.settings.name, "Restarted", message, {}, {}});
+  if (state.settings.say)
+    state.settings.say(message);
+}
+
+/// Reads what the shard starts from, if it has waited long enough since it ended.
+void load_when_due(self_pointer self, const std::string& shard) {
+  auto& state = self->state;
+  const auto wait = state.restarts.left(shard, state.settings.clock.now(self));
+  if (wait == duration{0})
+    load(self, shard);
+  else if (state.loading.insert(shard).second)
+    self->delayed_send(self, wait, load_again{shard, state.ground});
+}
+
 /// One of those that run here has ended: asked to, or because it can't write any more.
 void has_ended(self_pointer self, const caf::down_msg& down) {
   auto& state = self->state;
@@ -233,6 +259,8 @@ void has_ended(self_pointer self, const caf::down_msg& down) {
     state.to_renew[shard] = state.ground->epoch();
     renew(self);
   } else if (state.ground) {
+    if (!given_up)
+      tell_of_end(self, shard, down.reason);
     // Given up or not, its record says so next; what should run here is taken again then.
     self->send(state.members, shards_stopped{{shard}});
   }
@@ -246,7 +274,7 @@ void take_in(self_pointer self, const ownership_update& update) {
   state.ground = update.ground;
   state.schema->version = state.known->schema;
   for (const auto& shard : update.taken)
-    load(self, shard);
+    load_when_due(self, shard);
   for (auto one = state.to_renew.begin(); one != state.to_renew.end();)
     if (const auto& [shard, ended] = *one; state.ground->epoch() > ended) {
       load(self, shard);

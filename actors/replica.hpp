@@ -3,6 +3,7 @@
 #include "actors/directory.hpp"
 #include "actors/membership.hpp"
 #include "actors/peers.hpp"
+#include "actors/restart_pauses.hpp"
 #include "actors/shard_loader.hpp"
 #include "state/decision_archive.hpp"
 #include "state/store_history.hpp"
@@ -36,7 +37,7 @@ struct compact_store {};
 /// Whoever spoke for a shard of another replica may have ended.
 struct look_for_peers {};
 
-/// The store did not answer when a shard was to be read.
+/// The store did not answer when a shard was to be read, or the shard has to wait before that.
 struct load_again {
   std::string shard;
   ownership_pointer owner;
@@ -106,6 +107,7 @@ struct replica_settings {
   cluster_actor cluster;
   wall_clock clock;
   std::function<void(std::string)> lost; ///< called when it can't go on
+  std::function<void(std::string)> say;  ///< called with what whoever runs it should know
 };
 
 struct replica_state {
@@ -136,6 +138,7 @@ struct replica_state {
   /// Coordinators that begin anew in a later epoch than that in which they ended.
   std::map<std::string, revision> to_renew;
   time_point renewed = no_time; ///< when a new epoch was asked for last
+  restart_pauses restarts;      ///< of what ended by itself
 
   /// One that speaks for what another replica owns.
   template <class Handle>

@@ -190,6 +190,7 @@ int serve(const daemon_options& options, ending& end) {
   settings.cluster = cluster;
   settings.clock = clock;
   settings.lost = [&end](const std::string& why) { end.lost(why); };
+  settings.say = options.api.say;
   const auto ours = system.spawn(replica, std::move(settings));
   const auto front = system.spawn(limited_gateway, options.limits);
 
