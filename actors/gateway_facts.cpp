@@ -100,6 +100,16 @@ queue_fill gateway_facts::fill_of_queue(std::string_view name) const {
   return fill;
 }
 
+std::size_t gateway_facts::most_resource_groups() const {
+  if (!state_.serving)
+    return record_limits::resource_groups;
+  constexpr std::size_t bytes_of_a_part = 160; // its name and its owner's
+  const auto& schema = state_.serving->schema;
+  const auto parts = std::size_t{schema.node_shards} + schema.workload_shards + 1;
+  return std::min(record_limits::resource_groups,
+                  record_limits::record_bytes / (parts * bytes_of_a_part));
+}
+
 namespace {
 
 void count_out(by_name<std::int64_t>& counts, const std::string& queue) {

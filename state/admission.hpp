@@ -3,6 +3,7 @@
 #include "state/admission_priority.hpp"
 #include "state/catalog.hpp"
 #include "state/object.hpp"
+#include "state/record_limits.hpp"
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
@@ -77,6 +78,12 @@ public:
   /// Of the queue, with those that were admitted and are not yet there.
   virtual queue_fill fill_of_queue(std::string_view) const {
     return {};
+  }
+
+  /// How many resource groups there may be: each has its shards, and who owns them stands in one
+  /// record.
+  virtual std::size_t most_resource_groups() const {
+    return record_limits::resource_groups;
   }
 };
 

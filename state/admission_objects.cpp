@@ -41,6 +41,10 @@ void check_guards(findings& out, const guards& g) {
   check_at_least(out, "spec.guards.victimsPerDecision", g.victims_per_decision, 0);
   check_at_least(out, "spec.guards.preemptionsPerWorkloadPerHour",
                  g.preemptions_per_workload_per_hour, 0);
+  if (g.preemptions_per_workload_per_hour.value_or(0) > record_limits::preemptions_per_hour)
+    out.refuse("spec.guards.preemptionsPerWorkloadPerHour",
+               "is {}; it must be at most {}, as no more are remembered",
+               *g.preemptions_per_workload_per_hour, record_limits::preemptions_per_hour);
   check_at_least(out, "spec.guards.searchBudget", g.search_budget, std::int64_t{1});
 }
 
@@ -68,7 +72,9 @@ void check(findings& out, const prospect& cluster, const node& n) {
     out.refuse("spec.resourceGroup",
                "is {}, but the node is in {} and can't move; remove the node and add it again",
                in_quotes(n.resource_group), in_quotes(*group));
-  for (std::size_t i = 0; i < n.taints.size(); ++i) {
+  const bool few_taints =
+    check_number(out, "spec.taints", "taints", n.taints.size(), record_limits::tolerations);
+  for (std::size_t i = 0; few_taints && i < n.taints.size(); ++i) {
     check_qualified_name(out, fmt::format("spec.taints[{}].key", i), n.taints[i].key);
     if (!is_label_value(n.taints[i].value))
       out.refuse(fmt::format("spec.taints[{}].value", i),
@@ -92,6 +98,8 @@ void check(findings& out, const prospect& cluster, const priority_class& c) {
   if (c.value > highest_user_priority)
     out.refuse("value", "is {}; it must be at most {}, above which are the built-in classes",
                c.value, highest_user_priority);
+  check_object_count(out, cluster.before.classes, cluster.after.classes, c.name,
+                     "priority classes", record_limits::priority_classes);
   if (const auto* before = find(cluster.before.classes, c.name)) {
     if (before->value != c.value)
       out.refuse("value", "is {}, and was {}; it can't be changed, make a class of another name",
@@ -120,6 +128,16 @@ void check(findings& out, const prospect& cluster, const resource_group& g) {
   check_wait(out, "spec.lostNodeTimeout", g.lost_node_timeout);
   check_at_least(out, "spec.preemptionPriorityGap", g.preemption_priority_gap, 0);
   check_guards(out, g.limits);
+  if (check_number(out, "spec.divisible", "resources", g.divisible.size(),
+                   record_limits::resources))
+    for (std::size_t i = 0; i < g.divisible.size(); ++i)
+      check_qualified_name(out, fmt::format("spec.divisible[{}]", i), g.divisible[i]);
+  check_object_count(out, cluster.before.groups, cluster.after.groups, g.name, "resource groups",
+                     cluster.facts.most_resource_groups());
+  // Where the batch has queues, they are looked at themselves.
+  if (!cluster.before.groups.contains(g.name) && cluster.queues.empty())
+    for (const auto& [name, q] : cluster.after.queues)
+      check_grants(out, "metadata.name", q, cluster.after.groups.size());
   check_what_it_holds(out, cluster, g);
 }
 
@@ -137,6 +155,12 @@ void check(findings& out, const prospect& cluster, const placement& p) {
   check_known(out, "spec.cluster", "resource group", cluster.after.groups, p.cluster);
   check_at_least(out, "spec.committed", p.committed, 0);
   check_at_least(out, "spec.assigned", p.assigned, 0);
+  std::size_t bytes = 0;
+  for (const auto& one : p.nominations)
+    bytes += bytes_of(one);
+  if (bytes > record_limits::nominations_bytes)
+    out.refuse("spec.nominations", "take {} bytes; they may take at most {}", bytes,
+               record_limits::nominations_bytes);
 }
 
 void check(findings& out, const prospect& cluster, const disruption_budget& b) {

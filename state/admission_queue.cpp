@@ -1,4 +1,6 @@
 #include "state/admission_rules.hpp"
+
+#include "state/object_size.hpp"
 #include "state/quantity.hpp"
 
 #include <fmt/ranges.h>
@@ -87,6 +89,17 @@ std::map<std::string_view, resources> sum_guaranteed_by_parent(const by_name<que
   return sums;
 }
 
+void check_grants(findings& out, std::string_view field, const queue& q, std::size_t groups) {
+  constexpr std::size_t name_of_group = 80;
+  const auto bytes = (bytes_of(q.limit) + name_of_group) * groups;
+  if (bytes > record_limits::record_bytes)
+    out.refuse(std::string{field},
+               "leaves queue {} with a limit of {} resources in {} resource groups, and what these "
+               "are granted of it takes {} bytes in one record, which may take {}; let the queue "
+               "limit fewer resources, or have fewer groups",
+               in_quotes(q.name), q.limit.size(), groups, bytes, record_limits::record_bytes);
+}
+
 std::size_t depth_of(const queue& q, const by_name<queue>& queues) {
   std::size_t depth = 0;
   for (const auto* parent = find(queues, q.parent); parent != nullptr;
@@ -107,6 +120,9 @@ void check(findings& out, const prospect& cluster, const queue& q) {
     out.refuse("spec.weight", "is {}; it must be 1 to {}", q.weight, largest_weight);
   check_amounts(out, "spec.guaranteed", q.guaranteed);
   check_amounts(out, "spec.limit", q.limit);
+  check_object_count(out, cluster.before.queues, cluster.after.queues, q.name, "queues",
+                     record_limits::queues);
+  check_grants(out, "spec.limit", q, cluster.after.groups.size());
   check_guaranteed(out, q);
   check_children(out, cluster, q);
 }

@@ -99,7 +99,17 @@ void check_qualified_name(findings& out, std::string field, std::string_view nam
                in_quotes(name), longest_label);
 }
 
+bool check_number(findings& out, std::string_view field, std::string_view what, std::size_t number,
+                  std::size_t most) {
+  if (number <= most)
+    return true;
+  out.refuse(std::string{field}, "has {} {}; it may have at most {}", number, what, most);
+  return false;
+}
+
 void check_labels(findings& out, std::string_view field, const string_map& labels) {
+  if (!check_number(out, field, "labels", labels.size(), record_limits::labels))
+    return;
   for (const auto& [key, value] : labels) {
     check_qualified_name(out, std::string{field}, key);
     if (!is_label_value(value))
@@ -111,6 +121,8 @@ void check_labels(findings& out, std::string_view field, const string_map& label
 }
 
 void check_amounts(findings& out, std::string_view field, const resources& amounts) {
+  if (!check_number(out, field, "resources", amounts.size(), record_limits::resources))
+    return;
   for (const auto& [name, amount] : amounts) {
     check_qualified_name(out, std::string{field}, name);
     if (amount < 0)

@@ -3,6 +3,7 @@
 // The rules behind admission.hpp, kind by kind; for the admission files only.
 
 #include "state/admission.hpp"
+#include "state/record_limits.hpp"
 #include "state/time.hpp"
 
 #include <fmt/format.h>
@@ -21,7 +22,8 @@ namespace reprieve::rules {
 /// Above these, sums and products over a cluster could leave 64 bits; and 2^53 is the last number
 /// up to which JSON readers are exact.
 inline constexpr std::int64_t largest_amount = std::int64_t{1} << 53;
-inline constexpr std::int64_t most_pods = 1'000'000; ///< of one workload
+/// Of one workload: whenever one of them changes, its coordinator looks at all of them.
+inline constexpr std::int64_t most_pods = 100'000;
 inline constexpr std::int64_t largest_weight = 1'000'000;
 inline constexpr std::size_t most_queues_above = 64;
 inline constexpr duration longest_wait = std::chrono::hours{24 * 365 * 10};
@@ -80,6 +82,11 @@ void check_labels(findings& out, std::string_view field, const string_map& label
 void check_amounts(findings& out, std::string_view field, const resources& amounts);
 void check_wait(findings& out, std::string_view field, duration d);
 
+/// Refuses more of something than a record has room for; `what` is `labels` and the like. True where
+/// there are not too many, so that it is worth looking at each.
+bool check_number(findings& out, std::string_view field, std::string_view what, std::size_t number,
+                  std::size_t most);
+
 template <class T>
 void check_at_least(findings& out, std::string_view field, T value, T least) {
   if (value < least)
@@ -97,6 +104,15 @@ std::string some_names(const by_name<T>& entries) {
     list += (list.empty() ? "" : ", ") + name;
   }
   return list;
+}
+
+/// Refuses one more where there are as many as there may be.
+template <class T>
+void check_object_count(findings& out, const by_name<T>& before, const by_name<T>& after,
+                        const std::string& name, std::string_view what, std::size_t most) {
+  if (!before.contains(name) && after.size() > most)
+    out.refuse("metadata.name", "is one of {} {}; there may be at most {}", after.size(), what,
+               most);
 }
 
 /// Refuses a name that is in neither the catalog nor the batch. `what` is `queue` and the like.
@@ -123,6 +139,9 @@ void check(findings& out, const prospect& cluster, const pod& p);
 /// Refuses settings that the workloads which the group holds do not go with, where the settings are
 /// new: who was admitted under others is not left behind.
 void check_what_it_holds(findings& out, const prospect& cluster, const resource_group& g);
+
+/// Refuses limits of a queue that could not be granted to so many resource groups in one record.
+void check_grants(findings& out, std::string_view field, const queue& q, std::size_t groups);
 
 /// Whether a priority is on the scale of groups with the sessions policy.
 constexpr bool is_session_priority(std::int32_t value) {

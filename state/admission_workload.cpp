@@ -1,5 +1,7 @@
 #include "state/admission_rules.hpp"
 
+#include "state/object_size.hpp"
+
 namespace reprieve::rules {
 
 namespace {
@@ -8,8 +10,19 @@ void check_template(findings& out, std::string_view where, const pod_template& t
   check_amounts(out, fmt::format("{}.template.spec.requests", where), t.requests);
   check_labels(out, fmt::format("{}.template.metadata.labels", where), t.labels);
   check_labels(out, fmt::format("{}.template.spec.nodeSelector", where), t.node_selector);
-  for (const auto& [key, value] : t.annotations)
-    check_qualified_name(out, fmt::format("{}.template.metadata.annotations", where), key);
+  const auto annotations = fmt::format("{}.template.metadata.annotations", where);
+  if (check_number(out, annotations, "annotations", t.annotations.size(),
+                   record_limits::annotations))
+    for (const auto& [key, value] : t.annotations)
+      check_qualified_name(out, annotations, key);
+  if (const auto bytes = bytes_of(t); bytes > record_limits::template_bytes)
+    out.refuse(fmt::format("{}.template", where),
+               "takes {} bytes in the record of a node, for each pod there; it may take at most "
+               "{}, so keep long texts elsewhere",
+               bytes, record_limits::template_bytes);
+  if (!check_number(out, fmt::format("{}.template.spec.tolerations", where), "tolerations",
+                    t.tolerations.size(), record_limits::tolerations))
+    return;
   for (std::size_t i = 0; i < t.tolerations.size(); ++i) {
     const auto& by = t.tolerations[i];
     const auto field = fmt::format("{}.template.spec.tolerations[{}]", where, i);
@@ -28,6 +41,9 @@ void check_template(findings& out, std::string_view where, const pod_template& t
 }
 
 void check_topology(findings& out, std::string_view where, const std::vector<std::string>& keys) {
+  if (!check_number(out, fmt::format("{}.topology", where), "keys", keys.size(),
+                    record_limits::topology_keys))
+    return;
   std::set<std::string_view> seen;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const auto field = fmt::format("{}.topology[{}]", where, i);
@@ -45,7 +61,8 @@ bool is_count(std::int32_t value) {
 void check_size(findings& out, std::string_view where, const pod_group& group) {
   const auto check_count = [&](std::string_view field, std::int32_t value) {
     if (!is_count(value))
-      out.refuse(fmt::format("{}.{}", where, field), "is {}; it must be 1 to {}", value, most_pods);
+      out.refuse(fmt::format("{}.{}", where, field), "is {}; it must be 1 to {}", value,
+                 most_pods);
   };
   check_count("count", group.count);
   check_count("replicas", group.replicas);
@@ -54,6 +71,9 @@ void check_size(findings& out, std::string_view where, const pod_group& group) {
   if (group.min_count && (*group.min_count < 1 || *group.min_count > group.count))
     out.refuse(fmt::format("{}.minCount", where), "is {}; it must be 1 to the group's count, {}",
                *group.min_count, group.count);
+  if (!check_number(out, fmt::format("{}.protectedMembers", where), "members",
+                    group.protected_members.size(), record_limits::protected_members))
+    return;
   for (std::size_t i = 0; i < group.protected_members.size(); ++i)
     if (const auto member = group.protected_members[i]; member < 0 || member >= group.count)
       out.refuse(fmt::format("{}.protectedMembers[{}]", where, i),
@@ -77,6 +97,8 @@ void check_required_node(findings& out, std::string_view where, const prospect& 
 void check_groups(findings& out, const prospect& cluster, const workload& w) {
   if (w.groups.empty())
     out.refuse("spec.podGroups", "is empty; a workload needs at least one pod group");
+  if (!check_number(out, "spec.podGroups", "groups", w.groups.size(), record_limits::pod_groups))
+    return;
   std::set<std::string_view> names;
   for (std::size_t i = 0; i < w.groups.size(); ++i) {
     const auto& group = w.groups[i];
@@ -312,6 +334,9 @@ void check(findings& out, const prospect& cluster, const workload& w) {
   check_groups(out, cluster, w);
   check_lifecycle(out, cluster, w);
   check_totals(out, w);
+  if (const auto bytes = bytes_of(w); bytes > record_limits::workload_bytes)
+    out.refuse("spec", "takes {} bytes in a record; it may take at most {}", bytes,
+               record_limits::workload_bytes);
   check_priorities(out, cluster, w);
   check_wait(out, "spec.minimumRuntime", w.minimum_runtime);
   check_wait(out, "spec.gracePeriod", w.grace_period);

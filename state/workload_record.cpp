@@ -236,9 +236,9 @@ void lose_slots(workload_record& record, std::span<const std::pair<pod_slot, std
         slots.push_back({group->name, replica.second, i});
     }
     for (const auto& at : slots) {
-      auto& slot = slot_in(record, at);
-      if (slot.state != slot_state::wanted)
+      if (slot_at(record, at).state != slot_state::wanted)
         continue;
+      auto& slot = record.slots.edit(at);
       slot.decision.clear();
       if (then.comes_back)
         ++slot.incarnation;
