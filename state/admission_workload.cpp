@@ -6,6 +6,10 @@ namespace reprieve::rules {
 
 namespace {
 
+bool is_too_large(const pod_group& group) {
+  return bytes_of(group.pods) > record_limits::template_bytes;
+}
+
 void check_template(findings& out, std::string_view where, const pod_template& t) {
   check_amounts(out, fmt::format("{}.template.spec.requests", where), t.requests);
   check_labels(out, fmt::format("{}.template.metadata.labels", where), t.labels);
@@ -334,7 +338,8 @@ void check(findings& out, const prospect& cluster, const workload& w) {
   check_groups(out, cluster, w);
   check_lifecycle(out, cluster, w);
   check_totals(out, w);
-  if (const auto bytes = bytes_of(w); bytes > record_limits::workload_bytes)
+  if (const auto bytes = bytes_of(w);
+      bytes > record_limits::workload_bytes && std::ranges::none_of(w.groups, is_too_large))
     out.refuse("spec", "takes {} bytes in a record; it may take at most {}", bytes,
                record_limits::workload_bytes);
   check_priorities(out, cluster, w);

@@ -70,22 +70,18 @@ TEST_F(large_records, of_nodes_are_told_by_the_nodes_status_until_something_leav
 }
 
 TEST_F(large_records, of_workloads_keep_their_slots_in_pages) {
-  ASSERT_TRUE(replica_.apply({machine("n1", 3000)}).ok());
-  auto many = work("many", 0, 2000);
-  many.grace_period = seconds{1};
-  ASSERT_TRUE(replica_.apply({many}).ok());
-  // A node's record has no room for all of them.
-  ASSERT_TRUE(replica_.apply({machine("n2", 3000), machine("n3", 3000)}).ok());
-  ASSERT_TRUE(comes_to(replica_, "many", pod_phase::running, 2000, seconds{60}));
+  const auto page_size = std::exchange(slot_list::page_size, 16);
+  ASSERT_TRUE(replica_.apply({machine("n1", 300)}).ok());
+  ASSERT_TRUE(replica_.apply({work("many", 0, 100)}).ok());
+  ASSERT_TRUE(comes_to(replica_, "many", pod_phase::running, 100, seconds{60}));
   for (int round = 1; round <= 2; ++round) {
-    auto gang = work("gang" + std::to_string(round), 10, 1);
-    gang.groups[0].count = 1500;
-    gang.groups[0].min_count = 1500;
+    auto gang = work("gang" + std::to_string(round), 10, 50);
+    gang.groups[0].min_count = 50;
     gang.groups[0].pods.requests = {{"gpu", 6000}};
     ASSERT_TRUE(replica_.apply({gang}).ok());
-    ASSERT_TRUE(comes_to(replica_, gang.name, pod_phase::running, 1500, seconds{120})) << round;
+    ASSERT_TRUE(comes_to(replica_, gang.name, pod_phase::running, 50, seconds{120})) << round;
     ASSERT_TRUE(replica_.remove(object_kind::workload, gang.name).ok());
-    ASSERT_TRUE(comes_to(replica_, "many", pod_phase::running, 2000, seconds{300})) << round;
+    ASSERT_TRUE(comes_to(replica_, "many", pod_phase::running, 100, seconds{300})) << round;
   }
   std::size_t pages = 0;
   store_->read({with_prefix(std::string(keys::slot_pages)), 0, 0, false}, [&](const auto& answer) {
@@ -99,6 +95,7 @@ TEST_F(large_records, of_workloads_keep_their_slots_in_pages) {
     [&] { return replica_.get(object_kind::workload, "many").empty(); }, seconds{120}));
   store_->read({with_prefix(std::string(keys::slot_pages)), 0, 0, false},
                [&](const auto& answer) { EXPECT_TRUE(answer->values.empty()); });
+  slot_list::page_size = page_size;
 }
 
 TEST_F(large_records, that_the_store_does_not_take_are_refused_and_everything_goes_on) {

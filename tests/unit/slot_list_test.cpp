@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <map>
 #include <random>
 #include <vector>
@@ -68,8 +70,9 @@ TEST_F(slot_lists, are_in_order_whatever_order_they_were_filled_in) {
       const auto behind = expected.lower_bound(at(i, 2));
       const auto* before = list.last_before(at(i, 2));
       ASSERT_EQ(before == nullptr, behind == expected.begin());
-      if (before != nullptr)
+      if (before != nullptr) {
         ASSERT_EQ(*before, std::prev(behind)->second);
+      }
     }
     ASSERT_EQ(slot_list::of_pages(copies(list)), list);
   }
