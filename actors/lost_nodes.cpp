@@ -122,7 +122,7 @@ void look_again(self_pointer self) {
       if (status.pods_lost && !record->pods.empty())
         next = std::min(next, now + pause);
       else if (status.lost && !status.pods_lost && state.lost_node_timeout > duration{0})
-        next = std::min(next, status.lost_since + state.lost_node_timeout);
+        next = std::min(next, std::max(status.lost_since + state.lost_node_timeout, now + pause));
     }
   if (next == time_point::max()
       || (state.next_look_at_lost != no_time && state.next_look_at_lost <= next))
@@ -160,7 +160,8 @@ void look_at_lost_nodes(self_pointer self) {
     }
     if (status.pods_lost)
       continue;
-    const bool due = status.lost_since != no_time && state.lost_node_timeout > duration{0}
+    const bool due = state.ledger.settings.owner->schema() >= schema_with_lost_pods
+                     && status.lost_since != no_time && state.lost_node_timeout > duration{0}
                      && status.lost_since + state.lost_node_timeout <= now;
     if (!due && status.lost_since != no_time)
       continue;
@@ -228,7 +229,8 @@ void forget_left_behind(self_pointer self, const std::string& node, const std::s
     return;
   const bool none = found->second.uids.empty();
   write_then(
-    self, {write_of(keys::left_behind(state.shard, node), none ? nullptr : &found->second)}, [] {});
+    self, {write_of(keys::left_behind(state.shard, node), none ? nullptr : &found->second)}, [] {},
+    {}, [](const absl::Status&) {});
   if (none)
     state.left_behind.erase(found);
 }

@@ -2,6 +2,7 @@
 
 #include "actors/node_writes.hpp"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -9,6 +10,9 @@
 /// workloads go on without them, and what still runs on a machine that comes back is stopped before
 /// anything new comes there.
 namespace reprieve {
+
+/// From when on all who are there know of pods that were given up: before, nobody is.
+inline constexpr std::int32_t schema_with_lost_pods = 5;
 
 /// Stands in the order to stop a pod that was given up, in place of a decision.
 inline constexpr std::string_view given_up = "given-up";

@@ -187,6 +187,10 @@ void remove_with_pods(const removal_pointer& now) {
 
 caf::result<absl::Status> remove(self_pointer self, const remove_nodes& wanted) {
   auto& state = self->state;
+  if (wanted.force && state.ledger.settings.owner->schema() < schema_with_lost_pods)
+    return absl::UnavailableError(
+      "replicas of an earlier version are there, who do not know of pods "
+      "that are given up; exchange them first");
   for (const auto& name : wanted.names)
     if (auto possible = can_go(state, name);
         !possible.ok() && !(wanted.force && absl::IsFailedPrecondition(possible)))

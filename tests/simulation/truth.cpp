@@ -106,7 +106,11 @@ void truth::check_writer(const operation& one, int generation) {
   auto shard = key.starts_with("seq/") ? key.substr(4) : key.substr(0, key.find('/', 2));
   if (key.starts_with(keys::names)) {
     const auto taken = names_.find(key);
-    if (put_in == nullptr && taken == names_.end())
+    // Who takes a record away that has no name of its own, as its writer knew none, may free that
+    // of another.
+    const bool some_without = std::ranges::any_of(
+      programs_, [](const auto& program) { return program.second < schema_with_names; });
+    if (put_in == nullptr && (taken == names_.end() || some_without))
       return;
     const auto kind = key.substr(keys::names.size(), 2);
     shard = kind + (put_in != nullptr ? put_in->value : taken->second);
@@ -594,6 +598,8 @@ void truth::workload_written(const workload_record& record) {
       && !comes_late(name, record.deleting ? wish{} : wish{*record.spec}))
     complain(fmt::format("workload {} is not any more as it was acknowledged", name));
   const auto before = workloads_.find(name);
+  if (before != workloads_.end() && before->second.spec->queue != record.spec->queue)
+    moved_.insert(name);
   if (before != workloads_.end())
     check_taken(before->second, record);
   note_changes(before == workloads_.end() ? nullptr : &before->second, record);

@@ -90,7 +90,7 @@ void truth::check_limits(const node_record* before, const node_record& now) {
   };
   const auto comes = [&](const pod& p) {
     const pod* known = before == nullptr ? nullptr : find_pod(*before, p.uid);
-    return is_there(p) && p.placed_by != placed_by_cluster
+    return is_there(p) && p.placed_by != placed_by_cluster && !moved_.contains(p.workload)
            && (known == nullptr || known->phase == pod_phase::nominated);
   };
   if (groups_.size() < 2 || std::ranges::none_of(now.pods, comes))

@@ -209,10 +209,11 @@ TEST(check_backup, refuses_a_schema_of_a_later_time) {
 }
 
 TEST(check_backup, refuses_what_is_of_no_cluster) {
-  std::istringstream in(bytes_of({{"w/a", "x"}}));
+  std::istringstream in(bytes_of(std::vector<backup_record>{{"w/a", "x"}}));
   EXPECT_EQ(check_backup(in).status().message(),
             "the backup has no record at meta/schema; it is of no cluster");
-  std::istringstream unreadable(bytes_of({{std::string(keys::schema), "\xff"}}));
+  std::istringstream unreadable(
+    bytes_of(std::vector<backup_record>{{std::string(keys::schema), "\xff"}}));
   EXPECT_NE(check_backup(unreadable).status().message().find("can't be read"),
             absl::string_view::npos);
 }
