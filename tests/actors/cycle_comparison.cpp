@@ -156,7 +156,7 @@ std::string cycle_comparison::of_reservation(const turn_taken& turn, coordinator
   ++sum_.reserved;
   const auto& reserved = self->state.reserved;
   const auto found = reserved.find(first_uid(turn.who));
-  return found != reserved.end() && found->second == turn.made.reserve->since
+  return found != reserved.end() && found->second.since == turn.made.reserve->since
            ? ""
            : fmt::format("{} has not reserved its node, or since another time", turn.who.workload);
 }

@@ -196,8 +196,9 @@ std::map<std::string, decision> shuffled_replica::stored() {
     auto& whole = found[head->summary.id];
     whole = std::move(head->summary);
     for (const auto& chunk : read(keys::bodies_of(whole.id)))
-      if (!keys::is_finished_head(chunk.key))
+      if (!keys::is_finished_head(chunk.key)) {
         EXPECT_TRUE(add_body(whole, chunk.value).ok());
+      }
   };
   for (const auto& one : read(std::string(keys::decision_bodies)))
     if (keys::is_finished_head(one.key))

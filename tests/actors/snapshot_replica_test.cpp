@@ -179,7 +179,7 @@ TEST_F(snapshot_of_replica, has_since_when_a_required_node_is_reserved) {
   const auto* reserved = read->reservation_for("default", uid);
   ASSERT_NE(reserved, nullptr);
   EXPECT_EQ(reserved->node, "n1");
-  EXPECT_EQ(reserved->since, coordinator().reserved.at(uid));
+  EXPECT_EQ(reserved->since, coordinator().reserved.at(uid).since);
 
   // Nobody goes before the delay is over, and then the one who is in the way does.
   const auto turns_at = [&](seconds later) {
