@@ -168,9 +168,12 @@ TEST_F(end_to_end, a_workload_over_its_queues_limit_waits_and_says_so) {
 }
 
 TEST_F(end_to_end, chunks_of_a_decision_that_never_committed_are_dropped_at_the_next_start) {
-  const auto chunk = keys::decision_body("00000001.000001.default", 0);
+  const std::string id = "00000001.000001.default";
+  const auto chunk = keys::decision_body(id, 0);
   const std::string schema(keys::schema);
-  store_->commit({{}, {put{schema, encode(schema_record{}), 0}, put{chunk, "left behind", 0}}},
+  store_->commit({{},
+                  {put{schema, encode(schema_record{}), 0}, put{chunk, "left behind", 0},
+                   put{keys::draft(id), {}, 0}}},
                  [](auto) {});
   replica_world replica(store_, journal());
   ASSERT_TRUE(replica.start().ok());

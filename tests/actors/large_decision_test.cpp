@@ -1,7 +1,6 @@
 #include "protocol/records.hpp"
 #include "state/keys.hpp"
 #include "tests/actors/replica_test.hpp"
-#include "tests/support/archive_check.hpp"
 
 #include <fmt/format.h>
 
@@ -73,33 +72,6 @@ TEST_F(large_decision, goes_on_when_its_process_dies_while_victims_are_told) {
   ASSERT_TRUE(another.start().ok());
   ASSERT_TRUE(comes_to(another, "thousand", pod_phase::running, nodes, seconds{120}));
   expect_each_stopped_once();
-}
-
-TEST_F(large_decision, leaves_nothing_behind_where_its_process_dies_before_the_commit) {
-  const auto keys_below = [&](std::string_view prefix) {
-    std::vector<key_value> found;
-    store_->read({with_prefix(std::string(prefix)), 0, 0, false},
-                 [&](auto answer) { found = std::move(answer->values); });
-    return found;
-  };
-  {
-    replica_world replica(store_, journal());
-    fill(replica);
-    ASSERT_TRUE(replica.apply({thousand()}).ok());
-    for (int i = 0; i < 1'000'000 && keys_below(keys::drafts).empty(); ++i)
-      if (!replica.world().step())
-        replica.world().advance(std::chrono::milliseconds{1});
-    ASSERT_EQ(keys_below(keys::drafts).size(), 1U);
-  }
-  const std::string id(keys::last_part(keys_below(keys::drafts).front().key));
-  EXPECT_GT(keys_below(keys::bodies_of(id)).size(), 1U);
-  replica_world another(store_, journal(), seconds{300});
-  ASSERT_TRUE(another.start().ok());
-  EXPECT_TRUE(keys_below(keys::drafts).empty());
-  EXPECT_TRUE(keys_below(keys::bodies_of(id)).empty());
-  ASSERT_TRUE(comes_to(another, "thousand", pod_phase::running, nodes, seconds{120}));
-  another.world().advance(seconds{5});
-  EXPECT_EQ(faults_of_archive(keys_below("d/")), std::vector<std::string>{});
 }
 
 /// A gang that fits into what is free, on more nodes of a shard than one transaction takes.

@@ -212,6 +212,8 @@ private:
   std::map<std::string, disruption_budget, std::less<>> budgets_;
   std::map<std::string, placement, std::less<>> placements_;
   by_name<queue> queues_;
+  /// When a decision took some of a workload whom it names, by both.
+  std::map<std::pair<std::string, std::string>, time_point> named_;
   std::set<std::string> moved_;    ///< workloads that have changed their queue, with what they have
   by_name<left_pods> left_behind_; ///< by node that was deleted by force
   /// By queue and resource, the highest limit that there ever was; none where there was a time
