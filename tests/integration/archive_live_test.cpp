@@ -56,7 +56,7 @@ TEST(archive_live, decisions_that_are_too_old_go_and_explain_says_so) {
   EXPECT_THAT(since, HasSubstr("w2 (priority 3) gets 1 pod")) << "what it lost later is known";
   EXPECT_THAT(since, Not(HasSubstr("w1 (priority 2) gets 1 pod")));
   EXPECT_THAT(since, HasSubstr("are not kept any more"));
-  EXPECT_THAT(explain(cluster, "pod", "w2-pods-0-0"), HasSubstr("w2 (priority 3) gets 1 pod"));
+  EXPECT_THAT(explain(cluster, "pod", "w2-w-0-0"), HasSubstr("w2 (priority 3) gets 1 pod"));
 }
 
 TEST(archive_live, the_oldest_go_where_they_take_too_much_room_also_after_a_restart) {

@@ -96,10 +96,6 @@ TEST_P(limits_live, objects_of_each_kind_that_are_too_large_are_refused_and_the_
                  "spec: {{minAvailable: 1, selector: {{matchLabels: {{{}}}}}}}\n",
                  entries(20'000)),
      "has 20000 labels; it may have at most 64"},
-    {fmt::format("kind: Placement\nmetadata: {{name: p}}\n"
-                 "spec: {{deployment: web, cluster: default, nominations: [{{node: {}}}]}}\n",
-                 long_text),
-     "spec.nominations"},
   };
   for (const auto& [manifest, sentence] : refused) {
     const auto result = try_to_apply(manifest);
