@@ -128,14 +128,14 @@ TEST_P(limits_live, pods_that_a_nodes_record_has_no_room_for_wait_or_go_elsewher
 }
 
 TEST_P(limits_live, a_large_workload_is_stopped_several_times_and_comes_back) {
-  constexpr int pods = 3000;
-  cluster_->apply(nodes(10, "gpu: 400"));
+  constexpr int pods = 1000; // two pages of slots
+  cluster_->apply(nodes(10, "gpu: 120"));
   cluster_->apply(work_of("many", {.pods = pods}));
   ASSERT_TRUE(within(seconds{60}, [&] { return cluster_->running()["many"] == pods; }));
   for (int round = 0; round < 3; ++round) {
     const auto name = fmt::format("gang-{}", round);
     cluster_->apply(
-      work_of(name, {.priority = 10, .pods = 10, .gang = true, .requests = "gpu: 400"}));
+      work_of(name, {.priority = 10, .pods = 10, .gang = true, .requests = "gpu: 120"}));
     ASSERT_TRUE(within(seconds{60}, [&] { return cluster_->running()[name] == 10; })) << round;
     cluster_->remove("workload", name);
     ASSERT_TRUE(within(seconds{60}, [&] { return cluster_->running()["many"] == pods; })) << round;
