@@ -41,8 +41,11 @@ private:
   void add(queue spec, std::size_t parent, bool own_pods = false) {
     if (!own_pods)
       placed_.insert(spec.name);
-    if (parent != no_vertex)
+    if (parent != no_vertex) {
       made_.vertices[parent].children.push_back(made_.vertices.size());
+      // What is not asked for below a queue is not there either, to be kept for one of its children.
+      spec.cap_by_demand = spec.cap_by_demand || made_.vertices[parent].spec.cap_by_demand;
+    }
     made_.vertices.push_back({std::move(spec), parent, {}, own_pods});
   }
 

@@ -20,7 +20,7 @@ inline constexpr std::size_t no_vertex = std::numeric_limits<std::size_t>::max()
 /// A queue in the tree, or the own pods of a queue that has children as well.
 struct queue_vertex {
   /// Of own pods, what stands for them: the queue's name and the weight of a queue that says
-  /// nothing, capped by what the pods need.
+  /// nothing, capped by what the pods need. Below a queue that is capped by its demand all are.
   queue spec;
   std::size_t parent = no_vertex;
   std::vector<std::size_t> children; ///< in order of name

@@ -318,7 +318,7 @@ const waiting_unit* waiting_line::find_like(const preemptor& who) const {
     return nullptr;
   const auto& uid = who.groups.front().pods.front().uid;
   const auto found = std::ranges::find_if(
-    known->second, [&](const entry& one) { return first_uid(one.unit) == uid && !one.asleep; });
+    known->second, [&](const entry& one) { return first_uid(one.unit) == uid; });
   return found == known->second.end() ? nullptr : &found->unit;
 }
 

@@ -192,7 +192,7 @@ public:
     settled_ = decisions;
   }
 
-  /// The unit that has the same first pod, or null.
+  /// The unit that has the same first pod, whether its time has come or not, or null.
   const waiting_unit* find_like(const preemptor& who) const;
   /// The unit of the workload that is served last, or null.
   const waiting_unit* last_of(std::string_view workload) const;

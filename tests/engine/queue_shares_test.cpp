@@ -242,8 +242,23 @@ TEST(queue_shares, the_demand_of_a_parent_is_that_of_its_children) {
                         .run();
 
   EXPECT_EQ(deserved(result, "top"), 4000);
-  EXPECT_EQ(deserved(result, "x"), 3000);
-  EXPECT_EQ(deserved(result, "y"), 1000);
+  EXPECT_EQ(deserved(result, "x"), 1000);
+  EXPECT_EQ(deserved(result, "y"), 3000);
+}
+
+TEST(queue_shares, below_a_queue_that_is_capped_by_its_demand_nothing_is_kept_for_who_is_idle) {
+  const auto result = queues(cpu(10))
+                        .queue("top", capped_by_demand())
+                        .queue("middle", below{"top"})
+                        .queue("busy", below{"middle"}, weight{3}, capped_by_demand())
+                        .queue("idle", below{"middle"})
+                        .queue("other")
+                        .pods("busy", "w", 4, cpu(1))
+                        .run();
+
+  EXPECT_EQ(deserved(result, "busy"), 4000);
+  EXPECT_EQ(deserved(result, "idle"), 0);
+  EXPECT_EQ(line_of(result, "busy", "cpu").to_free, 0);
 }
 
 TEST(queue_shares, guarantees_under_a_parent_whose_own_was_cut_are_cut_as_well) {
