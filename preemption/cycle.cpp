@@ -370,12 +370,8 @@ void scheduling_cycle::wake_kinds(const turn_of* behind) {
     if ((entitled && !was.entitled)
         || (entitled && shares_->anybody_uses_too_much(asked) && any_grew(excess, was.excess)))
       return true;
-    if (!was.may_borrow) { // a quota is in the way
-      const auto obstacle = shares_->first_in_the_way(leaf, asked);
-      if (!obstacle || obstacle->limit == was.within_limits // it is another
-          || quota_eased(of, *obstacle, changed))
-        return true;
-    }
+    if (!was.may_borrow && quota_eased(of, shares_->all_in_the_way(leaf, asked), changed))
+      return true;
     if (was.others_lacked_room && (!changed.freed.empty() || settings_.now >= was.look_again))
       return true;
     if (!was.left_of_share.empty()
@@ -453,19 +449,26 @@ bool scheduling_cycle::could_help(const waiting_line::kind& of,
   return false;
 }
 
+/// Whether the quotas in the way are others by now, or one of them leaves more, or somebody could
+/// give some of it back.
 bool scheduling_cycle::quota_eased(const waiting_line::kind& of,
-                                   const group_shares::obstacle& obstacle,
+                                   std::span<const group_shares::obstacle> obstacles,
                                    const cycle_port::changes& changed) const {
   const auto& was = *of.aside;
-  if (shares_->at(obstacle.vertex).spec.name != was.held_back_by)
-    return true;
   // Of a larger quota of which less is left, less important ones have the rest, who may go.
-  if (any_grew(shares_->left_at(obstacle), was.left)
-      || any_grew(shares_->allowed_at(obstacle), was.allowed))
+  const auto as_before = [&](const group_shares::obstacle& now,
+                             const parked_reason::obstacle& before) {
+    return now.limit == before.limit && shares_->at(now.vertex).spec.name == before.queue
+           && !any_grew(shares_->left_at(now), before.left)
+           && !any_grew(shares_->allowed_at(now), before.allowed);
+  };
+  if (obstacles.empty() || !std::ranges::equal(obstacles, was.in_the_way, as_before))
     return true;
   const auto shares_it = [&](std::string_view queue) {
     const auto leaf = shares_->leaf_of(queue);
-    return leaf != no_vertex && shares_->is_below(leaf, obstacle.vertex);
+    return leaf != no_vertex && std::ranges::any_of(obstacles, [&](const auto& one) {
+             return shares_->is_below(leaf, one.vertex);
+           });
   };
   if (std::ranges::any_of(changed.lighter, shares_it))
     return true;
@@ -632,7 +635,6 @@ parked_reason scheduling_cycle::reason_to_park(const waiting_unit& unit,
   parked_reason why;
   why.entitled = made.entitled;
   why.may_borrow = made.may_borrow;
-  why.within_limits = made.within_limits;
   why.others_lacked_room = made.others_lack_room;
   if (made.others_lack_room) {
     why.look_again = settings_.now + until_others_cost_less;
@@ -645,11 +647,9 @@ parked_reason scheduling_cycle::reason_to_park(const waiting_unit& unit,
   if (const auto leaf = shares_->leaf_of(unit.queue()); leaf != no_vertex) {
     if (made.goes_with_more)
       why.left_of_share = shares_->left_at({leaf});
-    if (const auto obstacle = shares_->first_in_the_way(leaf, asked)) {
-      why.held_back_by = shares_->at(obstacle->vertex).spec.name;
-      why.allowed = shares_->allowed_at(*obstacle);
-      why.left = shares_->left_at(*obstacle);
-    }
+    for (const auto& one : shares_->all_in_the_way(leaf, asked))
+      why.in_the_way.push_back({shares_->at(one.vertex).spec.name, one.limit,
+                                shares_->allowed_at(one), shares_->left_at(one)});
   }
   return why;
 }

@@ -196,7 +196,7 @@ private:
   bool has_free_room(const waiting_unit& unit);
   bool could_help(const waiting_line::kind& of, std::span<const node_row> nodes) const;
   /// Whether the kind is held back by a quota and others who share that make it easier.
-  bool quota_eased(const waiting_line::kind& of, const group_shares::obstacle& obstacle,
+  bool quota_eased(const waiting_line::kind& of, std::span<const group_shares::obstacle> obstacles,
                    const cycle_port::changes& changed) const;
   void line_up();
   void set_aside(const std::string& key, const waiting_line::kind& of);

@@ -333,13 +333,15 @@ group_shares::share_in_the_way(std::size_t leaf, const amounts_by_column& more) 
   return std::nullopt;
 }
 
-std::optional<group_shares::obstacle>
-group_shares::first_in_the_way(std::size_t leaf, const amounts_by_column& more) const {
-  if (const auto limits = limits_in_the_way(leaf, more); !limits.empty())
-    return limits.front();
-  if (is_entitled(leaf, more) || may_borrow(leaf, more))
-    return std::nullopt;
-  return share_in_the_way(leaf, more);
+std::vector<group_shares::obstacle>
+group_shares::all_in_the_way(std::size_t leaf, const amounts_by_column& more) const {
+  auto found = limits_in_the_way(leaf, more);
+  found.erase(std::ranges::unique(found, {}, &obstacle::vertex).begin(), found.end());
+  if (found.empty() && (is_entitled(leaf, more) || may_borrow(leaf, more)))
+    return found;
+  if (const auto share = share_in_the_way(leaf, more))
+    found.push_back(*share);
+  return found;
 }
 
 group_shares::amounts_by_column group_shares::allowed_at(const obstacle& one) const {

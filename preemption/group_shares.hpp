@@ -84,8 +84,9 @@ public:
   bool is_within_limits_with_all(std::size_t leaf, const amounts_by_column& asked) const;
   /// What keeps the unit from more, where it may not borrow either.
   std::optional<obstacle> share_in_the_way(std::size_t leaf, const amounts_by_column& more) const;
-  /// The first of all in the way, where the unit may not borrow either.
-  std::optional<obstacle> first_in_the_way(std::size_t leaf, const amounts_by_column& more) const;
+  /// All in the way, where the unit may not borrow either: one for each queue whose limit it is,
+  /// from the leaf up, and its own share.
+  std::vector<obstacle> all_in_the_way(std::size_t leaf, const amounts_by_column& more) const;
   /// How much the quota is, by column; as much as there can be where it says nothing.
   amounts_by_column allowed_at(const obstacle& one) const;
   /// Likewise, what it has left.

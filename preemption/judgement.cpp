@@ -137,7 +137,6 @@ bool unit_judge::leaves_others_what_they_come_for(const case_at_hand& of, judgem
 
 void unit_judge::by_room_and_quota(const case_at_hand& of, judgement& made) {
   const auto limits = shares_.limits_in_the_way(of.leaf, of.asked);
-  made.within_limits = limits.empty();
   made.entitled = limits.empty() && shares_.is_entitled(of.leaf, of.asked);
   made.may_borrow = made.entitled || (limits.empty() && shares_.may_borrow(of.leaf, of.asked));
   for (const auto& one : limits)

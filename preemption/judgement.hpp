@@ -81,12 +81,11 @@ struct judgement {
   plan made;
   std::vector<given_up> gives_up;       ///< for the plan
   std::vector<quota_movement> released; ///< what those decisions held
-  std::string quota;       ///< which quota is in the way, as a sentence; empty where none is
-  bool asks = false;       ///< shards are asked first: nothing is known yet
-  bool no_queue = false;   ///< its queue does not exist
-  bool entitled = false;   ///< it is within what its queue deserves
-  bool may_borrow = false; ///< it takes nothing that is kept for others
-  bool within_limits = true;
+  std::string quota;             ///< which quota is in the way, as a sentence; empty where none is
+  bool asks = false;             ///< shards are asked first: nothing is known yet
+  bool no_queue = false;         ///< its queue does not exist
+  bool entitled = false;         ///< it is within what its queue deserves
+  bool may_borrow = false;       ///< it takes nothing that is kept for others
   bool goes_with_more = false;   ///< others would take back a part, and all of it would go
   bool others_lack_room = false; ///< those of other queues whom it would stop have none elsewhere
   bool lets_others_back = false; ///< more important work of its queue comes back first

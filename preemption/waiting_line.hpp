@@ -64,12 +64,15 @@ bool comes_back(const workload_record& record, time_point now);
 struct parked_reason {
   bool entitled = false;   ///< it was within what its queue deserves
   bool may_borrow = false; ///< it took nothing that is kept for others
-  bool within_limits = true;
-  /// The quota that was in the way: the first queue from its own up whose limit it was, or whose
-  /// share, how much that was, and what it had left, by column. No queue where none was.
-  std::string held_back_by;
-  std::vector<std::int64_t> allowed;
-  std::vector<std::int64_t> left;
+  /// A quota that was in the way: a queue's limit, or what it deserves; how much that was, and what
+  /// it had left, by column.
+  struct obstacle {
+    std::string queue;
+    bool limit = false;
+    std::vector<std::int64_t> allowed;
+    std::vector<std::int64_t> left;
+  };
+  std::vector<obstacle> in_the_way;
   /// What its queue deserved and did not use, where it would have gone with more than that as soon
   /// as others took theirs; empty where not.
   std::vector<std::int64_t> left_of_share;
