@@ -290,8 +290,7 @@ void end(self_pointer self, const absl::Status& how) {
   state.whole.end();
   if (what(self).at_once || !what(self).counts.empty())
     release_all(self); // nobody asks for it any more
-  self->send(state.settings.owner,
-             decision_ended{id(self), how, !how.ok() && state.commit_unknown});
+  self->send(state.settings.owner, decision_ended{id(self), how, has_to_be_barred(state, how)});
   self->quit();
 }
 

@@ -40,7 +40,7 @@ struct victims_told {
 struct decision_ended {
   std::string id;
   absl::Status how;
-  bool barred = false; ///< its commit may still arrive; a key is left that keeps it out
+  bool barred = false; ///< its commit or abort may still arrive; a key is left that keeps it out
 };
 
 /// Give the decision up if that is still possible.
@@ -126,6 +126,7 @@ struct decision_state {
   bool voting = false;                    ///< whether shards are asked for their votes
   bool told = false;                      ///< whether victims may have been told
   bool commit_unknown = false;            ///< it may arrive at any time, or never
+  bool abort_unknown = false;             ///< likewise an abort that makes its key
   bool cancelled = false;
   std::string cancel_reason;
 };

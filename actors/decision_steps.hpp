@@ -51,6 +51,9 @@ void write_abort(self_pointer self, absl::Status why);
 void withdraw_all(self_pointer self);
 /// Before the commit: everything is let go, and no victim noticed.
 void give_up(self_pointer self, absl::Status why);
+/// Whether a write may still be on its way that would make the key of a decision anew that has
+/// ended so: nothing that it compares has changed once the key is gone.
+bool has_to_be_barred(const decision_state& state, const absl::Status& how);
 /// Of a decision that is given up.
 void erase_bodies(self_pointer self);
 /// The decision is over: its trace ends, and its owner learns how.

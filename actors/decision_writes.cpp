@@ -22,6 +22,19 @@ std::vector<comparison> owned(const decision_settings& settings) {
   return {settings.ground->held()};
 }
 
+/// Likewise, and that its key is as it was left. Where there was none yet, that is no lasting fence:
+/// the key goes when the decision ends, so that it must not be barred either.
+std::vector<comparison> with_key(std::vector<comparison> all, const std::string& id,
+                                 revision key_revision) {
+  all.push_back({keys::open_decision(id), compared::modified, key_revision});
+  if (key_revision == 0)
+    all.push_back({keys::barred_decision(id), compared::modified, 0});
+  return all;
+}
+std::vector<comparison> owned_and(const decision_settings& settings, revision key_revision) {
+  return with_key(owned(settings), settings.what.id, key_revision);
+}
+
 /// What the commit compares: the coordinator and all shards that voted have the owners that they
 /// had before the votes, and nobody has aborted it.
 std::vector<comparison> to_commit(self_pointer self) {
@@ -29,16 +42,12 @@ std::vector<comparison> to_commit(self_pointer self) {
   if (planted != planted_bug::no_epoch)
     for (const auto& [key, epoch] : self->state.epochs)
       all.push_back({key, compared::modified, epoch});
-  all.push_back({keys::open_decision(id(self)), compared::modified, 0});
-  all.push_back({keys::barred_decision(id(self)), compared::modified, 0});
-  return all;
+  return with_key(std::move(all), id(self), 0);
 }
 
-/// Likewise, and that its key is as it was left.
-std::vector<comparison> owned_and(const decision_settings& settings, revision key_revision) {
-  auto all = owned(settings);
-  all.push_back({keys::open_decision(settings.what.id), compared::modified, key_revision});
-  return all;
+/// Whether a write of which this is known may still arrive.
+bool may_arrive_late(const absl::Status& known) {
+  return !known.ok() && !absl::IsUnavailable(known);
 }
 
 /// The write of the decision's key, and with it that of its content where the store does not have
@@ -59,8 +68,8 @@ void content_is_written(decision_state& state) {
   state.is_draft = false;
 }
 
-/// Writes the chunks from `first` on, some at a time. With the first goes a key by which they are
-/// found where the commit never comes.
+/// Writes the chunks from `first` on, some at a time. With them goes a key by which they are found
+/// where the commit never comes, or they come after it was given up.
 void write_chunks(self_pointer self, std::shared_ptr<const std::vector<std::string>> chunks,
                   std::size_t first) {
   if (first >= chunks->size()) {
@@ -68,9 +77,8 @@ void write_chunks(self_pointer self, std::shared_ptr<const std::vector<std::stri
     return;
   }
   const auto& settings = self->state.settings;
-  transaction writes{owned(settings), {}};
-  if (!std::exchange(self->state.is_draft, true))
-    writes.operations.emplace_back(put{keys::draft(id(self)), {}, 0});
+  transaction writes{owned(settings), {put{keys::draft(id(self)), {}, 0}}};
+  self->state.is_draft = true;
   auto last = first;
   for (std::size_t bytes = 0;
        last < chunks->size() && last - first < store_limits::operations / 2
@@ -120,7 +128,7 @@ void write_commit(self_pointer self) {
                    || (planted == planted_bug::unknown_is_aborted && !answer.ok())) {
           give_up(self, answer.status()); // the store does not take it, so that it has nothing
         } else {
-          self->state.commit_unknown = !answer.ok() && !absl::IsUnavailable(answer.status());
+          self->state.commit_unknown = may_arrive_late(answer.status());
           // Not known, or somebody aborted it: writing the abort tells which (DESIGN 4.3).
           write_abort(self, answer.ok() ? absl::AbortedError(
                               "a shard took its hold back, or has another owner")
@@ -133,18 +141,13 @@ void write_commit(self_pointer self) {
       });
 }
 
-/// Whether the decision was given up while its commit may still be on its way. Nothing that it
-/// compares has changed when the decision's key is gone again.
-bool has_to_be_barred(self_pointer self, const absl::Status& how) {
-  return !how.ok() && self->state.commit_unknown && planted != planted_bug::forgets_aborts;
-}
 
 /// Moves the decision from the open ones to the finished ones, by `writes`.
 void write_last(self_pointer self, std::vector<operation> writes, const absl::Status& how) {
   const auto& settings = self->state.settings;
   transaction last{owned_and(settings, settings.head_revision), std::move(writes)};
   last.operations.emplace_back(erase{just(keys::open_decision(id(self)))});
-  if (has_to_be_barred(self, how))
+  if (has_to_be_barred(self->state, how) && planted != planted_bug::forgets_aborts)
     last.operations.emplace_back(put{keys::barred_decision(id(self)), {}, 0});
   self->request(settings.store, caf::infinite, std::move(last))
     .then(
@@ -255,6 +258,10 @@ void write_bodies(self_pointer self) {
   }
 }
 
+bool has_to_be_barred(const decision_state& state, const absl::Status& how) {
+  return state.abort_unknown || (state.commit_unknown && !how.ok());
+}
+
 void erase_bodies(self_pointer self) {
   const auto& settings = self->state.settings;
   if (settings.chunks == 0)
@@ -322,6 +329,8 @@ void write_abort(self_pointer self, absl::Status why) {
     .then(
       [self, told = self->state.told, why](transaction_answer& answer) {
         if (!answer.ok()) {
+          self->state.abort_unknown |=
+            self->state.settings.head_revision == 0 && may_arrive_late(answer.status());
           try_again(self, [self, why] { write_abort(self, why); });
           return;
         }
@@ -336,7 +345,10 @@ void write_abort(self_pointer self, absl::Status why) {
         what(self).victims_told = told;
         withdraw_all(self);
       },
-      [self, why](caf::error&) { try_again(self, [self, why] { write_abort(self, why); }); });
+      [self, why](caf::error&) {
+        self->state.abort_unknown |= self->state.settings.head_revision == 0;
+        try_again(self, [self, why] { write_abort(self, why); });
+      });
 }
 
 void write_end(self_pointer self, absl::Status how) {

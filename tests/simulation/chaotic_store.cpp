@@ -185,11 +185,12 @@ std::string chaotic_store::step(dice& luck, bool with_faults) {
     }
     // Of what becomes of decisions, less is known than of all the rest.
     const bool decides = chosen->what.find(" d/open/") != std::string::npos;
-    if (!stalled_ && chosen->writes && luck.one_in(decides ? 8 : 25)) {
+    if (!stalled_ && chosen->writes && luck.one_in(decides ? 5 : 25)) {
       chosen->kind = event::type::late_request;
       // Some hang for so long that whatever they were for has ended.
       if (luck.one_in(2))
-        chosen->not_before = clock_() + std::chrono::seconds{luck.between(1, 30)};
+        chosen->not_before =
+          clock_() + std::chrono::milliseconds{luck.between(50, luck.one_in(2) ? 2'000 : 30'000)};
       chosen->refuse(absl::UnknownError("no answer from the store"));
       return "unknown: " + chosen->what;
     }

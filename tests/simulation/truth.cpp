@@ -366,11 +366,7 @@ bool truth::is_going(const std::string& uid) const {
 void truth::decision_written(const std::string& id, const std::string& value) {
   ++moves_;
   const auto head = *decode<decision_head>(value);
-  // Of one that was given up, a shard may write that it is aborted before it hears of its end, or
-  // when the question for its vote came later than that.
-  const auto ended = ended_.find(id);
-  const bool was_aborted = ended == ended_.end() || ended->second.phase == decision_phase::aborted;
-  if (over_.contains(id) && (!was_aborted || head.summary.phase != decision_phase::aborted))
+  if (over_.contains(id))
     complain(fmt::format("decision {} was over, and is there again", id));
   auto& known = open_[id];
   const auto before = known.phase;
