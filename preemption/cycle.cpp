@@ -370,7 +370,9 @@ void scheduling_cycle::wake_kinds(const turn_of* behind) {
     if ((entitled && !was.entitled)
         || (entitled && shares_->anybody_uses_too_much(asked) && any_grew(excess, was.excess)))
       return true;
-    if (!was.may_borrow && quota_eased(of, shares_->all_in_the_way(leaf, asked), changed))
+    if (!was.may_borrow
+        && (quota_eased(of, shares_->all_in_the_way(leaf, asked), changed)
+            || (was.others_had_pods && !shares_->others_have_pods(leaf))))
       return true;
     if (was.others_lacked_room && (!changed.freed.empty() || settings_.now >= was.look_again))
       return true;
@@ -647,6 +649,7 @@ parked_reason scheduling_cycle::reason_to_park(const waiting_unit& unit,
   if (const auto leaf = shares_->leaf_of(unit.queue()); leaf != no_vertex) {
     if (made.goes_with_more)
       why.left_of_share = shares_->left_at({leaf});
+    why.others_had_pods = shares_->others_have_pods(leaf);
     for (const auto& one : shares_->all_in_the_way(leaf, asked))
       why.in_the_way.push_back({shares_->at(one.vertex).spec.name, one.limit,
                                 shares_->allowed_at(one), shares_->left_at(one)});
