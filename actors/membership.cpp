@@ -41,6 +41,7 @@ void lose(self_pointer self, std::string why, bool for_good) {
   state.lease = 0;
   state.ground = nullptr;
   state.known = {};
+  state.has_read = false;
   state.groups.reset();
   state.told_to_stop.clear();
   state.stopped.clear();
@@ -120,8 +121,7 @@ membership_actor::behavior_type keep_membership(self_pointer self, membership_se
         ask_for_lease(self);
       else if (state.record_under_way)
         send_record(self);
-      else if (state.lease != 0
-               && (state.writing || state.read_again || state.known.members.empty()))
+      else if (state.lease != 0 && (state.writing || state.read_again || !state.has_read))
         read_members(self);
       else
         go_on(self);

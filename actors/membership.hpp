@@ -142,6 +142,7 @@ struct membership_state {
   std::set<std::string> owned_by_it;
   bool record_sent = false; ///< and not answered
   bool asking = false;      ///< for a lease
+  bool has_read = false;   ///< since it had its lease, who owns what
   bool reading = false;
   bool read_again = false; ///< whether something may have changed since it was read
   bool writing = false;

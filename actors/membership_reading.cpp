@@ -93,6 +93,7 @@ void take_in_members(self_pointer self, const range_result& members, const range
     owned = std::exchange(me->second.owned, before);
   const auto epoch = ours ? me->second.epoch : revision{0};
   state.known = std::move(known);
+  state.has_read = true;
   state.writing = false;
   if (was_there)
     state.ground->use_schema(state.known.schema);

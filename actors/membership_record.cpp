@@ -169,7 +169,7 @@ void take_in_record(self_pointer self, revision at, std::set<std::string> owned)
 
 void go_on(self_pointer self) {
   auto& state = self->state;
-  if (state.lease == 0 || state.writing || state.reading)
+  if (state.lease == 0 || state.writing || state.reading || !state.has_read)
     return;
   if (state.ground == nullptr) {
     // What is free is taken along; of those that are there, this one comes last.
