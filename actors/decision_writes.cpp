@@ -22,8 +22,8 @@ std::vector<comparison> owned(const decision_settings& settings) {
   return {settings.ground->held()};
 }
 
-/// Likewise, and that its key is as it was left. Where there was none yet, that is no lasting fence:
-/// the key goes when the decision ends, so that it must not be barred either.
+/// Likewise, and that its key is as it was left. Where there was none yet, that is no lasting
+/// fence: the key goes when the decision ends, so that it must not be barred either.
 std::vector<comparison> with_key(std::vector<comparison> all, const std::string& id,
                                  revision key_revision) {
   all.push_back({keys::open_decision(id), compared::modified, key_revision});
@@ -43,11 +43,6 @@ std::vector<comparison> to_commit(self_pointer self) {
     for (const auto& [key, epoch] : self->state.epochs)
       all.push_back({key, compared::modified, epoch});
   return with_key(std::move(all), id(self), 0);
-}
-
-/// Whether a write of which this is known may still arrive.
-bool may_arrive_late(const absl::Status& known) {
-  return !known.ok() && !absl::IsUnavailable(known);
 }
 
 /// The write of the decision's key, and with it that of its content where the store does not have
@@ -140,7 +135,6 @@ void write_commit(self_pointer self) {
         write_abort(self, to_status(error));
       });
 }
-
 
 /// Moves the decision from the open ones to the finished ones, by `writes`.
 void write_last(self_pointer self, std::vector<operation> writes, const absl::Status& how) {

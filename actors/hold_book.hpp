@@ -53,7 +53,6 @@ struct hold_book {
     bool at_once = false;        ///< once committed, it does not wait for anything
     std::vector<std::string> on; ///< what has to stay as it is, by name
     bool is_aborting = false;    ///< its abort is on its way to the store
-    bool may_abort_late = false; ///< nobody knows what became of one
   };
 
   std::string shard;
@@ -242,11 +241,8 @@ void take_back(Self self, const std::string& decision, const std::string& why) {
     },
     [self, decision](transaction_answer& answer) {
       if (const auto held = self->state.holds.held.find(decision);
-          held != self->state.holds.held.end()) {
+          held != self->state.holds.held.end())
         held->second.is_aborting = false;
-        if (!answer.ok() && !absl::IsUnavailable(answer.status()))
-          held->second.may_abort_late = true;
-      }
       if (!answer.ok())
         return; // tried again when the hold is due again
       if (!answer->succeeded)

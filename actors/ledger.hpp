@@ -253,8 +253,8 @@ void send_batch(Self self) {
   write_batch(self);
 }
 
-/// It compares the sequence key, which every batch moves on: whatever the shard has written since
-/// then keeps it from arriving late.
+/// It compares the sequence key, which every batch moves on. Where nobody knows what became of it,
+/// a batch goes first that keeps it from arriving later.
 template <class Self>
 void send_aside(Self self) {
   auto& of = self->state.ledger;
@@ -270,7 +270,14 @@ void send_aside(Self self) {
   writes->comparisons.push_back(
     {keys::sequence(of.settings.shard), compared::modified, of.settings.sequence_revision});
   const auto answered = [self, done = std::move(done)](transaction_answer answer) {
-    self->state.ledger.busy = self->state.ledger.is_aside = false;
+    auto& ledger = self->state.ledger;
+    ledger.busy = ledger.is_aside = false;
+    if (may_arrive_late(answer.status())) {
+      ledger.waiting.push_front(
+        {{}, [done, answer](const absl::Status&) mutable { done(answer); }, {}});
+      send_batch(self);
+      return;
+    }
     done(answer);
     go_on_writing(self);
   };

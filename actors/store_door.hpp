@@ -13,6 +13,12 @@
 namespace reprieve {
 
 using transaction_answer = absl::StatusOr<transaction_result>;
+
+/// Whether a write of which this is known may still happen.
+inline bool may_arrive_late(const absl::Status& known) {
+  return !known.ok() && !absl::IsUnavailable(known) && !absl::IsInvalidArgument(known);
+}
+
 using range_answer = absl::StatusOr<range_result>;
 
 /// An answer of the store on its way from the store's thread to the actor that asked.

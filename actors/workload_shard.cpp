@@ -475,9 +475,8 @@ workload_shard_actor::behavior_type workload_shard(self_pointer self,
         change_counts(self->state, committed.parts.counts, changes);
       // Something has to be written where an abort may be on its way, to keep it out.
       const auto held = self->state.holds.held.find(committed.decision);
-      const bool writes = counts
-                          || (held != self->state.holds.held.end()
-                              && (held->second.may_abort_late || held->second.is_aborting));
+      const bool writes =
+        counts || (held != self->state.holds.held.end() && held->second.is_aborting);
       auto answer = commit(self, std::move(changes), writes ? committed.decision : std::string{});
       self->state.holds.erase(committed.decision);
       return answer;
