@@ -118,6 +118,7 @@ struct coordinator_state {
     std::vector<std::string> awaited_by;  ///< that wait for this one to be given up
     std::vector<std::string> workloads;   ///< whose pods it places
     std::vector<std::string> budgets;     ///< that it takes from
+    std::set<std::string> queues_freed;   ///< of its victims
     /// Where it stands among those that wait for others to go.
     std::optional<std::pair<std::string, service_place>> awaiting{};
   };

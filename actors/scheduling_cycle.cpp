@@ -21,6 +21,51 @@ namespace reprieve {
 
 namespace {
 
+bool is_below(const by_name<queue>& queues, const std::string& name, const std::string& above) {
+  const auto* at = find(queues, name);
+  while (at != nullptr && at->name != above)
+    at = find(queues, at->parent);
+  return at != nullptr;
+}
+
+/// Those of the open decisions whose victims have to be told before so much more comes into the
+/// queue, as a limit does not have room for all of them.
+std::set<std::string> to_leave_quota_before(coordinator_state& state, std::string_view queue,
+                                            const resources& more) {
+  std::set<std::string> found;
+  std::vector<std::string> limited;
+  const auto& known = state.known->queues;
+  for (const auto* at = find(known, queue); at != nullptr; at = find(known, at->parent))
+    if (!at->limit.empty())
+      limited.push_back(at->name);
+  const auto is_untold = [](const auto& one) {
+    return !one.second.told && !one.second.given_up && !one.second.queues_freed.empty();
+  };
+  if (limited.empty() || std::ranges::none_of(state.decisions, is_untold))
+    return found;
+  const auto here = queues_of_group(state).queues;
+  usage_by_queue used;
+  for (const auto& [name, of] : state.mirror.usage()) {
+    add_to(used[name], of.staying);
+    add_to(used[name], of.leaving);
+  }
+  add_to(used[std::string(queue)], more);
+  for (const auto& name : limited) {
+    const auto below = used_below(known, used, name);
+    const auto* part = find(here, name);
+    if (part == nullptr || std::ranges::none_of(part->limit, [&](const auto& limit) {
+          return amount_of(below, limit.first) > limit.second;
+        }))
+      continue;
+    for (const auto& one : state.decisions)
+      if (is_untold(one) && std::ranges::any_of(one.second.queues_freed, [&](const auto& freed) {
+            return is_below(known, freed, name);
+          }))
+        found.insert(one.first);
+  }
+  return found;
+}
+
 using self_pointer = coordinator_pointer;
 
 /// Long enough for a burst to share a cycle, short enough that nobody waits for it.
@@ -250,8 +295,13 @@ public:
   // -- what it decides ----------------------------------------------------------------------------
 
   void place(const waiting_unit& unit, plan made) override {
-    if (takes_holds_) { // nobody else waits for those who give up
-      preempt(unit, std::move(made));
+    // Nobody else waits for those who give up, or for those who are to leave its quota.
+    resources more;
+    for (const auto& one : made.assignments)
+      add_taken(more, one.placed);
+    auto after = to_leave_quota_before(state_, unit.queue(), more);
+    if (takes_holds_ || !after.empty()) {
+      launch_for(unit, std::move(made), std::move(after));
       return;
     }
     auto& what = batch_.what;
@@ -267,6 +317,10 @@ public:
   }
 
   void preempt(const waiting_unit& unit, plan made) override {
+    launch_for(unit, std::move(made), {});
+  }
+
+  void launch_for(const waiting_unit& unit, plan made, std::set<std::string> after) {
     decision_settings settings;
     begin(settings, made.policy.empty() ? "placement" : made.policy);
     settings.what.priority = unit.who->priority;
@@ -286,7 +340,7 @@ public:
     takes_holds_ = false;
     const auto id = settings.what.id;
     const bool moves = waits && places_all_of(*unit.who, settings);
-    launch(self_, std::move(settings));
+    launch(self_, std::move(settings), std::move(after));
     if (moves)
       await_room_for(state_, id, unit);
   }
@@ -544,9 +598,20 @@ std::set<std::string> to_be_told_before(const coordinator_state& state,
   return found;
 }
 
+/// The queues whose pods the decision stops, where somebody tells these.
+std::set<std::string> queues_freed_by(const coordinator_state& state, const decision& what) {
+  std::set<std::string> found;
+  if (!what.counts.empty())
+    return found;
+  for (const auto& one : what.victims)
+    if (const auto owner = state.mirror.find_workload(one.portion.workload))
+      found.insert(owner->spec->queue);
+  return found;
+}
+
 } // namespace
 
-void launch(self_pointer self, decision_settings settings) {
+void launch(self_pointer self, decision_settings settings, std::set<std::string> after) {
   auto& state = self->state;
   const auto& ours = state.settings;
   settings.shards = ours.shards;
@@ -568,7 +633,9 @@ void launch(self_pointer self, decision_settings settings) {
   count_replicas(state, settings);
   settings.parts = parts_of(settings.placed, settings.what.victims, settings.what.force_deletes);
   begun.after = to_be_told_before(state, settings);
+  begun.after.merge(after);
   settings.waits_for_others = !begun.after.empty();
+  begun.queues_freed = queues_freed_by(state, settings.what);
   state.mirror.open({id, settings.what.workloads, settings.placed, settings.what.victims},
                     settings.parts);
   begun.actor = self->spawn<caf::monitored>(run_decision, std::move(settings));

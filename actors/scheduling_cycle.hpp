@@ -29,10 +29,12 @@ void look_at_votes_later(coordinator_pointer self);
 
 std::string new_decision_id(coordinator_state& state);
 
-/// Hands a plan to a decision of its own; the mirror shows its effect from now on.
-void launch(coordinator_pointer self, decision_settings settings);
+/// Hands a plan to a decision of its own; the mirror shows its effect from now on. It asks for
+/// votes when the victims of those others are told.
+void launch(coordinator_pointer self, decision_settings settings, std::set<std::string> after = {});
 
-/// Has the decision given up, if that is still possible; the mirror shows it as given up from now on.
+/// Has the decision given up, if that is still possible; the mirror shows it as given up from now
+/// on.
 void give_up(coordinator_pointer self, const std::string& id, std::string reason);
 /// The decision's unit does not move to free room any more.
 void await_no_more(coordinator_state& state, const std::string& id);

@@ -343,6 +343,8 @@ void truth::lived(const simulated_journal::entry& pod) {
   if (pod.at != stage::starting)
     return;
   const auto node = nodes_.find(pod.node);
+  if (node == nodes_.end() && pod.counted)
+    return; // its cluster has not heard yet that the node is not ours any more
   resources used;
   for (const auto& [uid, one] : machines_)
     if (one.node == pod.node && is_on_a_machine(one.at))
@@ -366,7 +368,8 @@ bool truth::is_going(const std::string& uid) const {
 void truth::decision_written(const std::string& id, const std::string& value) {
   ++moves_;
   const auto head = *decode<decision_head>(value);
-  if (over_.contains(id))
+  // Of one that was given up before it had a key, each shard may write that it is aborted.
+  if (over_.contains(id) && (ended_.contains(id) || head.summary.phase != decision_phase::aborted))
     complain(fmt::format("decision {} was over, and is there again", id));
   auto& known = open_[id];
   const auto before = known.phase;

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 // What holds of the records and the machines when everything has come to rest.
 
@@ -84,16 +83,9 @@ void truth::note_limits(const queue& record) {
 /// Nobody is let in beyond a limit, whichever resource group comes first. Where limits change, a
 /// group may not know yet.
 void truth::check_limits(const node_record* before, const node_record& now) {
-  // Room that is only promised counts for whoever makes it, who may not be told everywhere yet.
-  std::set<std::string_view> going;
-  for (const auto& [id, one] : open_)
-    if (one.phase == decision_phase::committed)
-      for (const auto& each : one.what.victims)
-        for (const auto& p : each.pods)
-          going.insert(p.uid);
-  const auto is_there = [&](const pod& p) {
+  const auto is_there = [](const pod& p) {
     return takes_room(p.phase) && !is_leaving(p.phase) && p.phase != pod_phase::nominated
-           && p.evicted_by.empty() && !going.contains(p.uid);
+           && p.evicted_by.empty();
   };
   const auto comes = [&](const pod& p) {
     const pod* known = before == nullptr ? nullptr : find_pod(*before, p.uid);
