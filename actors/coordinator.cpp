@@ -255,8 +255,10 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
       caf::anon_send_exit(actor, caf::exit_reason::kill);
   });
   drop_votes earlier{state.epoch, {}};
+  // One that a shard has aborted before it had anything knows nobody who has a vote for it.
   for (const auto& open : state.settings.open)
-    earlier.open.insert(open.what.id);
+    if (open.what.phase != decision_phase::aborted || open.chunks > 0)
+      earlier.open.insert(open.what.id);
   for (const auto& shard : state.settings.shards->nodes) {
     self->send(shard, earlier);
     self->send(shard, follow_nodes{self});

@@ -159,10 +159,14 @@ void lifecycle_allocation::run() {
     seat_those_on_their_way(share);
   for (auto& share : shares_)
     keep_those_about_to_go(share);
-  // Those first that are within what their queue deserves.
-  for (const bool deserved : {true, false})
-    for (auto& share : shares_)
-      give_more(share, deserved);
+  // Those first that are within what their queue deserves. Where one of them gets more, the others
+  // come after it, as the cluster would place them in its room.
+  for (auto& share : shares_)
+    give_more(share, gives::what_is_deserved);
+  const bool waits = std::ranges::any_of(
+    shares_, [](const counted_share& share) { return share.now.committed > share.committed; });
+  for (auto& share : shares_)
+    give_more(share, waits ? gives::only_reasons : gives::what_is_left);
 }
 
 void lifecycle_allocation::count_pods() {
@@ -317,7 +321,8 @@ void lifecycle_allocation::keep_those_about_to_go(counted_share& share) {
   }
 }
 
-void lifecycle_allocation::give_more(counted_share& share, bool deserved) {
+void lifecycle_allocation::give_more(counted_share& share, gives what) {
+  const bool deserved = what == gives::what_is_deserved;
   if (share.now.committed >= share.of->wanted)
     return;
   if (share.now.preempted) {
@@ -337,6 +342,8 @@ void lifecycle_allocation::give_more(counted_share& share, bool deserved) {
         share.why_no_more = std::move(found);
       return;
     }
+    if (what == gives::only_reasons)
+      return;
     grants_->take(share.of->queue, more);
     seats.take(n);
     ++share.now.committed;

@@ -90,8 +90,9 @@ private:
   void hold_nominated();
   void seat_those_on_their_way(counted_share& share);
   void keep_those_about_to_go(counted_share& share);
-  /// With `deserved`, only as far as its queue deserves it.
-  void give_more(counted_share& share, bool deserved);
+  /// Of what its queue deserves, or of what is left of all; or it is only told why there is no more.
+  enum class gives { what_is_deserved, what_is_left, only_reasons };
+  void give_more(counted_share& share, gives what);
   bool is_held(const counted_share& share, node_row n, amounts request) const;
   std::span<wide_int> room(node_row n) {
     return std::span{room_}.subspan(std::size_t{n} * view_.width(), view_.width());
