@@ -288,18 +288,21 @@ void lifecycle_allocation::seat_those_on_their_way(counted_share& share) {
     return;
   seat_search seats{*this, share};
   const auto more = taken_by_replica(share.of->who);
+  // One may come in the room that another of the same leaves, as long as that is not for others.
+  auto rooms_left = share.now.preempted ? 0 : share.leaving;
   for (auto coming = share.now.committed - share.bound; coming > 0; --coming) {
     const auto n = seats.find(false);
-    auto forbids =
-      n == no_row ? std::string{} : grants_->in_the_way(share.of->queue, more, false);
-    if (n == no_row || !forbids.empty()) {
+    const bool has_room = n != no_row || rooms_left-- > 0;
+    auto forbids = has_room ? grants_->in_the_way(share.of->queue, more, false) : std::string{};
+    if (!has_room || !forbids.empty()) {
       share.now.committed -= coming;
       share.taken_back = true;
       share.why_no_more = std::move(forbids);
       return;
     }
     grants_->take(share.of->queue, more);
-    seats.take(n);
+    if (n != no_row)
+      seats.take(n);
   }
 }
 
