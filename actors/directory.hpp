@@ -17,7 +17,8 @@ struct directory {
   };
 
   schema_record schema;
-  bool alone = true; ///< whether there can be no other replica
+  std::string replica; ///< whose it is, and since when: no other process has ever had the same
+  bool alone = true;   ///< whether there can be no other replica
   queue_shard_actor queues;
   event_log_actor events;
   store_door_actor store;

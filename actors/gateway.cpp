@@ -3,6 +3,7 @@
 #include "actors/gateway_accounts.hpp"
 #include "actors/gateway_answers.hpp"
 #include "actors/gateway_backup.hpp"
+#include "actors/gateway_bundle.hpp"
 #include "actors/gateway_confirmation.hpp"
 #include "actors/gateway_facts.hpp"
 #include "actors/gateway_heartbeats.hpp"
@@ -10,6 +11,7 @@
 #include "actors/gateway_snapshot.hpp"
 #include "actors/gathering.hpp"
 #include "state/access_rules.hpp"
+#include "state/membership_rules.hpp"
 
 #include <fmt/format.h>
 
@@ -35,30 +37,72 @@ std::string group_of(const object& o) {
   return {};
 }
 
-/// The second half of a batch: what belongs to resource groups, each to its shard.
-void put_in_groups(self_pointer self, batch_pointer batch, std::function<void(absl::Status)> done) {
-  auto& state = self->state;
-  std::map<node_shard_actor, put_nodes> nodes;
-  std::map<workload_shard_actor, put_workloads> workloads;
-  for (const auto& one : *batch) {
-    if (in_catalog(kind_of(one->what)))
+/// What is asked of the shards for a batch.
+struct shares_of_batch {
+  struct of_nodes {
+    node_shard_actor whom;
+    put_nodes wanted;
+  };
+  struct of_workloads {
+    workload_shard_actor whom;
+    put_workloads wanted;
+  };
+
+  put_catalog catalog;
+  std::map<std::string, of_nodes> nodes;         ///< by shard
+  std::map<std::string, of_workloads> workloads; ///< likewise
+  std::optional<std::string> unserved;           ///< a resource group that nobody serves yet
+
+  std::size_t count() const {
+    return (catalog.objects.empty() ? 0 : 1) + nodes.size() + workloads.size();
+  }
+};
+
+shares_of_batch shares_of(const gateway_state& state, const admitted_batch& batch) {
+  shares_of_batch found;
+  for (const auto& one : batch) {
+    if (in_catalog(kind_of(one->what))) {
+      found.catalog.objects.push_back(one->what);
       continue;
+    }
     const auto name = group_of(one->what);
     const auto* group = group_named(state, name);
     if (group == nullptr) {
-      done(not_serving(name));
-      return;
+      found.unserved = name;
+      continue;
     }
-    if (const auto* n = std::get_if<node>(&one->what))
-      nodes[shard_for(group->shards.nodes, n->name)].nodes.push_back(*n);
-    else
-      workloads[shard_for(group->shards.workloads, name_of(one->what))].objects.push_back(one);
+    const auto shard = [&](char kind, const auto& shards) {
+      const auto number =
+        shard_number(name_of(one->what), static_cast<std::uint32_t>(shards.size()));
+      return std::pair(fmt::format("{}/{}", kind, shard_name(name, number)), shards[number]);
+    };
+    if (const auto* n = std::get_if<node>(&one->what)) {
+      auto [of, whom] = shard('n', group->shards.nodes);
+      auto& part = found.nodes[of];
+      part.whom = whom;
+      part.wanted.nodes.push_back(*n);
+    } else {
+      auto [of, whom] = shard('w', group->shards.workloads);
+      auto& part = found.workloads[of];
+      part.whom = whom;
+      part.wanted.objects.push_back(one);
+    }
+  }
+  return found;
+}
+
+/// The second half of a batch: what belongs to resource groups, each to its shard.
+void put_in_groups(self_pointer self, batch_pointer batch, std::function<void(absl::Status)> done) {
+  auto shares = shares_of(self->state, *batch);
+  if (shares.unserved) {
+    done(not_serving(*shares.unserved));
+    return;
   }
   gathering all(std::move(done));
-  for (auto& [shard, wanted] : nodes)
-    all.ask(self, shard, std::move(wanted));
-  for (auto& [shard, wanted] : workloads)
-    all.ask(self, shard, std::move(wanted));
+  for (auto& [shard, part] : shares.nodes)
+    all.ask(self, part.whom, std::move(part.wanted));
+  for (auto& [shard, part] : shares.workloads)
+    all.ask(self, part.whom, std::move(part.wanted));
   all.complete();
 }
 
@@ -82,7 +126,7 @@ void wait_for_groups(self_pointer self, batch_pointer batch, std::function<void(
 }
 
 /// Writes the catalog's part of the batch, then the rest.
-void write_batch(self_pointer self, batch_pointer batch, std::function<void(absl::Status)> done) {
+void write_in_turn(self_pointer self, batch_pointer batch, std::function<void(absl::Status)> done) {
   put_catalog first;
   for (const auto& one : *batch)
     if (in_catalog(kind_of(one->what)))
@@ -99,6 +143,36 @@ void write_batch(self_pointer self, batch_pointer batch, std::function<void(absl
   });
   written.ask(self, self->state.serving->queues, std::move(first));
   written.complete();
+}
+
+/// What goes into one transaction together, at most.
+constexpr std::size_t most_in_a_bundle = 100;
+
+/// Whether all of it can't be done by one transaction, or by replicas that know of that.
+bool is_to_be_done_in_turn(const absl::Status& how) {
+  return absl::IsOutOfRange(how) || absl::IsUnimplemented(how);
+}
+
+/// Makes all of the batch durable, or nothing of it.
+void write_batch(self_pointer self, batch_pointer batch, std::function<void(absl::Status)> done) {
+  auto shares = shares_of(self->state, *batch);
+  if (shares.unserved || shares.count() < 2 || batch->size() > most_in_a_bundle) {
+    write_in_turn(self, batch, std::move(done));
+    return;
+  }
+  const auto all = std::make_shared<bundle>(self, [self, batch, done](const absl::Status& how) {
+    if (is_to_be_done_in_turn(how))
+      write_in_turn(self, batch, done);
+    else
+      done(how);
+  });
+  if (!shares.catalog.objects.empty())
+    all->add(std::string(queue_tree_shard), self->state.serving->queues, std::move(shares.catalog));
+  for (auto& [shard, part] : shares.nodes)
+    all->add(shard, part.whom, std::move(part.wanted));
+  for (auto& [shard, part] : shares.workloads)
+    all->add(shard, part.whom, std::move(part.wanted));
+  all->start();
 }
 
 batch_pointer put_under_way(gateway_state& state, std::vector<admitted> objects) {
@@ -125,9 +199,36 @@ void end_under_way(gateway_state& state, batch_pointer batch) {
   state.under_way.erase(batch);
 }
 
-void admit_and_write(self_pointer self, const apply_request& wanted,
-                     std::shared_ptr<const catalog> known, promise<apply_result> answer) {
+/// Whether it may be tried again: somebody else changed something meanwhile, and nothing was done.
+bool was_in_the_way(const absl::Status& how) {
+  return absl::IsAborted(how) && certainly_nothing_changed(how);
+}
+
+/// A workload that is being deleted has to be gone before there is another of its name. Shards see
+/// to that; here it is seen before anything is written.
+absl::Status check_that_nobody_goes(const gateway_state& state,
+                                    const std::vector<object>& objects) {
+  for (const auto& one : objects)
+    if (const auto* w = std::get_if<workload>(&one))
+      if (const auto known = state.workloads.find(w->name);
+          known != state.workloads.end() && known->second->deleting)
+        return absl::FailedPreconditionError(
+          fmt::format("workload {} is being deleted; apply it again when it has gone", w->name));
+  return absl::OkStatus();
+}
+
+void begin_apply(self_pointer self, std::shared_ptr<const apply_request> wanted,
+                 promise<apply_result> answer, int tries);
+
+void admit_and_write(self_pointer self, const std::shared_ptr<const apply_request>& asked,
+                     std::shared_ptr<const catalog> known, promise<apply_result> answer,
+                     int tries) {
   auto& state = self->state;
+  const auto& wanted = *asked;
+  if (auto gone = check_that_nobody_goes(state, wanted.objects); !gone.ok()) {
+    answer.deliver(apply_result(nothing_changed(gone)));
+    return;
+  }
   auto let_in =
     admit(wanted.objects, *catalog_with_under_way(state, std::move(known)), gateway_facts{state});
   if (!let_in.ok()) {
@@ -142,10 +243,12 @@ void admit_and_write(self_pointer self, const apply_request& wanted,
     return;
   }
   const auto batch = put_under_way(state, *std::move(let_in));
-  write_batch(self, batch, [self, batch, answer, outcomes](absl::Status how) mutable {
+  write_batch(self, batch, [self, batch, asked, answer, outcomes, tries](absl::Status how) mutable {
     end_under_way(self->state, batch);
     if (how.ok())
       answer.deliver(apply_result(std::move(outcomes)));
+    else if (was_in_the_way(how) && tries > 0)
+      begin_apply(self, asked, answer, tries - 1);
     else
       answer.deliver(apply_result(how));
   });
@@ -159,26 +262,23 @@ bool binds_others(const gateway_state& state, const resource_group& g) {
              || before->preemption_priority_gap != g.preemption_priority_gap);
 }
 
-caf::result<apply_result> apply_all(self_pointer self, apply_request& wanted) {
+/// Has those confirm what is known who own what the request is about, and goes by that.
+void begin_apply(self_pointer self, std::shared_ptr<const apply_request> wanted,
+                 promise<apply_result> answer, int tries) {
   auto& state = self->state;
-  if (!state.serving || !state.known)
-    return apply_result(starting());
-  auto answer = promise_from<apply_result>(self);
   std::vector<asked_object> about{{object_kind::queue, {}}}; // whose catalog admission goes by
   std::vector<asked_workload> workloads;
-  for (const auto& one : wanted.objects) {
+  for (const auto& one : wanted->objects) {
     about.push_back({kind_of(one), name_of(one)});
     if (const auto* g = std::get_if<resource_group>(&one); g != nullptr && binds_others(state, *g))
       about.push_back({object_kind::workload, {}, g->name});
     if (const auto* w = std::get_if<workload>(&one))
       workloads.push_back({w->name, w->resource_group});
   }
-  const bool only_workloads = workloads.size() == wanted.objects.size();
-  // Not copied with the function that it goes along with.
-  auto kept = std::make_shared<const apply_request>(std::move(wanted));
-  auto go_on = [self, kept, answer](const confirmation& found) mutable {
+  const bool only_workloads = workloads.size() == wanted->objects.size();
+  auto go_on = [self, wanted, answer, tries](const confirmation& found) mutable {
     if (found.how.ok())
-      admit_and_write(self, *kept, found.known, answer);
+      admit_and_write(self, wanted, found.known, answer, tries);
     else
       answer.deliver(apply_result(nothing_changed(found.how)));
   };
@@ -186,6 +286,15 @@ caf::result<apply_result> apply_all(self_pointer self, apply_request& wanted) {
     confirm_workloads(self, workloads, std::move(go_on));
   else
     confirm(self, about, std::move(go_on));
+}
+
+caf::result<apply_result> apply_all(self_pointer self, apply_request& wanted) {
+  constexpr int tries = 5;
+  if (!self->state.serving || !self->state.known)
+    return apply_result(starting());
+  auto answer = promise_from<apply_result>(self);
+  // Not copied with the functions that it goes along with.
+  begin_apply(self, std::make_shared<const apply_request>(std::move(wanted)), answer, tries);
   return answer;
 }
 
@@ -202,6 +311,38 @@ absl::Status may_delete(const gateway_state& state, const delete_request& wanted
   return check_access(*wanted.by, asked.what, asked.objects);
 }
 
+/// Of the catalog. With a resource group its shards are closed, which may have got something since
+/// it was seen that they have nothing.
+void remove_entries(self_pointer self, const delete_request& wanted, promise<absl::Status> answer) {
+  const auto& serving = *self->state.serving;
+  const auto in_turn = [self, answer, wanted] {
+    gathering all([answer](absl::Status how) mutable { answer.deliver(how); });
+    all.ask(self, self->state.serving->queues, remove_catalog{wanted.kind, wanted.names});
+    all.complete();
+  };
+  if (wanted.kind != object_kind::resource_group) {
+    in_turn();
+    return;
+  }
+  const auto all = std::make_shared<bundle>(self, [answer, in_turn](const absl::Status& how) {
+    if (is_to_be_done_in_turn(how))
+      in_turn();
+    else
+      answer.deliver(how);
+  });
+  all->add(std::string(queue_tree_shard), serving.queues,
+           remove_catalog{wanted.kind, wanted.names});
+  for (const auto& name : wanted.names)
+    if (const auto* group = group_named(self->state, name)) {
+      for (std::uint32_t k = 0; k < group->shards.nodes.size(); ++k)
+        all->add(fmt::format("n/{}", shard_name(name, k)), group->shards.nodes[k], close_shard{});
+      for (std::uint32_t k = 0; k < group->shards.workloads.size(); ++k)
+        all->add(fmt::format("w/{}", shard_name(name, k)), group->shards.workloads[k],
+                 close_shard{});
+    }
+  all->start();
+}
+
 /// What is in the way of the removal, or ok where it goes on and `answer` comes of it.
 absl::Status remove_all(self_pointer self, const delete_request& wanted,
                         std::shared_ptr<const catalog> durable, promise<absl::Status> answer) {
@@ -213,14 +354,12 @@ absl::Status remove_all(self_pointer self, const delete_request& wanted,
     if (auto possible = admit_removal(wanted.kind, name, *known, gateway_facts{state});
         !possible.ok())
       return possible;
-  gathering all([answer](absl::Status how) mutable { answer.deliver(how); });
   if (in_catalog(wanted.kind)) {
-    all.ask(self, state.serving->queues, remove_catalog{wanted.kind, wanted.names});
-    all.complete();
+    remove_entries(self, wanted, answer);
     return absl::OkStatus();
   }
-  std::map<node_shard_actor, remove_nodes> nodes;
-  std::map<workload_shard_actor, remove_workloads> workloads;
+  std::map<std::string, std::pair<node_shard_actor, remove_nodes>> nodes;
+  std::map<std::string, std::pair<workload_shard_actor, remove_workloads>> workloads;
   for (const auto& name : wanted.names) {
     const auto owner = home_of(state, wanted.kind, name);
     const auto* group = owner ? group_named(state, *owner) : nullptr;
@@ -228,21 +367,49 @@ absl::Status remove_all(self_pointer self, const delete_request& wanted,
       return owner ? not_serving(*owner)
                    : absl::NotFoundError(
                      fmt::format("there is no {} {}", to_string(wanted.kind), name));
+    const auto& shards = group->shards;
+    const auto number = [&](const auto& of) {
+      return shard_number(name, static_cast<std::uint32_t>(of.size()));
+    };
     if (wanted.kind == object_kind::node) {
-      auto& order = nodes[shard_for(group->shards.nodes, name)];
+      const auto k = number(shards.nodes);
+      auto& [whom, order] = nodes[fmt::format("n/{}", shard_name(*owner, k))];
+      whom = shards.nodes[k];
       order.names.push_back(name);
       order.force = wanted.force;
     } else {
-      auto& order = workloads[shard_for(group->shards.workloads, name)];
+      const auto k = number(shards.workloads);
+      auto& [whom, order] = workloads[fmt::format("w/{}", shard_name(*owner, k))];
+      whom = shards.workloads[k];
       order.kind = wanted.kind;
       order.names.push_back(name);
     }
   }
-  for (auto& [shard, order] : nodes)
-    all.ask(self, shard, std::move(order));
-  for (auto& [shard, order] : workloads)
-    all.ask(self, shard, std::move(order));
-  all.complete();
+  const auto in_turn = [self, answer, nodes, workloads] {
+    gathering all([answer](absl::Status how) mutable { answer.deliver(how); });
+    for (const auto& [shard, part] : nodes)
+      all.ask(self, part.first, part.second);
+    for (const auto& [shard, part] : workloads)
+      all.ask(self, part.first, part.second);
+    all.complete();
+  };
+  // Nodes that go by force wait for what becomes of their pods.
+  if (nodes.size() + workloads.size() < 2 || wanted.names.size() > most_in_a_bundle
+      || wanted.force) {
+    in_turn();
+    return absl::OkStatus();
+  }
+  const auto all = std::make_shared<bundle>(self, [answer, in_turn](const absl::Status& how) {
+    if (is_to_be_done_in_turn(how))
+      in_turn();
+    else
+      answer.deliver(how);
+  });
+  for (const auto& [shard, part] : nodes)
+    all->add(shard, part.first, part.second);
+  for (const auto& [shard, part] : workloads)
+    all->add(shard, part.first, part.second);
+  all->start();
   return absl::OkStatus();
 }
 

@@ -100,6 +100,7 @@ struct gateway_state {
   std::map<object_kind, text_map<coming_object>> coming;
   /// How many of them are workloads that are not there yet, by queue.
   by_name<std::int64_t> new_in_queue;
+  std::uint64_t bundles = 0; ///< that were made
 };
 
 gateway_actor::behavior_type gateway(gateway_actor::stateful_pointer<gateway_state> self);

@@ -160,10 +160,13 @@ void fill_batch(ledger& of) {
   batch filled{of.settings.limits};
   const bool alone = of.one_by_one > 0;
   of.one_by_one -= alone ? 1 : 0;
+  of.lent_for = of.waiting.empty() ? std::string{} : of.waiting.front().lent_for;
   const bool with_names = of.settings.owner->schema() >= schema_with_names;
   const auto has_name = [&](const ledger_entry& one) { return with_names && one.changes_name; };
   while (!of.waiting.empty()) {
     auto& next = of.waiting.front();
+    if (!of.in_flight_for.empty() && !next.lent_for.empty())
+      break;
     const auto names = static_cast<std::size_t>(std::ranges::count_if(next.writes, has_name));
     if (!filled.is_empty() && (alone || !filled.takes(next.writes.size() + names)))
       break;
@@ -182,7 +185,7 @@ void fill_batch(ledger& of) {
       of.carried_out.insert(next.carries_out);
     of.in_flight_for.push_back(std::move(next));
     of.waiting.pop_front();
-    if (alone)
+    if (alone || !of.lent_for.empty())
       break;
   }
   const auto& settings = of.settings;
@@ -215,6 +218,43 @@ void answer_written(ledger& of) {
     of.waiting.front().durable = of.waiting.front().written;
   for (const auto& one : std::exchange(of.in_flight_for, {}))
     one.done(absl::OkStatus());
+}
+
+bool drop_lent(ledger& of, const absl::Status& why) {
+  of.lent_for.clear();
+  auto dropped = std::exchange(of.in_flight_for, {});
+  if (dropped.empty()) { // it was too large to be put into a batch
+    dropped.push_back(std::move(of.waiting.front()));
+    of.waiting.pop_front();
+  }
+  std::set<std::string_view> keys;
+  for (const auto& entry : dropped.front().writes)
+    keys.insert(entry.key);
+  const bool others_go_on = std::ranges::any_of(of.waiting, [&](const ledger::request& one) {
+    return std::ranges::any_of(one.writes,
+                               [&](const ledger_entry& entry) { return keys.contains(entry.key); });
+  });
+  dropped.front().done(why);
+  return !others_go_on;
+}
+
+void fence_lent(ledger& of) {
+  const auto& settings = of.settings;
+  const auto key = keys::sequence(settings.shard);
+  of.in_flight = {{{key, compared::modified, settings.sequence_revision}},
+                  {put{key, encode(sequence_record{settings.sequence + 2, of.writer, of.carried_out}),
+                       0}}};
+  if (planted != planted_bug::no_epoch)
+    of.in_flight.comparisons.push_back(settings.owner->held());
+}
+
+lent_fate fate_of_lent(const ledger& of, const range_result& found) {
+  if (found.values.empty())
+    return lent_fate::open;
+  const auto record = decode<sequence_record>(found.values.front().value);
+  if (!record.ok() || record->writer != of.writer || record->number <= of.settings.sequence)
+    return lent_fate::open;
+  return record->number == of.settings.sequence + 1 ? lent_fate::written : lent_fate::kept_out;
 }
 
 bool refuse_batch(ledger& of, const absl::Status& why) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -24,13 +25,46 @@ struct ledger_flush {};
 
 /// The shard's reminder to itself that something waits for its fate.
 struct ledger_retry {
-  enum kind { batch, confirmation } what = batch;
+  enum kind { batch, confirmation, lent } what = batch;
+  std::int64_t sequence = 0; ///< of a batch that was lent
 };
 
 /// Asks whether the shard is surely still its owner's: answers when all is told that was durable
 /// before the question came.
 struct confirm_ownership {
   bool operator==(const confirm_ownership&) const = default;
+};
+
+/// Do this, but leave the writing to whoever asks: what several shards lend for one bundle is
+/// written in one transaction, or not at all. Until `lent_end` tells which, the shard writes
+/// nothing else.
+template <class Change>
+struct lend {
+  std::string bundle;
+  Change change;
+
+  bool operator==(const lend&) const = default;
+};
+
+/// The shard's resource group goes, if nothing is in it.
+struct close_shard {
+  bool operator==(const close_shard&) const = default;
+};
+
+/// What a shard would have written.
+struct lent_batch {
+  transaction writes;
+};
+using lent_result = absl::StatusOr<lent_batch>;
+
+/// What became of what was lent for a bundle. Answered when the shard is done with it: ok where it
+/// is written, `kCancelled` where it is not.
+struct lent_end {
+  enum kind { written, refused, unknown } how = unknown;
+  std::string bundle;
+  revision at = 0; ///< where it is written
+
+  bool operator==(const lent_end&) const = default;
 };
 
 /// A key and what makes the bytes that it gets; without that the key goes. They are made when the
@@ -41,6 +75,22 @@ struct ledger_entry {
   /// Its name comes or goes with it. It can't come while a shard of another resource group has it.
   bool changes_name = false;
 };
+
+/// What goes along with a request's writes.
+struct write_terms {
+  write_terms(std::string decision = {}, std::string bundle = {}) // NOLINT: most have the first
+      : carries_out(std::move(decision)), lent_for(std::move(bundle)) {}
+
+  std::string carries_out; ///< the decision that they carry out
+  std::string lent_for;    ///< the bundle that is written by others with these in it
+};
+
+/// Hears what became of a change.
+using status_answer = std::function<void(const absl::Status&)>;
+
+inline status_answer answer_to(promise<absl::Status> asked) {
+  return [asked = std::move(asked)](const absl::Status& how) { asked.deliver(how); };
+}
 
 /// What a batch takes at most, with its sequence key.
 struct batch_limits {
@@ -64,6 +114,9 @@ struct ledger_settings {
 REPRIEVE_MESSAGE(reprieve::confirm_ownership)
 REPRIEVE_MESSAGE(reprieve::ledger_flush)
 REPRIEVE_MESSAGE(reprieve::ledger_retry)
+REPRIEVE_MESSAGE(reprieve::lend<reprieve::close_shard>)
+REPRIEVE_MESSAGE(reprieve::lent_result)
+REPRIEVE_MESSAGE(reprieve::lent_end)
 
 namespace reprieve {
 
@@ -87,6 +140,7 @@ struct ledger {
     std::vector<ledger_entry> writes;
     answer done;
     std::string carries_out;
+    std::string lent_for{};  ///< the bundle that is written by others with this in it
     std::size_t written = 0; ///< how many of them earlier batches had
     std::size_t durable = 0; ///< how many of these the store has
   };
@@ -104,6 +158,16 @@ struct ledger {
   std::set<std::string> carried_out;
   bool busy = false;     ///< a batch or an aside is in flight
   bool is_aside = false; ///< which of the two
+  std::string lent_for;  ///< the bundle that has the batch in flight, where others write that
+  bool settles = false;  ///< what became of it is being found out
+  /// What is asked for by bundles, and how far that is.
+  struct lending {
+    promise<lent_result> asked;
+    promise<absl::Status> ended;
+    bool is_given = false;
+    bool is_over = false; ///< for those who asked
+  };
+  std::map<std::string, lending> lendings;
   bool flush_due = false;
   /// A transaction of other keys that goes by itself, between batches. It is made when its turn
   /// comes, and may not be wanted any more then.
@@ -123,8 +187,20 @@ absl::Status confirm(const ledger& of);
 /// Whether one transaction takes all of them. Costs making their bytes, where there are several.
 bool fits_one_batch(const ledger& of, const std::vector<ledger_entry>& writes);
 
-/// Moves as much as one transaction takes from the waiting requests into `in_flight`.
+/// Moves as much as one transaction takes from the waiting requests into `in_flight`. One that is
+/// lent goes by itself; where it is too large, nothing is moved.
 void fill_batch(ledger& of);
+
+/// The batch in flight was lent and will not be written: it is answered so. False where others have
+/// gone on from what it would have written.
+bool drop_lent(ledger& of, const absl::Status& why);
+
+/// In place of the batch that was lent, what keeps it from being written later.
+void fence_lent(ledger& of);
+
+/// What the shard's sequence key tells of the batch that was lent.
+enum class lent_fate { written, kept_out, open };
+lent_fate fate_of_lent(const ledger& of, const range_result& found);
 
 /// Has the batch in flight compare the owner's epoch of now; false where it did so already.
 bool take_new_epoch(ledger& of);
@@ -151,8 +227,12 @@ template <class Self>
 void write_batch(Self self);
 template <class Self>
 void send_aside(Self self);
+template <class Self>
+void lend_batch(Self self);
 
 inline constexpr std::chrono::milliseconds ledger_retry_delay{100};
+/// For whoever writes what was lent to them.
+inline constexpr std::chrono::seconds longest_lent{3};
 
 template <class Self>
 void try_ledger_again(Self self, ledger_retry what = ledger_retry{ledger_retry::batch}) {
@@ -177,6 +257,7 @@ void batch_is_durable(Self self, revision at) {
   ++of.settings.sequence;
   of.settings.sequence_revision = at;
   of.busy = false;
+  of.lent_for.clear();
   answer_written(of);
   go_on_writing(self);
 }
@@ -250,7 +331,99 @@ void send_batch(Self self) {
   auto& of = self->state.ledger;
   of.busy = true;
   fill_batch(of);
-  write_batch(self);
+  if (of.lent_for.empty())
+    write_batch(self);
+  else
+    lend_batch(self);
+}
+
+// -- what is written by others --------------------------------------------------------------------
+
+/// The batch that was lent is not written, for sure.
+template <class Self>
+void lent_is_not_written(Self self, const absl::Status& why) {
+  auto& of = self->state.ledger;
+  of.busy = of.settles = false;
+  if (drop_lent(of, why))
+    go_on_writing(self);
+  else
+    lose_ledger(self);
+}
+
+template <class Self>
+void lend_batch(Self self) {
+  auto& of = self->state.ledger;
+  const auto found = of.lendings.find(of.lent_for);
+  if (found == of.lendings.end() || found->second.is_over) {
+    lent_is_not_written(self, absl::CancelledError("nobody waits for it any more"));
+    return;
+  }
+  if (of.in_flight_for.empty()) {
+    lent_is_not_written(self, absl::OutOfRangeError("it is too much for one transaction"));
+    return;
+  }
+  found->second.is_given = true;
+  found->second.asked.deliver(lent_result(lent_batch{of.in_flight}));
+  self->delayed_send(self, longest_lent, ledger_retry{ledger_retry::lent, of.settings.sequence});
+}
+
+/// Finds out what became of the batch that was lent, and keeps it from being written later.
+template <class Self>
+void settle_lent(Self self) {
+  auto& of = self->state.ledger;
+  if (!std::exchange(of.settles, true))
+    fence_lent(of);
+  const auto again = [self] {
+    self->delayed_send(self, ledger_retry_delay,
+                       ledger_retry{ledger_retry::lent, self->state.ledger.settings.sequence});
+  };
+  const auto read = [self, again] {
+    const auto& settings = self->state.ledger.settings;
+    self
+      ->request(settings.store, caf::infinite,
+                range_request{just(keys::sequence(settings.shard)), 0, 0, false})
+      .then(
+        [self, again](range_answer& answer) {
+          auto& ledger = self->state.ledger;
+          const bool changing = ledger.settings.owner->is_changing();
+          const auto fate = answer.ok() ? fate_of_lent(ledger, *answer) : lent_fate::open;
+          if (fate == lent_fate::written) {
+            ledger.settles = false;
+            batch_is_durable(self, answer->values.front().modified);
+          } else if (fate == lent_fate::kept_out) {
+            ledger.settings.sequence += 2;
+            ledger.settings.sequence_revision = answer->values.front().modified;
+            lent_is_not_written(self, absl::CancelledError("it was not written in time"));
+          } else if (!answer.ok() || changing || take_new_epoch(ledger)) {
+            again();
+          } else {
+            lose_ledger(self);
+          }
+        },
+        [again](caf::error&) { again(); });
+  };
+  self->request(of.settings.store, caf::infinite, of.in_flight)
+    .then(
+      [read, again](transaction_answer& answer) {
+        if (answer.ok())
+          read();
+        else
+          again();
+      },
+      [again](caf::error&) { again(); });
+}
+
+/// Those who asked for the change by a bundle hear what became of it.
+template <class Self>
+void lending_is_over(Self self, const std::string& bundle, const absl::Status& how) {
+  auto found = self->state.ledger.lendings.extract(bundle);
+  if (found.empty())
+    return;
+  const auto& one = found.mapped();
+  if (!one.is_given && !one.is_over)
+    one.asked.deliver(lent_result(how.ok() ? absl::InternalError("it is written already") : how));
+  if (one.ended.pending())
+    one.ended.deliver(how);
 }
 
 /// It compares the sequence key, which every batch moves on. Where nobody knows what became of it,
@@ -317,9 +490,10 @@ void confirm_ledger(Self self) {
 /// do. Without any it asks for what was asked before to be.
 template <class Self>
 void write(Self self, std::vector<ledger_entry> writes, ledger::answer done,
-           std::string carries_out = {}) {
+           write_terms terms = {}) {
   auto& of = self->state.ledger;
-  if (writes.empty() && carries_out.empty() && of.waiting.empty()) {
+  if (writes.empty() && terms.carries_out.empty() && terms.lent_for.empty() && of.waiting.empty()
+      && of.lent_for.empty()) {
     if (of.busy && !of.is_aside) {
       of.in_flight_for.push_back({{}, std::move(done), {}});
       return;
@@ -329,7 +503,8 @@ void write(Self self, std::vector<ledger_entry> writes, ledger::answer done,
       detail::confirm_ledger(self);
     return;
   }
-  of.waiting.push_back({std::move(writes), std::move(done), std::move(carries_out)});
+  of.waiting.push_back(
+    {std::move(writes), std::move(done), std::move(terms.carries_out), std::move(terms.lent_for)});
   // What waits in the mailbox joins: the more there is to do, the more goes into one batch.
   if (!of.busy && !std::exchange(of.flush_due, true))
     self->send(self, ledger_flush{});
@@ -357,10 +532,74 @@ void flush_ledger(Self self) {
 /// answer would be taken for that of the next.
 template <class Self>
 void retry_ledger(Self self, ledger_retry due) {
+  const auto& of = self->state.ledger;
   if (due.what == ledger_retry::batch)
     detail::write_batch(self);
-  else
+  else if (due.what == ledger_retry::confirmation)
     detail::confirm_ledger(self);
+  else if (of.busy && !of.lent_for.empty() && of.settings.sequence == due.sequence)
+    detail::settle_lent(self);
+}
+
+/// Makes a change whose batch others write; `change` is given what to call with its outcome.
+template <class Self, class F>
+caf::result<lent_result> lend_for(Self self, const std::string& bundle, F change) {
+  auto asked = promise_from<lent_result>(self);
+  self->state.ledger.lendings[bundle].asked = asked;
+  change([self, bundle](const absl::Status& how) { detail::lending_is_over(self, bundle, how); });
+  return asked;
+}
+
+/// A shard whose resource group goes takes nothing new: for longer than it can have been under way.
+/// The actor's state has `clock`, and as `closed_until` until when. `some` is what is in it still.
+template <class Self>
+caf::result<lent_result> close_for(Self self, const std::string& bundle, const std::string& some) {
+  return lend_for(self, bundle, [&](status_answer answer) {
+    if (!some.empty()) {
+      answer(absl::FailedPreconditionError("its resource group has " + some));
+      return;
+    }
+    self->state.closed_until = self->state.clock.now(self) + 2 * answer_time;
+    write_then(
+      self, {}, [answer] { answer(absl::OkStatus()); }, {{}, bundle},
+      [self, answer](const absl::Status& why) {
+        self->state.closed_until = no_time;
+        answer(why);
+      });
+  });
+}
+
+/// What is answered to who wants to put something into a shard that takes nothing any more.
+template <class Self>
+absl::Status may_take_more(Self self) {
+  if (self->state.closed_until == no_time
+      || self->state.clock.now(self) >= self->state.closed_until)
+    return absl::OkStatus();
+  return absl::NotFoundError("its resource group was deleted");
+}
+
+/// Takes in what became of a batch that was lent.
+template <class Self>
+caf::result<absl::Status> end_lent(Self self, const lent_end& end) {
+  auto& of = self->state.ledger;
+  const auto found = of.lendings.find(end.bundle);
+  if (found == of.lendings.end())
+    return end.how == lent_end::unknown ? absl::UnknownError("nobody knows of it here any more")
+                                        : absl::OkStatus();
+  if (!found->second.is_given) { // it is refused when its turn comes
+    found->second.is_over = true;
+    return absl::CancelledError("it was given up");
+  }
+  auto answer = found->second.ended = promise_from<absl::Status>(self);
+  if (of.settles) // it took too long; what became of it will be known
+    return answer;
+  if (end.how == lent_end::written)
+    detail::batch_is_durable(self, end.at);
+  else if (end.how == lent_end::refused)
+    detail::lent_is_not_written(self, absl::CancelledError("it was given up"));
+  else
+    detail::settle_lent(self);
+  return answer;
 }
 
 /// Brings the key to the record's bytes, or erases it where there is no record.
@@ -382,7 +621,7 @@ ledger_entry write_of(std::string key, const Record* next) {
 /// elsewhere. Where there is nothing to write, what made that so may still be on its way, and is
 /// waited for.
 template <class Self, class F, class Refused>
-void write_then(Self self, std::vector<ledger_entry> writes, F then, std::string carries_out,
+void write_then(Self self, std::vector<ledger_entry> writes, F then, write_terms terms,
                 Refused refused) {
   write(
     self, std::move(writes),
@@ -390,12 +629,13 @@ void write_then(Self self, std::vector<ledger_entry> writes, F then, std::string
      refused = std::move(refused)](const absl::Status& written) mutable {
       if (written.ok())
         then();
-      else if (absl::IsInvalidArgument(written))
+      else if (absl::IsInvalidArgument(written) || absl::IsOutOfRange(written)
+               || absl::IsCancelled(written))
         refused(written);
       else
         self->quit(can_not_go_on(std::string(written.message())));
     },
-    std::move(carries_out));
+    std::move(terms));
 }
 
 } // namespace reprieve

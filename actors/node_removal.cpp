@@ -22,14 +22,15 @@ using self_pointer = node_shard_pointer;
 struct removal {
   self_pointer self;
   std::vector<std::string> names;
-  promise<absl::Status> answer;
+  status_answer answer;
+  std::string lent_for; ///< the bundle that others write with it
   time_point give_up = no_time; ///< when pods are on the nodes still that were to be given up
 
   void end(const absl::Status& how) {
     auto& removing = self->state.removing;
     for (const auto& name : names)
       removing.erase(removing.find(name));
-    answer.deliver(how);
+    answer(how);
   }
 };
 using removal_pointer = std::shared_ptr<removal>;
@@ -61,25 +62,31 @@ void take_away(const removal_pointer& now) {
   }
   record_changes changes;
   std::vector<ledger_entry> beside;
+  by_name<left_pods> left_behind;
   for (const auto& name : now->names) {
-    auto& left = state.records.newest(name)->status.left_behind;
+    const auto& left = state.records.newest(name)->status.left_behind;
     if (!left.empty()) {
-      auto& kept = state.left_behind[name] = left_pods{left};
+      const auto& kept = left_behind[name] = left_pods{left};
       beside.push_back(write_of(keys::left_behind(state.shard, name), &kept));
     }
     changes[name] = nullptr;
-    state.heard.forget(name);
-    state.away.erase(name);
   }
   write_records(
     now->self, std::move(changes),
-    [now] {
+    [now, left_behind] {
+      auto& s = now->self->state;
+      for (const auto& [name, left] : left_behind)
+        s.left_behind.insert_or_assign(name, left);
+      for (const auto& name : now->names) {
+        s.heard.forget(name);
+        s.away.erase(name);
+      }
       watch_own_nodes(now->self);
       for (const auto& name : now->names)
         stop_left_behind(now->self, name); // its machine may be there after all
       now->end(absl::OkStatus());
     },
-    {}, {}, std::move(beside));
+    {{}, now->lent_for}, [now](const absl::Status& why) { now->end(why); }, std::move(beside));
 }
 
 /// Whether the decision may still put something on the shard's nodes of which the shard knows
@@ -185,24 +192,27 @@ void remove_with_pods(const removal_pointer& now) {
 
 } // namespace
 
-caf::result<absl::Status> remove(self_pointer self, const remove_nodes& wanted) {
+void remove(self_pointer self, const remove_nodes& wanted, status_answer answer,
+            std::string lent_for) {
   auto& state = self->state;
-  if (wanted.force && state.ledger.settings.owner->schema() < schema_with_lost_pods)
-    return absl::UnavailableError(
-      "replicas of an earlier version are there, who do not know of pods "
-      "that are given up; exchange them first");
+  if (wanted.force && state.ledger.settings.owner->schema() < schema_with_lost_pods) {
+    answer(absl::UnavailableError("replicas of an earlier version are there, who do not know of "
+                                  "pods that are given up; exchange them first"));
+    return;
+  }
   for (const auto& name : wanted.names)
     if (auto possible = can_go(state, name);
-        !possible.ok() && !(wanted.force && absl::IsFailedPrecondition(possible)))
-      return possible;
-  auto answer = promise_from<absl::Status>(self);
-  auto now = std::make_shared<removal>(removal{self, wanted.names, answer});
+        !possible.ok() && !(wanted.force && absl::IsFailedPrecondition(possible))) {
+      answer(possible);
+      return;
+    }
+  auto now = std::make_shared<removal>(
+    removal{self, wanted.names, std::move(answer), std::move(lent_for)});
   state.removing.insert(wanted.names.begin(), wanted.names.end());
   if (wanted.force)
     remove_with_pods(now);
   else
     go_when_free(now);
-  return answer;
 }
 
 } // namespace reprieve

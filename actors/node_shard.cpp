@@ -182,11 +182,16 @@ caf::result<absl::Status> stop(self_pointer self, const stop_pods& wanted) {
 }
 
 /// One that was deleted by force and is there again has to be rid of what was left on it.
-caf::result<absl::Status> put_all(self_pointer self, std::vector<node> nodes) {
+void put_all(self_pointer self, std::vector<node> nodes, status_answer answer,
+             std::string lent_for = {}) {
   auto& state = self->state;
+  if (auto open = may_take_more(self); !open.ok()) {
+    answer(open);
+    return;
+  }
   record_changes changes;
   std::vector<ledger_entry> beside;
-  std::vector<std::string> back;
+  by_name<left_pods> back;
   for (auto& spec : nodes) {
     auto next = edit(state, spec.name);
     if (!next)
@@ -194,24 +199,26 @@ caf::result<absl::Status> put_all(self_pointer self, std::vector<node> nodes) {
     const auto name = spec.name;
     next->spec = std::move(spec);
     if (const auto left = state.left_behind.find(name); left != state.left_behind.end()) {
-      next->status.left_behind = std::move(left->second.uids);
-      state.left_behind.erase(left);
+      next->status.left_behind = left->second.uids;
+      back.insert(state.left_behind.extract(left));
       beside.push_back({keys::left_behind(state.shard, name), {}, false});
-      back.push_back(name);
     }
     changes[name] = std::move(next);
   }
-  auto answer = promise_from<absl::Status>(self);
   write_records(
     self, std::move(changes),
-    [self, answer, back = std::move(back)]() mutable {
+    [self, answer, back] {
       watch_own_nodes(self);
-      for (const auto& name : back)
+      for (const auto& [name, left] : back)
         stop_left_behind(self, name);
-      answer.deliver(absl::OkStatus());
+      answer(absl::OkStatus());
     },
-    {}, [answer](const absl::Status& why) mutable { answer.deliver(why); }, std::move(beside));
-  return answer;
+    {{}, std::move(lent_for)},
+    [self, answer, back](const absl::Status& why) {
+      self->state.left_behind.insert(back.begin(), back.end());
+      answer(why);
+    },
+    std::move(beside));
 }
 
 } // namespace
@@ -246,11 +253,30 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
   look_at_lost_nodes(self);
   return {
     [self](put_nodes& wanted) -> caf::result<absl::Status> {
-      return put_all(self, std::move(wanted.nodes));
+      auto answer = promise_from<absl::Status>(self);
+      put_all(self, std::move(wanted.nodes), answer_to(answer));
+      return answer;
     },
     [self](const remove_nodes& wanted) -> caf::result<absl::Status> {
-      return remove(self, wanted);
+      auto answer = promise_from<absl::Status>(self);
+      remove(self, wanted, answer_to(answer));
+      return answer;
     },
+    [self](lend<put_nodes>& wanted) -> caf::result<lent_result> {
+      return lend_for(self, wanted.bundle, [&](status_answer answer) {
+        put_all(self, std::move(wanted.change.nodes), std::move(answer), wanted.bundle);
+      });
+    },
+    [self](const lend<remove_nodes>& wanted) -> caf::result<lent_result> {
+      return lend_for(self, wanted.bundle, [&](status_answer answer) {
+        remove(self, wanted.change, std::move(answer), wanted.bundle);
+      });
+    },
+    [self](const lend<close_shard>& wanted) -> caf::result<lent_result> {
+      const auto some = self->state.records.any();
+      return close_for(self, wanted.bundle, some.empty() ? some : "node " + some);
+    },
+    [self](const lent_end& end) -> caf::result<absl::Status> { return end_lent(self, end); },
     [self](const stop_pods& wanted) -> caf::result<absl::Status> { return stop(self, wanted); },
     [self](meet_workloads& met) {
       const bool first = self->state.workloads.empty();

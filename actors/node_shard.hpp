@@ -80,6 +80,8 @@ struct stop_pods {
 
 REPRIEVE_MESSAGE(reprieve::put_nodes)
 REPRIEVE_MESSAGE(reprieve::remove_nodes)
+REPRIEVE_MESSAGE(reprieve::lend<reprieve::put_nodes>)
+REPRIEVE_MESSAGE(reprieve::lend<reprieve::remove_nodes>)
 REPRIEVE_MESSAGE(reprieve::stop_pods)
 REPRIEVE_MESSAGE(reprieve::meet_workloads)
 REPRIEVE_MESSAGE(reprieve::repeat_more_orders)
@@ -98,6 +100,9 @@ using node_shard_actor = typed_actor<
   handles<absl::Status(put_nodes)>,
   /// Takes nodes away; refused while pods are on one, unless by force.
   handles<absl::Status(remove_nodes)>,
+  /// Likewise where others write it.
+  handles<lent_result(lend<put_nodes>)>, handles<lent_result(lend<remove_nodes>)>,
+  handles<lent_result(lend<close_shard>)>, handles<absl::Status(lent_end)>,
   /// Orders pods to stop; answers when it is durable that they will.
   handles<absl::Status(stop_pods)>,
   /// Where to tell how pods ended.
@@ -195,6 +200,7 @@ struct node_shard_state {
   by_name<left_pods> left_behind;              ///< by node that was deleted by force
   std::vector<std::function<bool()>> removals; ///< that wait for pods to be gone; true when over
   event_log_actor events;
+  time_point closed_until = no_time; ///< nodes do not come until then
 
   text_map<await_room> awaiting; ///< by decision
   /// The decisions that wait for room on a node, by node.

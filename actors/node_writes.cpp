@@ -127,7 +127,7 @@ bool fits_one_batch(const node_shard_state& state, const record_changes& changes
 }
 
 void write_records(self_pointer self, record_changes changes, std::function<void()> then,
-                   std::string carries_out, std::function<void(const absl::Status&)> refused,
+                   write_terms terms, std::function<void(const absl::Status&)> refused,
                    std::vector<ledger_entry> beside) {
   auto& state = self->state;
   auto writes = std::move(beside);
@@ -164,7 +164,7 @@ void write_records(self_pointer self, record_changes changes, std::function<void
       then();
     check_room_on(self, names);
   };
-  write_then(self, std::move(writes), std::move(show), std::move(carries_out), drop);
+  write_then(self, std::move(writes), std::move(show), std::move(terms), drop);
 }
 
 caf::result<absl::Status> write_and_answer(self_pointer self, record_changes changes,

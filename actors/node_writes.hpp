@@ -39,8 +39,7 @@ bool fits_one_batch(const node_shard_state& state, const record_changes& changes
 /// them, all stays as it is, and `refused` is called. What is written beside the records becomes
 /// durable with them.
 void write_records(node_shard_pointer self, record_changes changes, std::function<void()> then = {},
-                   std::string carries_out = {},
-                   std::function<void(const absl::Status&)> refused = {},
+                   write_terms terms = {}, std::function<void(const absl::Status&)> refused = {},
                    std::vector<ledger_entry> beside = {});
 
 /// Likewise for a request, which is answered when all of that is done.

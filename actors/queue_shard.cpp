@@ -48,26 +48,76 @@ void take_back(catalog& newest, const catalog& known,
       restore(known.queues, one);
 }
 
-/// Makes the newest catalog durable by these writes of `changed`, then visible, then answers.
-caf::result<absl::Status> commit(self_pointer self, std::vector<ledger_entry> writes,
-                                 std::vector<object_reference> changed) {
-  auto answer = promise_from<absl::Status>(self);
-  auto next = std::make_shared<const catalog>(self->state.newest);
+/// What becomes of one entry of the catalog; it goes where nothing comes in its place.
+struct catalog_change {
+  object_reference what;
+  std::optional<object> next;
+};
+
+void make(const catalog_change& one, catalog& in) {
+  if (one.next)
+    put_in(in, *one.next);
+  else
+    remove_from(in, one.what.kind, one.what.name);
+}
+
+/// Makes the changes durable, then visible, then answers.
+void commit(self_pointer self, std::vector<catalog_change> changes, status_answer answer,
+            std::string lent_for = {}) {
+  auto& state = self->state;
+  std::vector<ledger_entry> writes;
+  std::vector<object_reference> changed;
+  for (const auto& one : changes) {
+    writes.push_back(one.next ? write_of_object(state.tree, *one.next)
+                              : ledger_entry{key_of(state.tree, one.what.kind, one.what.name), {}});
+    changed.push_back(one.what);
+    make(one, state.newest);
+  }
   write_then(
     self, std::move(writes),
-    [self, next, answer]() mutable {
+    [self, changes = std::move(changes), answer] {
+      auto next = std::make_shared<catalog>(*self->state.known);
+      for (const auto& one : changes)
+        make(one, *next);
       self->state.known = next;
       for (const auto& follower : self->state.followers)
         self->send(follower, catalog_update{next});
       stage_is_due(self);
-      answer.deliver(absl::OkStatus());
+      answer(absl::OkStatus());
     },
-    {},
+    {{}, std::move(lent_for)},
     [self, answer, changed = std::move(changed)](const absl::Status& why) {
       take_back(self->state.newest, *self->state.known, changed);
-      answer.deliver(why);
+      answer(why);
     });
+}
+
+std::vector<catalog_change> changes_of(const put_catalog& wanted) {
+  std::vector<catalog_change> changes;
+  for (const auto& one : wanted.objects)
+    changes.push_back({{kind_of(one), name_of(one)}, one});
+  return changes;
+}
+
+std::vector<catalog_change> changes_of(const remove_catalog& wanted) {
+  std::vector<catalog_change> changes;
+  for (const auto& name : wanted.names)
+    changes.push_back({{wanted.kind, name}, {}});
+  return changes;
+}
+
+template <class Change>
+caf::result<absl::Status> make_change(self_pointer self, const Change& wanted) {
+  auto answer = promise_from<absl::Status>(self);
+  commit(self, changes_of(wanted), answer_to(answer));
   return answer;
+}
+
+template <class Change>
+caf::result<lent_result> make_change(self_pointer self, const lend<Change>& wanted) {
+  return lend_for(self, wanted.bundle, [&](status_answer answer) {
+    commit(self, changes_of(wanted.change), std::move(answer), wanted.bundle);
+  });
 }
 
 /// Whether a coordinator of a later epoch has spoken for the group.
@@ -111,26 +161,11 @@ queue_shard_actor::behavior_type queue_shard(self_pointer self, queue_shard_sett
   self->set_down_handler(
     [self](const caf::down_msg& down) { drop_follower(self->state.followers, down); });
   return {
-    [self](const put_catalog& wanted) -> caf::result<absl::Status> {
-      std::vector<ledger_entry> writes;
-      std::vector<object_reference> changed;
-      for (const auto& one : wanted.objects) {
-        writes.push_back(write_of_object(self->state.tree, one));
-        changed.push_back({kind_of(one), name_of(one)});
-        put_in(self->state.newest, one);
-      }
-      return commit(self, std::move(writes), std::move(changed));
-    },
-    [self](const remove_catalog& wanted) -> caf::result<absl::Status> {
-      std::vector<ledger_entry> writes;
-      std::vector<object_reference> changed;
-      for (const auto& name : wanted.names) {
-        writes.push_back({key_of(self->state.tree, wanted.kind, name), {}});
-        changed.push_back({wanted.kind, name});
-        remove_from(self->state.newest, wanted.kind, name);
-      }
-      return commit(self, std::move(writes), std::move(changed));
-    },
+    [self](const put_catalog& wanted) { return make_change(self, wanted); },
+    [self](const remove_catalog& wanted) { return make_change(self, wanted); },
+    [self](const lend<put_catalog>& wanted) { return make_change(self, wanted); },
+    [self](const lend<remove_catalog>& wanted) { return make_change(self, wanted); },
+    [self](const lent_end& end) { return end_lent(self, end); },
     [self](follow_catalog& wanted) {
       self->send(wanted.follower, catalog_update{self->state.known});
       add_follower(self, self->state.followers, std::move(wanted.follower));

@@ -64,6 +64,8 @@ struct follow_catalog {
 
 REPRIEVE_MESSAGE(reprieve::put_catalog)
 REPRIEVE_MESSAGE(reprieve::remove_catalog)
+REPRIEVE_MESSAGE(reprieve::lend<reprieve::put_catalog>)
+REPRIEVE_MESSAGE(reprieve::lend<reprieve::remove_catalog>)
 REPRIEVE_MESSAGE(reprieve::read_queues)
 REPRIEVE_MESSAGE(reprieve::run_stage)
 REPRIEVE_MESSAGE(reprieve::by_name<reprieve::queue_status>)
@@ -79,6 +81,9 @@ using queue_shard_actor = typed_actor<
   handles<absl::Status(put_catalog)>,
   /// Takes entries away; answers when durable.
   handles<absl::Status(remove_catalog)>,
+  /// Likewise where others write it.
+  handles<lent_result(lend<put_catalog>)>, handles<lent_result(lend<remove_catalog>)>,
+  handles<absl::Status(lent_end)>,
   /// Sends the follower the catalog now and after every change.
   handles<void(follow_catalog)>,
   /// From a coordinator: whom to grant to, in place of whoever had the group before.

@@ -49,6 +49,11 @@ public:
     return staged.empty() ? durable : staged.back();
   }
 
+  /// The name of one that is there, or under way; empty where there is none.
+  std::string any() const {
+    return entries_.empty() ? std::string{} : entries_.begin()->first;
+  }
+
   /// Takes a new form of the record in, null to erase it; it is visible once it is settled.
   void stage(const std::string& name, pointer next) {
     entries_[name].staged.push_back(std::move(next));

@@ -315,6 +315,10 @@ void publish_directory(self_pointer self) {
     return;
   auto next = std::make_shared<directory>();
   next->schema = *state.schema;
+  if (state.ground)
+    next->replica = fmt::format("{}@{:x}", state.settings.name, state.ground->lasting_epoch());
+  else if (state.serving)
+    next->replica = state.serving->replica;
   next->alone = !state.settings.others;
   next->queues = queues;
   next->events = state.events;

@@ -15,7 +15,6 @@ namespace reprieve {
 namespace {
 
 using self_pointer = workload_shard_pointer;
-using answer_promise = promise<absl::Status>;
 
 template <class Record>
 using changes_of = std::map<std::string, std::shared_ptr<Record>, std::less<>>;
@@ -97,9 +96,9 @@ std::vector<ledger_entry> writes_of(std::string_view shard, const std::string& n
   } else {
     const auto* own_before = own_page(slots_before);
     const auto* own = own_page(next->slots);
-    const bool gives_away = !slots_before.is_stored_in_pages()
-                            || (own_before != nullptr && own != nullptr
-                                && own->slots.size() < own_before->slots.size());
+    const bool gives_away =
+      !slots_before.is_stored_in_pages()
+      || (own_before != nullptr && own != nullptr && own->slots.size() < own_before->slots.size());
     writes = page_writes(shard, name, slots_before, next->slots);
     writes.insert(gives_away ? writes.end() : writes.begin(),
                   {key, [next] { return encode_without_pages(*next); }, false});
@@ -160,8 +159,8 @@ void know_budgets(self_pointer self, const std::vector<disruption_budget>& chang
 }
 
 /// Makes the changes durable, then visible, then answers.
-void commit(self_pointer self, shard_changes changes, answer_promise answer,
-            std::string carries_out = {}) {
+void commit(self_pointer self, shard_changes changes, status_answer answer,
+            write_terms terms = {}) {
   auto& state = self->state;
   std::vector<ledger_entry> writes;
   auto workloads = stage_workloads(state, changes.workloads, writes);
@@ -176,7 +175,7 @@ void commit(self_pointer self, shard_changes changes, answer_promise answer,
       s.budgets.drop(name);
     for (const auto& name : placements)
       s.placements.drop(name);
-    answer.deliver(why);
+    answer(why);
   };
   write_then(
     self, std::move(writes),
@@ -193,22 +192,22 @@ void commit(self_pointer self, shard_changes changes, answer_promise answer,
       know_budgets(self, delta.budgets, delta.removed_budgets);
       if (!workloads.empty() || !budgets.empty() || !placements.empty())
         publish(self, std::move(delta));
-      answer.deliver(absl::OkStatus());
+      answer(absl::OkStatus());
     },
-    std::move(carries_out), refused);
+    std::move(terms), refused);
 }
 
 caf::result<absl::Status> commit(self_pointer self, shard_changes changes,
                                  std::string carries_out = {}) {
   auto answer = promise_from<absl::Status>(self);
-  commit(self, std::move(changes), answer, std::move(carries_out));
+  commit(self, std::move(changes), answer_to(answer), std::move(carries_out));
   return answer;
 }
 
 /// A refusal goes by the newest forms, which may not be durable yet: nobody must hear of them
 /// before they are, else a later read may not know of what an earlier answer told.
-void refuse(self_pointer self, absl::Status why, answer_promise answer) {
-  const auto tell = [answer, why = std::move(why)] { answer.deliver(why); };
+void refuse(self_pointer self, absl::Status why, status_answer answer) {
+  const auto tell = [answer = std::move(answer), why = std::move(why)] { answer(why); };
   write_then(self, {}, tell, {}, [tell](const absl::Status&) { tell(); });
 }
 
@@ -255,7 +254,12 @@ caf::result<absl::Status> note(self_pointer self, const note_placements& noted) 
   return commit(self, std::move(changes));
 }
 
-void put_all(self_pointer self, const put_workloads& wanted, answer_promise answer) {
+void put_all(self_pointer self, const put_workloads& wanted, status_answer answer,
+             std::string lent_for) {
+  if (auto open = may_take_more(self); !open.ok()) {
+    answer(open);
+    return;
+  }
   shard_changes changes;
   for (const auto& one : wanted.objects) {
     const auto& name = name_of(one->what);
@@ -278,7 +282,7 @@ void put_all(self_pointer self, const put_workloads& wanted, answer_promise answ
         admitted_over(self->state.placements.newest(name).get(), *share));
     }
   }
-  commit(self, std::move(changes), std::move(answer));
+  commit(self, std::move(changes), std::move(answer), {{}, std::move(lent_for)});
 }
 
 template <class Record>
@@ -304,7 +308,8 @@ absl::Status mark_as_deleting(const workload_shard_state& state, const remove_wo
   return absl::OkStatus();
 }
 
-void remove(self_pointer self, const remove_workloads& wanted, answer_promise answer) {
+void remove(self_pointer self, const remove_workloads& wanted, status_answer answer,
+            std::string lent_for) {
   auto& state = self->state;
   shard_changes changes;
   absl::Status found;
@@ -315,9 +320,40 @@ void remove(self_pointer self, const remove_workloads& wanted, answer_promise an
   else
     found = mark_as_deleting(state, wanted, changes.workloads);
   if (found.ok())
-    commit(self, std::move(changes), std::move(answer));
+    commit(self, std::move(changes), std::move(answer), {{}, std::move(lent_for)});
   else
     refuse(self, std::move(found), std::move(answer));
+}
+
+/// One of all that is there, as people call it; empty where nothing is.
+std::string some_in(const workload_shard_state& state) {
+  if (const auto name = state.workloads.any(); !name.empty())
+    return "workload " + name;
+  if (const auto name = state.budgets.any(); !name.empty())
+    return "disruption budget " + name;
+  if (const auto name = state.placements.any(); !name.empty())
+    return "placement " + name;
+  return {};
+}
+
+/// Decisions that place the workloads are given up first.
+void put_when_free(self_pointer self, put_workloads wanted, status_answer answer,
+                   std::string lent_for = {}) {
+  std::vector<std::string> workloads;
+  for (const auto& one : wanted.objects)
+    if (std::holds_alternative<workload>(one->what))
+      workloads.push_back(name_of(one->what));
+  change_when_free(self, std::move(workloads), changed_workload,
+                   [self, answer = std::move(answer), wanted = std::move(wanted),
+                    lent_for = std::move(lent_for)] { put_all(self, wanted, answer, lent_for); });
+}
+
+void remove_when_free(self_pointer self, remove_workloads wanted, status_answer answer,
+                      std::string lent_for = {}) {
+  auto workloads = wanted.kind == object_kind::workload ? wanted.names : std::vector<std::string>{};
+  change_when_free(self, std::move(workloads), changed_workload,
+                   [self, answer = std::move(answer), wanted = std::move(wanted),
+                    lent_for = std::move(lent_for)] { remove(self, wanted, answer, lent_for); });
 }
 
 /// The decision's effect on each workload that is still there, done by `each`.
@@ -386,24 +422,28 @@ workload_shard_actor::behavior_type workload_shard(self_pointer self,
   return {
     [self](put_workloads& wanted) -> caf::result<absl::Status> {
       auto answer = promise_from<absl::Status>(self);
-      std::vector<std::string> workloads;
-      for (const auto& one : wanted.objects)
-        if (std::holds_alternative<workload>(one->what))
-          workloads.push_back(name_of(one->what));
-      change_when_free(
-        self, std::move(workloads), changed_workload,
-        [self, answer, wanted = std::move(wanted)] { put_all(self, wanted, answer); });
+      put_when_free(self, std::move(wanted), answer_to(answer));
       return answer;
     },
     [self](remove_workloads& wanted) -> caf::result<absl::Status> {
       auto answer = promise_from<absl::Status>(self);
-      auto workloads =
-        wanted.kind == object_kind::workload ? wanted.names : std::vector<std::string>{};
-      change_when_free(
-        self, std::move(workloads), changed_workload,
-        [self, answer, wanted = std::move(wanted)] { remove(self, wanted, answer); });
+      remove_when_free(self, std::move(wanted), answer_to(answer));
       return answer;
     },
+    [self](lend<put_workloads>& wanted) -> caf::result<lent_result> {
+      return lend_for(self, wanted.bundle, [&](status_answer answer) {
+        put_when_free(self, std::move(wanted.change), std::move(answer), wanted.bundle);
+      });
+    },
+    [self](lend<remove_workloads>& wanted) -> caf::result<lent_result> {
+      return lend_for(self, wanted.bundle, [&](status_answer answer) {
+        remove_when_free(self, std::move(wanted.change), std::move(answer), wanted.bundle);
+      });
+    },
+    [self](const lend<close_shard>& wanted) -> caf::result<lent_result> {
+      return close_for(self, wanted.bundle, some_in(self->state));
+    },
+    [self](const lent_end& end) -> caf::result<absl::Status> { return end_lent(self, end); },
     [self](const forget_workloads& ended) -> caf::result<absl::Status> {
       shard_changes changes;
       for (const auto& name : ended.names)
@@ -504,7 +544,7 @@ workload_shard_actor::behavior_type workload_shard(self_pointer self,
                                 [&](workload_record& record, const auto& portions) {
                                   reprieve_portions(record, portions, decision);
                                 }),
-                 answer);
+                 answer_to(answer));
         });
       return answer;
     },

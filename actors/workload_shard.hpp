@@ -109,6 +109,8 @@ struct follow_workloads {
 
 REPRIEVE_MESSAGE(reprieve::put_workloads)
 REPRIEVE_MESSAGE(reprieve::remove_workloads)
+REPRIEVE_MESSAGE(reprieve::lend<reprieve::put_workloads>)
+REPRIEVE_MESSAGE(reprieve::lend<reprieve::remove_workloads>)
 REPRIEVE_MESSAGE(reprieve::forget_workloads)
 REPRIEVE_MESSAGE(reprieve::slots_ended)
 REPRIEVE_MESSAGE(reprieve::note_placements)
@@ -125,6 +127,9 @@ using workload_shard_actor = typed_actor<
   handles<absl::Status(put_workloads)>,
   /// Begins to delete workloads, deletes the rest; answers when durable.
   handles<absl::Status(remove_workloads)>,
+  /// Likewise where others write it.
+  handles<lent_result(lend<put_workloads>)>, handles<lent_result(lend<remove_workloads>)>,
+  handles<lent_result(lend<close_shard>)>, handles<absl::Status(lent_end)>,
   /// Ends the deletion of workloads.
   handles<absl::Status(forget_workloads)>,
   /// Records the ends of pods; answers when durable, so that the pods' own records may go.
@@ -188,7 +193,8 @@ struct workload_shard_state {
 
   std::vector<workload_follower_actor> followers;
   std::uint64_t deltas = 0;
-  std::uint64_t uids = 0; ///< given to workloads in this epoch
+  std::uint64_t uids = 0;            ///< given to workloads in this epoch
+  time_point closed_until = no_time; ///< nothing comes until then
 };
 
 workload_shard_actor::behavior_type

@@ -119,6 +119,10 @@ node_shard_actor::behavior_type node_shard_proxy(proxy_pointer<node_shard_actor>
   return {
     [self](const put_nodes& m) { return ask<absl::Status>(self, m); },
     [self](const remove_nodes& m) { return ask<absl::Status>(self, m); },
+    [self](const lend<put_nodes>& m) { return ask<lent_result>(self, m); },
+    [self](const lend<remove_nodes>& m) { return ask<lent_result>(self, m); },
+    [self](const lend<close_shard>& m) { return ask<lent_result>(self, m); },
+    [self](const lent_end& m) { return ask<absl::Status>(self, m); },
     [self](const stop_pods& m) { return ask<absl::Status>(self, m); },
     [](const meet_workloads&) {}, // its own replica introduces it
     [self](follow_nodes& m) {
@@ -158,6 +162,10 @@ workload_shard_actor::behavior_type workload_shard_proxy(proxy_pointer<workload_
   return {
     [self](const put_workloads& m) { return ask<absl::Status>(self, m); },
     [self](const remove_workloads& m) { return ask<absl::Status>(self, m); },
+    [self](const lend<put_workloads>& m) { return ask<lent_result>(self, m); },
+    [self](const lend<remove_workloads>& m) { return ask<lent_result>(self, m); },
+    [self](const lend<close_shard>& m) { return ask<lent_result>(self, m); },
+    [self](const lent_end& m) { return ask<absl::Status>(self, m); },
     [self](const forget_workloads& m) { return ask<absl::Status>(self, m); },
     [self](const slots_ended& m) { return ask<absl::Status>(self, m); },
     [self](follow_workloads& m) {
@@ -186,6 +194,9 @@ queue_shard_actor::behavior_type queue_shard_proxy(proxy_pointer<queue_shard_act
   return {
     [self](const put_catalog& m) { return ask<absl::Status>(self, m); },
     [self](const remove_catalog& m) { return ask<absl::Status>(self, m); },
+    [self](const lend<put_catalog>& m) { return ask<lent_result>(self, m); },
+    [self](const lend<remove_catalog>& m) { return ask<lent_result>(self, m); },
+    [self](const lent_end& m) { return ask<absl::Status>(self, m); },
     [self](follow_catalog& m) {
       follow<catalog_update>(self, peer_kinds::follow, std::move(m.follower));
     },

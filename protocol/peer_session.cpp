@@ -199,6 +199,10 @@ const handlers<node_shard_actor>& of_node_shards() {
   static const handlers<shard> all{
     asks<absl::Status, put_nodes, shard>(),
     asks<absl::Status, remove_nodes, shard>(),
+    asks<lent_result, lend<put_nodes>, shard>(),
+    asks<lent_result, lend<remove_nodes>, shard>(),
+    asks<lent_result, lend<close_shard>, shard>(),
+    asks<absl::Status, lent_end, shard>(),
     asks<absl::Status, stop_pods, shard>(),
     tells<portion_facts, shard>(),
     asks<shard_evaluation, evaluate_nodes, shard>(),
@@ -224,6 +228,10 @@ const handlers<workload_shard_actor>& of_workload_shards() {
   static const handlers<shard> all{
     asks<absl::Status, put_workloads, shard>(),
     asks<absl::Status, remove_workloads, shard>(),
+    asks<lent_result, lend<put_workloads>, shard>(),
+    asks<lent_result, lend<remove_workloads>, shard>(),
+    asks<lent_result, lend<close_shard>, shard>(),
+    asks<absl::Status, lent_end, shard>(),
     asks<absl::Status, forget_workloads, shard>(),
     asks<absl::Status, slots_ended, shard>(),
     asks<absl::Status, prepare<workload_parts>, shard>(),
@@ -244,6 +252,9 @@ const handlers<queue_shard_actor>& of_queue_shards() {
   static const handlers<shard> all{
     asks<absl::Status, put_catalog, shard>(),
     asks<absl::Status, remove_catalog, shard>(),
+    asks<lent_result, lend<put_catalog>, shard>(),
+    asks<lent_result, lend<remove_catalog>, shard>(),
+    asks<absl::Status, lent_end, shard>(),
     tells<quota_report, shard>(),
     asks<by_name<queue_status>, read_queues, shard>(),
     asks<absl::Status, confirm_ownership, shard>(),

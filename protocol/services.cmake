@@ -24,6 +24,7 @@ reprieve_library(reprieve_protocol
     protocol/heartbeat_stream.cpp
     protocol/peer_link.cpp
     protocol/peer_messages.cpp
+    protocol/peer_messages_bundles.cpp
     protocol/peer_messages_evaluation.cpp
     protocol/peer_messages_machines.cpp
     protocol/peer_messages_nodes.cpp

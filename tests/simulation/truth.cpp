@@ -64,7 +64,7 @@ void truth::written(const transaction& writes, revision, int generation) {
     complain(fmt::format("process {} knows version {} and wrote to a store of version {}",
                          generation, programs_[generation], schema_));
   for (const auto& one : writes.operations) {
-    check_writer(one, generation);
+    check_writer(one, writes.comparisons, generation);
     if (const auto* put_in = std::get_if<put>(&one))
       put_key(put_in->key, put_in->value);
     else
@@ -90,30 +90,25 @@ void truth::owner_written(const std::string& replica, const std::string& value, 
   owners_[replica] = {generation, record.owned};
 }
 
-/// Only who owns it writes it.
-void truth::check_writer(const operation& one, int generation) {
+/// Only who owns it writes it, or whoever does so while that one is in its place.
+void truth::check_writer(const operation& one, std::span<const comparison> compared,
+                         int generation) {
   const auto* put_in = std::get_if<put>(&one);
   const auto& key = put_in != nullptr ? put_in->key : std::get<erase>(one).range.begin;
   if (key.starts_with("meta/"))
     return;
-  const auto found = std::ranges::find(owners_, generation,
-                                       [](const auto& entry) { return entry.second.generation; });
-  if (found == owners_.end()) {
-    complain(
-      fmt::format("process {} wrote {} although its place is taken or lost", generation, key));
-    return;
-  }
   auto shard = key.starts_with("seq/") ? key.substr(4) : key.substr(0, key.find('/', 2));
+  bool free_name = false;
   if (key.starts_with(keys::names)) {
     const auto taken = names_.find(key);
     // Who takes a record away that has no name of its own, as its writer knew none, may free that
     // of another.
     const bool some_without = std::ranges::any_of(
       programs_, [](const auto& program) { return program.second < schema_with_names; });
-    if (put_in == nullptr && (taken == names_.end() || some_without))
-      return;
+    free_name = put_in == nullptr && (taken == names_.end() || some_without);
     const auto kind = key.substr(keys::names.size(), 2);
-    shard = kind + (put_in != nullptr ? put_in->value : taken->second);
+    if (!free_name)
+      shard = kind + (put_in != nullptr ? put_in->value : taken->second);
   }
   if (shard.starts_with("b/") || shard.starts_with("p/"))
     shard.front() = 'w';
@@ -121,8 +116,20 @@ void truth::check_writer(const operation& one, int generation) {
     shard.front() = 'n';
   if (key.starts_with(keys::slot_pages))
     shard = "w/" + std::string(keys::shard_of(key));
-  if (!key.starts_with("d/") && !key.starts_with(keys::owners)
-      && !found->second.owned.contains(shard))
+  const bool in_its_place = std::ranges::any_of(owners_, [&](const auto& owner) {
+    return owner.second.owned.contains(shard)
+           && std::ranges::find(compared, keys::owner(owner.first), &comparison::key)
+                != compared.end();
+  });
+  if (in_its_place)
+    return;
+  const auto found = std::ranges::find(owners_, generation,
+                                       [](const auto& entry) { return entry.second.generation; });
+  if (found == owners_.end())
+    complain(
+      fmt::format("process {} wrote {} although its place is taken or lost", generation, key));
+  else if (!free_name && !key.starts_with("d/") && !key.starts_with(keys::owners)
+           && !found->second.owned.contains(shard))
     complain(fmt::format("process {} wrote {} and does not own {}", generation, key, shard));
 }
 

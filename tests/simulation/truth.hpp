@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -157,7 +158,7 @@ private:
   };
 
   void owner_written(const std::string& replica, const std::string& value, int generation);
-  void check_writer(const operation& one, int generation);
+  void check_writer(const operation& one, std::span<const comparison> compared, int generation);
   void check_names();
   bool comes_late(const std::string& workload, const wish& now);
   void put_key(const std::string& key, const std::string& value);

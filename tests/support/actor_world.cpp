@@ -144,7 +144,12 @@ std::vector<shown_object> replica_world::get(object_kind kind, const std::string
 }
 
 absl::Status replica_world::remove(object_kind kind, const std::string& name, bool force) {
-  return world_.ask<absl::Status>(gateway_, delete_request{kind, {name}, {}, force})
+  return remove_all(kind, {name}, force);
+}
+
+absl::Status replica_world::remove_all(object_kind kind, std::vector<std::string> names,
+                                       bool force) {
+  return world_.ask<absl::Status>(gateway_, delete_request{kind, std::move(names), {}, force})
     .value_or(absl::DeadlineExceededError("no answer"));
 }
 

@@ -122,6 +122,7 @@ public:
   apply_result apply(const std::vector<object>& objects);
   std::vector<shown_object> get(object_kind kind, const std::string& name = {});
   absl::Status remove(object_kind kind, const std::string& name, bool force = false);
+  absl::Status remove_all(object_kind kind, std::vector<std::string> names, bool force = false);
   explain_result explain(const explain_request& wanted);
   explain_result explain_workload(const std::string& name);
   heartbeat_result heartbeat(std::vector<std::string> nodes, bool last = false);

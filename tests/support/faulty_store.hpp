@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -38,6 +39,10 @@ public:
   void cut() {
     cut_ = true;
   }
+  /// Likewise after so many writes.
+  void cut_after(std::size_t writes) {
+    last_ = writes_ + writes;
+  }
 
   std::size_t writes() const {
     return writes_;
@@ -64,6 +69,7 @@ public:
   }
 
   void commit(transaction writes, store_callback<transaction_result> done) override {
+    cut_ = cut_ || (last_ && writes_ >= *last_);
     if (cut_)
       return;
     const auto now = writes_++;
@@ -98,6 +104,7 @@ private:
   std::vector<transaction> late_;
   std::function<void(const range_result&)> seen_;
   bool cut_ = false;
+  std::optional<std::size_t> last_;
 };
 
 } // namespace reprieve

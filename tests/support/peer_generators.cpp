@@ -218,6 +218,40 @@ void draw(room_free& to) {
   draw_all(decision, shard);
 }
 
+void draw(close_shard&) {}
+
+static void draw(comparison& to) {
+  auto& [key, field, number] = to;
+  draw_all(key, number);
+  field = *rc::gen::element(compared::created, compared::modified, compared::version);
+}
+
+static void draw(operation& to) {
+  std::string key;
+  std::string other;
+  draw_all(key, other);
+  if (*rc::gen::arbitrary<bool>())
+    to = put{key, other, 0};
+  else
+    to = erase{{key, other}};
+}
+
+void draw(lent_result& to) {
+  absl::Status refused;
+  lent_batch batch;
+  draw_all(refused, batch.writes.comparisons, batch.writes.operations);
+  if (refused.ok())
+    to = std::move(batch);
+  else
+    to = std::move(refused);
+}
+
+void draw(lent_end& to) {
+  auto& [how, bundle, at] = to;
+  draw_all(bundle, at);
+  how = *rc::gen::element(lent_end::written, lent_end::refused, lent_end::unknown);
+}
+
 void draw(heartbeat_result& to) {
   absl::Status refused;
   std::vector<std::string> unknown;

@@ -24,6 +24,10 @@ void draw(count_holds& to);
 void draw(confirm_ownership& to);
 void draw(drop_votes& to);
 
+void draw(close_shard& to);
+void draw(lent_result& to);
+void draw(lent_end& to);
+
 void draw(node_delta& to);
 void draw(room_free& to);
 void draw(shard_evaluation& to);

@@ -113,6 +113,28 @@ bool same(const evaluate_nodes& a, const evaluate_nodes& b) {
   return *a.asked == *b.asked && a.trace == b.trace;
 }
 
+bool same(const operation& a, const operation& b) {
+  if (a.index() != b.index())
+    return false;
+  if (const auto* written = std::get_if<put>(&a))
+    return written->key == std::get<put>(b).key && written->value == std::get<put>(b).value;
+  const auto& [begin, end] = std::get<erase>(a).range;
+  return begin == std::get<erase>(b).range.begin && end == std::get<erase>(b).range.end;
+}
+
+bool same(const lent_result& a, const lent_result& b) {
+  if (!a.ok() || !b.ok())
+    return a.status() == b.status();
+  return std::ranges::equal(a->writes.comparisons, b->writes.comparisons,
+                            [](const comparison& one, const comparison& other) {
+                              return one.key == other.key && one.field == other.field
+                                     && one.to == other.to;
+                            })
+         && std::ranges::equal(
+           a->writes.operations, b->writes.operations,
+           [](const operation& one, const operation& other) { return same(one, other); });
+}
+
 bool same(const catalog_update& a, const catalog_update& b) {
   return *a.known == *b.known;
 }
@@ -130,17 +152,16 @@ Model without_trace(Model m) {
 template <class Model>
 class peer_message : public ::testing::Test {};
 
-using messages =
-  ::testing::Types<put_nodes, remove_nodes, stop_pods, portion_facts, evaluate_nodes,
-                   prepare<node_parts>, apply_parts<node_parts>, release_hold, start_pods, withdraw,
-                   use_group_limits, heartbeat_request, count_holds, confirm_ownership, drop_votes,
-                   node_delta, room_free, shard_evaluation, heartbeat_result, put_workloads,
-                   remove_workloads, forget_workloads, slots_ended, prepare<workload_parts>,
-                   apply_parts<workload_parts>, note_placements, workload_delta, put_catalog,
-                   remove_catalog, catalog_update, quota_report, quota_grants, lower_grants,
-                   read_queues, by_name<queue_status>, why_pending, read_group, read_group_result,
-                   std::string, event, event_list, read_events, absl::Status, std::size_t,
-                   watch_nodes, count_order, count_only, delete_order, pod_reports>;
+using messages = ::testing::Types<
+  put_nodes, remove_nodes, stop_pods, portion_facts, evaluate_nodes, prepare<node_parts>,
+  apply_parts<node_parts>, release_hold, start_pods, withdraw, use_group_limits, heartbeat_request,
+  count_holds, confirm_ownership, drop_votes, node_delta, room_free, shard_evaluation,
+  heartbeat_result, put_workloads, remove_workloads, forget_workloads, slots_ended,
+  prepare<workload_parts>, apply_parts<workload_parts>, note_placements, workload_delta,
+  put_catalog, remove_catalog, catalog_update, quota_report, quota_grants, lower_grants,
+  read_queues, by_name<queue_status>, why_pending, read_group, read_group_result, std::string,
+  event, event_list, read_events, absl::Status, std::size_t, close_shard, lent_result, lent_end,
+  watch_nodes, count_order, count_only, delete_order, pod_reports>;
 TYPED_TEST_SUITE(peer_message, messages);
 
 TYPED_TEST(peer_message, comes_back_as_it_was_but_for_its_trace) {
@@ -253,6 +274,17 @@ TYPED_TEST(peer_message, with_a_bit_turned_is_refused_or_makes_sense) {
 
 TYPED_TEST(peer_message, made_of_noise_is_refused_or_makes_sense) {
   check([] { expect_read_or_refused<TypeParam>(*rc::gen::arbitrary<std::string>()); });
+}
+
+TEST(peer_message_within, takes_what_is_to_be_lent_along) {
+  check([] {
+    const lend<put_nodes> made{*rc::gen::arbitrary<std::string>(), any<put_nodes>()};
+    const auto read = decode_peer<lend<put_nodes>>(encode_peer(made));
+    RC_ASSERT(read.ok());
+    RC_ASSERT(*read == made);
+  });
+  EXPECT_EQ(peer_kind<lend<put_nodes>>(), "LendPutNodes");
+  EXPECT_EQ(peer_kind<lend<remove_catalog>>(), "LendRemoveCatalog");
 }
 
 template <class... Models>

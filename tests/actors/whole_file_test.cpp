@@ -1,0 +1,123 @@
+#include "tests/actors/replica_test.hpp"
+
+namespace reprieve {
+
+namespace {
+
+using fault = faulty_store::fault;
+
+/// What is applied or deleted together is there, or gone, as a whole: these objects belong to
+/// several shards.
+class whole_file : public replica_test {
+protected:
+  void SetUp() override {
+    ASSERT_TRUE(replica_->start().ok());
+    ASSERT_TRUE(replica_->apply({machine("n0", 1)}).ok());
+  }
+
+  static std::vector<object> file() {
+    queue q;
+    q.name = "team";
+    std::vector<object> all{q, machine("n1", 1), machine("n2", 1), machine("n3", 1)};
+    for (const auto* name : {"a", "b", "c", "d", "e"}) {
+      auto w = work(name);
+      w.queue = "team";
+      all.emplace_back(w);
+    }
+    return all;
+  }
+
+  /// How many of the file's objects are there.
+  std::size_t there() {
+    std::size_t found = 0;
+    for (const auto& one : file())
+      found += replica_->get(kind_of(one), name_of(one)).size();
+    return found;
+  }
+
+  void begin_anew() {
+    replica_.reset();
+    replica_ = std::make_unique<replica_world>(store_, journal());
+    ASSERT_TRUE(replica_->start().ok());
+  }
+
+  std::unique_ptr<replica_world> replica_ = std::make_unique<replica_world>(store_, journal());
+};
+
+TEST_F(whole_file, is_applied_by_one_write) {
+  const auto before = replica_->faults().writes();
+  ASSERT_TRUE(replica_->apply(file()).ok());
+  EXPECT_EQ(there(), file().size());
+  EXPECT_GE(replica_->faults().writes(), before + 1);
+}
+
+TEST_F(whole_file, changes_nothing_where_one_workload_is_being_deleted) {
+  ASSERT_TRUE(replica_->apply({played(work("old"), "stop-takes", "1h")}).ok());
+  ASSERT_TRUE(comes_to(*replica_, "old", pod_phase::running, 1, std::chrono::seconds{5}));
+  ASSERT_TRUE(replica_->remove(object_kind::workload, "old").ok());
+  auto all = file();
+  all.emplace_back(work("old"));
+  const auto how = replica_->apply(all);
+  EXPECT_FALSE(how.ok());
+  EXPECT_EQ(there(), 0U) << how.status();
+  EXPECT_TRUE(replica_->apply(file()).ok());
+  EXPECT_EQ(there(), file().size());
+}
+
+TEST_F(whole_file, is_there_where_the_answer_of_the_store_was_lost) {
+  replica_->faults().fault_at(0, fault::answer_lost);
+  const auto how = replica_->apply(file());
+  EXPECT_TRUE(how.ok()) << how.status();
+  EXPECT_EQ(there(), file().size());
+}
+
+TEST_F(whole_file, does_not_come_late) {
+  replica_->faults().fault_at(0, fault::carried_out_late);
+  const auto how = replica_->apply(file());
+  EXPECT_FALSE(how.ok());
+  replica_->faults().let_late_writes_through();
+  replica_->world().advance(std::chrono::seconds{1});
+  EXPECT_EQ(there(), 0U);
+  EXPECT_TRUE(replica_->apply(file()).ok());
+  EXPECT_EQ(there(), file().size());
+}
+
+TEST_F(whole_file, is_there_or_not_wherever_the_process_dies) {
+  for (std::size_t writes = 0; writes < 3; ++writes) {
+    replica_->faults().cut_after(writes);
+    (void)replica_->apply(file());
+    begin_anew();
+    const auto found = there();
+    EXPECT_TRUE(found == 0 || found == file().size()) << found << " after " << writes;
+    if (found == 0)
+      continue;
+    for (const auto* name : {"a", "b", "c", "d", "e"})
+      ASSERT_TRUE(replica_->remove(object_kind::workload, name).ok());
+    replica_->world().advance(std::chrono::seconds{30});
+    for (const auto* name : {"n1", "n2", "n3"})
+      ASSERT_TRUE(replica_->remove(object_kind::node, name).ok());
+    ASSERT_TRUE(replica_->remove(object_kind::queue, "team").ok());
+  }
+}
+
+TEST_F(whole_file, nobody_goes_where_one_is_not_there) {
+  ASSERT_TRUE(replica_->apply(file()).ok());
+  ASSERT_TRUE(comes_to(*replica_, "a", pod_phase::running, 1, std::chrono::seconds{5}));
+  const auto how = replica_->remove_all(object_kind::workload, {"a", "b", "c", "nobody"});
+  EXPECT_TRUE(absl::IsNotFound(how)) << how;
+  replica_->world().advance(std::chrono::seconds{5});
+  EXPECT_EQ(replica_->pods("a", pod_phase::running), 1U);
+}
+
+TEST_F(whole_file, all_nodes_stay_where_one_has_pods) {
+  ASSERT_TRUE(replica_->apply({machine("n1", 1), machine("n2", 1), machine("n3", 1)}).ok());
+  ASSERT_TRUE(replica_->apply({work("a", 0, 1)}).ok());
+  ASSERT_TRUE(comes_to(*replica_, "a", pod_phase::running, 1, std::chrono::seconds{5}));
+  const auto how = replica_->remove_all(object_kind::node, {"n0", "n1", "n2", "n3"});
+  EXPECT_TRUE(absl::IsFailedPrecondition(how)) << how;
+  EXPECT_EQ(replica_->get(object_kind::node).size(), 4U);
+}
+
+} // namespace
+
+} // namespace reprieve

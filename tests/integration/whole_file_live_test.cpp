@@ -1,0 +1,148 @@
+// What stands in one file, or is deleted by one command, through the real programs: all of it comes
+// about, or nothing does.
+
+#include "tests/integration/live_cluster.hpp"
+#include "tests/support/etcd_process.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <optional>
+#include <thread>
+
+namespace reprieve {
+
+namespace {
+
+using std::chrono::milliseconds;
+using testing::HasSubstr;
+
+/// On the embedded store and on etcd.
+class whole_file_live : public testing::TestWithParam<bool> {
+protected:
+  void SetUp() override {
+    if (GetParam() && !etcd_process::available())
+      GTEST_SKIP() << "no etcd on this machine";
+    std::vector<std::string> options;
+    if (GetParam()) {
+      etcd_.emplace();
+      options = {"--etcd", etcd_->endpoint()};
+    }
+    cluster_.emplace(options);
+    ASSERT_TRUE(cluster_->serves()) << cluster_->daemon().output();
+  }
+
+  run_result try_to_apply(const std::string& manifests) {
+    const auto file = (data_.path() / fmt::format("{}.yaml", ++files_)).string();
+    std::ofstream(file) << manifests;
+    return cluster_->daemon().cli({"apply", "-f", file});
+  }
+
+  /// A queue, nodes and workloads in it that are for many shards, all named after `name`.
+  static std::string file(const std::string& name, int workloads = 10) {
+    auto all = queue_of(name, "weight: 1");
+    for (int i = 0; i < 5; ++i)
+      all +=
+        fmt::format("---\nkind: Node\nmetadata: {{name: {}-n{}}}\nspec: {{capacity: {{gpu: 1}}, "
+                    "unschedulable: true}}\n",
+                    name, i);
+    for (int i = 0; i < workloads; ++i)
+      all += work_of(fmt::format("{}-w{}", name, i), {.queue = name});
+    return all;
+  }
+
+  /// How many objects there are of that name.
+  std::size_t there(const std::string& name) {
+    std::size_t found = 0;
+    for (const auto* kind : {"queues", "nodes", "workloads"})
+      for (const auto& one : cluster_->get(kind))
+        if (const auto full = one["metadata"]["name"].get<std::string>();
+            full == name || full.starts_with(name + "-"))
+          ++found;
+    return found;
+  }
+
+  /// A workload that is being deleted and does not go.
+  void begin_to_delete(const std::string& name) {
+    cluster_->run(nodes(1, "gpu: 1") + work_of(name, {.annotations = "simulation/stop-takes: 1h"}),
+                  name);
+    ASSERT_EQ(cluster_->daemon().cli({"delete", "workload", name}).code, 0);
+  }
+
+  temporary_directory data_;
+  int files_ = 0;
+  std::optional<etcd_process> etcd_;
+  std::optional<live_cluster> cluster_;
+};
+
+TEST_P(whole_file_live, changes_nothing_where_one_of_its_workloads_is_being_deleted) {
+  begin_to_delete("old");
+  for (const int workloads : {10, 300}) {
+    const auto tried = try_to_apply(file("some", workloads) + work_of("old", {}));
+    EXPECT_EQ(tried.code, 1) << tried.output;
+    EXPECT_THAT(tried.output, HasSubstr("workload old is being deleted"));
+    EXPECT_EQ(there("some"), 0U);
+  }
+  EXPECT_EQ(try_to_apply(file("some")).code, 0);
+  EXPECT_EQ(there("some"), 16U);
+}
+
+TEST_P(whole_file_live, is_there_or_not_whenever_the_process_is_killed) {
+  int whole = 0;
+  for (int i = 0; i < 12; ++i) {
+    const auto name = fmt::format("f{}", i);
+    std::thread user([&] { (void)try_to_apply(file(name)); });
+    std::this_thread::sleep_for(milliseconds{5 + 4 * i});
+    cluster_->restart();
+    user.join();
+    const auto found = there(name);
+    EXPECT_TRUE(found == 0 || found == 16) << name << " has " << found;
+    whole += found == 16 ? 1 : 0;
+    // Asked again, nothing of it is done twice.
+    EXPECT_EQ(try_to_apply(file(name)).code, 0);
+    EXPECT_EQ(there(name), 16U);
+  }
+  RecordProperty("whole", whole);
+}
+
+TEST_P(whole_file_live, nobody_is_deleted_where_one_is_not_there) {
+  ASSERT_EQ(try_to_apply(file("some")).code, 0);
+  const auto tried = cluster_->daemon().cli(
+    {"delete", "workload", "some-w0", "some-w1", "some-w2", "some-w3", "nobody"});
+  EXPECT_NE(tried.code, 0);
+  EXPECT_EQ(there("some"), 16U);
+}
+
+TEST_P(whole_file_live, nothing_is_left_in_a_resource_group_that_does_not_exist) {
+  for (int i = 0; i < 8; ++i) {
+    const auto group = fmt::format("g{}", i);
+    ASSERT_EQ(
+      try_to_apply(fmt::format("kind: ResourceGroup\nmetadata: {{name: {}}}\n", group)).code, 0);
+    std::thread user([&] {
+      (void)try_to_apply(
+        fmt::format("kind: Node\nmetadata: {{name: n-{}}}\nspec: {{resourceGroup: {}, capacity: "
+                    "{{gpu: 1}}}}\n---\nkind: Node\nmetadata: {{name: m-{}}}\nspec: "
+                    "{{resourceGroup: {}, capacity: {{gpu: 1}}}}\n",
+                    group, group, group, group));
+    });
+    (void)cluster_->daemon().cli({"delete", "resourcegroup", group});
+    user.join();
+    const auto groups = cluster_->get("resourcegroups");
+    const bool is_there = std::ranges::any_of(
+      groups, [&](const auto& one) { return one["metadata"]["name"] == group; });
+    std::size_t left = 0;
+    for (const auto& one : cluster_->get("nodes"))
+      left += one["spec"].value("resourceGroup", "default") == group ? 1 : 0;
+    EXPECT_TRUE(is_there ? left == 0 || left == 2 : left == 0)
+      << group << (is_there ? " is there" : " is gone") << " and has " << left << " nodes";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(stores, whole_file_live, testing::Bool(),
+                         [](const auto& one) { return one.param ? "etcd" : "embedded"; });
+
+} // namespace
+
+} // namespace reprieve
