@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 
 namespace reprieve {
 
@@ -146,17 +147,27 @@ void compact_history(self_pointer self) {
       [](caf::error&) {});
 }
 
-/// Everything that this replica should own by now runs.
+/// Whether the shard can't run, as it can't be read, or another of its group which it waits for.
+bool is_held_up(const replica_state& state, const std::string& shard) {
+  return std::ranges::any_of(state.unreadable, [&](const std::string& other) {
+    return group_of(other) == group_of(shard);
+  });
+}
+
+/// Everything that this replica should own by now runs, as far as it can.
 void ready_when_serving(self_pointer self) {
   auto& state = self->state;
-  if (state.started || !state.known || !state.ground || !state.loading.empty()
-      || !state.loaded.empty())
+  const auto waits = [&](const std::string& shard) { return !is_held_up(state, shard); };
+  if (state.started || !state.known || !state.ground
+      || std::ranges::any_of(state.loaded | std::views::keys, waits)
+      || std::ranges::any_of(state.loading, waits))
     return;
   const auto& owned = state.known->members.at(state.settings.name).owned;
   const auto wanted = std::ranges::count_if(
     state.known->wanted, [&](const auto& one) { return one.second == state.settings.name; });
   const auto tree = owned.contains(std::string(queue_tree_shard)) ? 1 : 0;
-  if (std::ssize(owned) < wanted + tree || state.running.size() < owned.size())
+  if (std::ssize(owned) < wanted + tree
+      || std::ssize(state.running) < std::ranges::count_if(owned, waits))
     return;
   // Who owns the queue tree has to place the groups first.
   if (tree == 1 && (!state.catalog_known || state.known->wanted.empty()))
@@ -226,6 +237,23 @@ void tell_of_end(self_pointer self, const std::string& shard, const caf::error& 
     state.restarts.times(shard),
     wait == duration{0} ? "at once" : fmt::format("in {}", format_duration(wait)), reason_of(why));
   self->send(state.events, event{0, now, "Replica", state.settings.name, "Restarted", message, {}, {}});
+  if (state.settings.say)
+    state.settings.say(message);
+}
+
+/// What the shard starts from can't be read: all others go on, and it is tried again, as somebody may
+/// put it right.
+void tell_unreadable(self_pointer self, const std::string& shard, const absl::Status& why) {
+  constexpr std::chrono::seconds pause{10};
+  auto& state = self->state;
+  self->delayed_send(self, pause, load_again{shard, state.ground});
+  if (!state.unreadable.insert(shard).second)
+    return; // people know
+  const auto message =
+    fmt::format("{} can't be read, and nobody serves it until it can; that is tried every {}: {}",
+                shard, format_duration(pause), std::string(why.message()));
+  self->send(state.events, event{0, state.settings.clock.now(self), "Replica", state.settings.name,
+                                 "Unreadable", message, {}, {}});
   if (state.settings.say)
     state.settings.say(message);
 }
@@ -345,10 +373,15 @@ replica_actor::behavior_type replica(self_pointer self, replica_settings setting
         return;
       }
       if (!done.contents.ok()) {
-        fail(self, done.contents.status());
+        if (done.shard == queue_tree_shard && !s.started)
+          fail(self, done.contents.status()); // nothing can be served without it
+        else
+          tell_unreadable(self, done.shard, done.contents.status());
+        ready_when_serving(self);
         return;
       }
       s.loading.erase(done.shard);
+      s.unreadable.erase(done.shard);
       if (is_owned(s, done.shard))
         start(self, done.shard, *std::move(done.contents));
       tell_group_sizes(self);

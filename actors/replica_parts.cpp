@@ -11,12 +11,6 @@ namespace {
 
 using self_pointer = replica_pointer;
 
-/// The group of a shard such as `n/default.3`, or of a coordinator such as `c/default`.
-std::string group_of(std::string_view shard) {
-  const auto name = shard.substr(2);
-  return std::string(shard.starts_with("c/") ? name : name.substr(0, name.rfind('.')));
-}
-
 ledger_settings ledger_for(const replica_state& state, const std::string& shard,
                            const shard_contents& from) {
   ledger_settings settings;
@@ -121,6 +115,11 @@ void start_node_shard(self_pointer self, const std::string& shard, shard_content
 
 } // namespace
 
+std::string group_of(std::string_view shard) {
+  const auto name = shard.substr(2);
+  return std::string(shard.starts_with("c/") ? name : name.substr(0, name.rfind('.')));
+}
+
 bool is_owned(const replica_state& state, const std::string& shard) {
   return state.ground && state.known
          && state.known->members.at(state.settings.name).owned.contains(shard);
@@ -203,6 +202,7 @@ void start_waiting(self_pointer self) {
 bool stop(self_pointer self, const std::string& shard) {
   auto& state = self->state;
   state.loading.erase(shard);
+  state.unreadable.erase(shard);
   state.loaded.erase(shard);
   state.outdated.erase(shard);
   state.to_renew.erase(shard);
@@ -228,6 +228,7 @@ void end_all(self_pointer self) {
   state.queues = nullptr;
   state.introduced.clear();
   state.loading.clear();
+  state.unreadable.clear();
   state.loaded.clear();
   state.stopping.clear();
   state.outdated.clear();

@@ -10,6 +10,9 @@ namespace reprieve {
 
 using replica_pointer = replica_actor::stateful_pointer<replica_state>;
 
+/// The resource group of a shard or coordinator, by what it is called in the owner record.
+std::string group_of(std::string_view shard);
+
 bool is_owned(const replica_state& state, const std::string& shard);
 
 /// Has someone read what the shard or coordinator starts from.
