@@ -1,5 +1,7 @@
 #include "protocol/peer_link.hpp"
 
+#include "protocol/peer_proxies.hpp"
+
 #include <fmt/format.h>
 
 namespace reprieve {
@@ -19,14 +21,27 @@ void take_in(self_pointer self, peer_envelope& letter) {
         caf::anon_send(me, answer_peer{number, std::move(with)});
       };
     if (const auto found = state.followers.find(letter.to); found != state.followers.end()) {
-      found->second(letter, std::move(answer));
+      found->second.deliver(letter, std::move(answer));
       if (letter.kind == peer_kind<room_free>()) // is said once
         state.followers.erase(found);
     } else
       answer(absl::NotFoundError("nobody follows this any more"));
   } else if (const auto found = state.shards.find(letter.to); found != state.shards.end()) {
     found->second(letter);
+    if (letter.kind == peer_kinds::ended) // whoever follows the next asks for that anew
+      std::erase_if(state.followers,
+                    [&](const auto& one) { return one.second.shard == letter.to; });
   }
+}
+
+/// A decision that is given up waits for no room any more.
+void forget_who_waits(self_pointer self, const pass_on& what) {
+  if (what.kind != peer_kind<withdraw>())
+    return;
+  if (const auto dropped = decode_peer<withdraw>(what.payload); dropped.ok())
+    std::erase_if(self->state.followers, [&](const auto& one) {
+      return one.second.shard == what.to && one.second.asked == dropped->decision;
+    });
 }
 
 } // namespace
@@ -51,6 +66,7 @@ peer_link_actor::behavior_type peer_link(self_pointer self, peer_link_settings s
     [self](ask_peer& asked) -> caf::result<peer_reply> {
       auto answer = promise_from<peer_reply>(self);
       auto& what = asked.what;
+      forget_who_waits(self, what);
       self->state.exchange->ask(
         std::move(what.to), std::move(what.kind), std::move(what.payload), std::move(what.trace),
         [answer](absl::StatusOr<std::string> with) mutable { answer.deliver(std::move(with)); });
@@ -60,7 +76,7 @@ peer_link_actor::behavior_type peer_link(self_pointer self, peer_link_settings s
       auto& s = self->state;
       auto& what = wanted.what;
       const auto token = fmt::format("{}{}", follower_mark, ++s.tokens);
-      s.followers[token] = std::move(wanted.deliver);
+      s.followers[token] = {std::move(wanted.deliver), what.to, what.payload};
       // The token goes before what else there is to say.
       s.exchange->tell(std::move(what.to), std::move(what.kind), token + " " + what.payload,
                        std::move(what.trace));

@@ -85,8 +85,12 @@ struct peer_link_state {
 
   peer_link_settings settings;
   std::shared_ptr<peer_exchange> exchange;
-  /// Who is behind what the other side sends by itself, by token.
-  std::map<std::string, std::function<void(peer_envelope&, peer_answer)>> followers;
+  struct follower {
+    std::function<void(peer_envelope&, peer_answer)> deliver;
+    std::string shard;
+    std::string asked; ///< what was said beside that, such as the decision that waits
+  };
+  std::map<std::string, follower> followers; ///< of what the other side sends by itself, by token
   std::map<std::string, std::function<void(peer_envelope&)>> shards; ///< proxies, by shard
   std::uint64_t tokens = 0;
 };

@@ -178,6 +178,22 @@ void tell_of_room(self_pointer self, const node_shard_actor& whom, peer_envelope
   self->send(whom, await_room{decision, self, VictimsGone});
 }
 
+/// Whoever follows the next one of the name asks for that anew.
+void forget_followers(peer_session_state& state, const std::string& shard) {
+  state.followed.erase(shard);
+  if (shard == queue_tree_shard)
+    state.catalog_tokens.clear();
+  std::erase_if(state.room_tokens,
+                [&](const auto& one) { return "n/" + one.first.second == shard; });
+}
+
+/// Has the shard take back what a decision did, which waits for room there no more.
+void withdraw_there(self_pointer self, const node_shard_actor& whom, peer_envelope& letter) {
+  if (const auto dropped = decode_peer<withdraw>(letter.payload); dropped.ok())
+    self->state.room_tokens.erase({dropped->decision, letter.to.substr(2)});
+  ask<absl::Status, withdraw>(self, whom, letter);
+}
+
 template <class Answer, class Message, class Handle>
 auto asks() {
   return std::pair{peer_kind<Message>(),
@@ -210,7 +226,7 @@ const handlers<node_shard_actor>& of_node_shards() {
     tells<release_hold, shard>(),
     asks<absl::Status, apply_parts<node_parts>, shard>(),
     asks<absl::Status, start_pods, shard>(),
-    asks<absl::Status, withdraw, shard>(),
+    {peer_kind<withdraw>(), withdraw_there},
     tells<use_group_limits, shard>(),
     asks<heartbeat_result, heartbeat_request, shard>(),
     tells<drop_votes, shard>(),
@@ -357,8 +373,10 @@ peer_session_actor::behavior_type peer_session(self_pointer self, std::shared_pt
   // Whatever it ends by, the other side must not go on talking to nobody.
   self->attach_functor([exchange = state.exchange](const caf::error&) { exchange->end(); });
   self->set_down_handler([self](const caf::down_msg& down) {
-    if (const auto found = self->state.watched.extract(down.source); !found.empty())
+    if (const auto found = self->state.watched.extract(down.source); !found.empty()) {
       self->state.exchange->tell(found.mapped(), peer_kinds::ended, {});
+      forget_followers(self->state, found.mapped());
+    }
   });
   return {
     [self](const node_delta& delta) { send_delta(self, "n/" + delta.shard, delta); },
