@@ -1,6 +1,7 @@
 #include "protocol/records.hpp"
 #include "state/keys.hpp"
 #include "tests/actors/replica_test.hpp"
+#include "tests/support/archive_check.hpp"
 
 #include <fmt/format.h>
 
@@ -74,6 +75,44 @@ TEST_F(large_decision, goes_on_when_its_process_dies_while_victims_are_told) {
   expect_each_stopped_once();
 }
 
+/// A gang whose pods have names so long that the decision stands in several chunks.
+TEST_F(large_decision, leaves_nothing_behind_where_its_process_dies_before_the_commit) {
+  constexpr int pods = 1500;
+  const std::string long_name(63, 'x');
+  const auto keys_below = [&](std::string_view prefix) {
+    std::vector<key_value> found;
+    store_->read({with_prefix(std::string(prefix)), 0, 0, false},
+                 [&](auto answer) { found = std::move(answer->values); });
+    return found;
+  };
+  {
+    replica_world replica(store_, journal());
+    ASSERT_TRUE(replica.start().ok());
+    std::vector<object> all;
+    for (int i = 0; i < pods; ++i)
+      all.emplace_back(machine(fmt::format("n{:04}", i), 1));
+    all.emplace_back(work("cheap", 0, pods));
+    ASSERT_TRUE(replica.apply(all).ok());
+    ASSERT_TRUE(comes_to(replica, "cheap", pod_phase::running, pods, seconds{60}));
+    auto heavy = work(long_name, 10, pods);
+    heavy.groups[0].min_count = pods;
+    ASSERT_TRUE(replica.apply({heavy}).ok());
+    for (int i = 0; i < 1'000'000 && keys_below(keys::drafts).empty(); ++i)
+      if (!replica.world().step())
+        replica.world().pass(std::chrono::milliseconds{1});
+    ASSERT_EQ(keys_below(keys::drafts).size(), 1U);
+  }
+  const std::string id(keys::last_part(keys_below(keys::drafts).front().key));
+  EXPECT_GT(keys_below(keys::bodies_of(id)).size(), 1U);
+  replica_world another(store_, journal(), seconds{300});
+  ASSERT_TRUE(another.start().ok());
+  EXPECT_TRUE(keys_below(keys::drafts).empty());
+  EXPECT_TRUE(keys_below(keys::bodies_of(id)).empty());
+  ASSERT_TRUE(comes_to(another, long_name, pod_phase::running, pods, seconds{120}));
+  another.world().advance(seconds{5});
+  EXPECT_EQ(faults_of_archive(keys_below("d/")), std::vector<std::string>{});
+}
+
 /// A gang that fits into what is free, on more nodes of a shard than one transaction takes.
 class large_gang : public replica_test {
 protected:
@@ -111,7 +150,7 @@ TEST_F(large_gang, is_placed_whole_and_each_pod_once_when_its_process_dies_in_be
       ASSERT_TRUE(replica.apply({many()}).ok());
       while (known_to_the_store() < at)
         if (!replica.world().step())
-          replica.world().advance(std::chrono::milliseconds{1});
+          replica.world().pass(std::chrono::milliseconds{1});
     }
     replica_world another(store_, machines, seconds{300});
     ASSERT_TRUE(another.start().ok());
