@@ -37,7 +37,7 @@ client::client(dice& luck, truth& facts, const cluster_shape& shape)
     }
   }
   const auto count =
-    static_cast<std::size_t>(mood_ == mood::crowded ? luck_.between(1, 2) : luck_.between(2, 6));
+    static_cast<std::size_t>(mood_ == mood::crowded ? luck_.between(1, 3) : luck_.between(2, 6));
   for (std::size_t i = 0; i < count; ++i)
     nodes_.push_back(draw_node(i));
   if (mood_ == mood::sharing || (mood_ == mood::plain && luck_.one_in(2)))
@@ -189,9 +189,29 @@ workload client::draw_workload(std::size_t number) {
   if (luck_.one_in(2))
     group.pods.annotations["simulation/run-for"] = fmt::format("{}s", luck_.between(1, 20));
   group.pods.annotations["simulation/stop-takes"] = fmt::format("{}ms", luck_.between(0, 3000));
-  if (luck_.one_in(mood_ == mood::crowded ? 2 : 10))
+  if (luck_.one_in(mood_ == mood::crowded ? 3 : 10))
     group.pods.annotations["simulation/stuck-for"] = fmt::format("{}s", luck_.between(20, 80));
+  else if (mood_ == mood::crowded)
+    draw_rank(w);
   return w;
+}
+
+/// Many of little worth, of whom some take their time, and few that take the room of several.
+void client::draw_rank(workload& w) {
+  auto& group = w.groups.front();
+  if (luck_.one_in(3)) {
+    w.priority = 9;
+    group.count = 1;
+    group.min_count.reset();
+    group.pods.requests["gpu"] = luck_.between(3, 6) * 1000;
+    return;
+  }
+  w.priority = static_cast<std::int32_t>(luck_.between(0, 1));
+  w.resume.policy = resume_policy::always;
+  group.pods.requests["gpu"] = 1000;
+  group.pods.annotations.erase("simulation/run-for");
+  group.pods.annotations["simulation/stop-takes"] =
+    fmt::format("{}ms", luck_.one_in(2) ? luck_.between(4'000, 15'000) : luck_.between(0, 300));
 }
 
 /// Whose replicas the cluster counts.
@@ -258,7 +278,7 @@ std::string client::act(member& through) {
 }
 
 std::string client::change(member& through) {
-  return luck_.one_in(3) && ready_ ? ask_for_a_queue(through) : act(through);
+  return !queues_.empty() && luck_.one_in(3) && ready_ ? ask_for_a_queue(through) : act(through);
 }
 
 std::string client::ask(member& through, std::string name, std::vector<object> objects,

@@ -71,6 +71,7 @@ private:
   std::string set_up(member& through);
   workload draw_workload(std::size_t number);
   workload draw_deployment(workload w);
+  void draw_rank(workload& w);
   node draw_node(std::size_t number);
   void draw_queues();
   bool is_asked(const std::string& name) const;

@@ -76,7 +76,7 @@ void member::stop() {
   });
 }
 
-std::string member::lose_an_actor(dice& luck) {
+std::string member::lose_an_actor(dice& luck, bool a_coordinator) {
   std::vector<caf::actor> all;
   const auto add = [&](const auto& actor) {
     if (actor)
@@ -84,11 +84,14 @@ std::string member::lose_an_actor(dice& luck) {
   };
   if (serving() == nullptr)
     return {};
-  add(serving()->queues);
-  for (const auto& [name, group] : serving()->groups) {
+  for (const auto& [name, group] : serving()->groups)
     add(group.coordinator);
-    std::ranges::for_each(group.shards.nodes, add);
-    std::ranges::for_each(group.shards.workloads, add);
+  if (!a_coordinator || all.empty()) {
+    add(serving()->queues);
+    for (const auto& [name, group] : serving()->groups) {
+      std::ranges::for_each(group.shards.nodes, add);
+      std::ranges::for_each(group.shards.workloads, add);
+    }
   }
   const auto& chosen = all[luck.below(all.size())];
   caf::anon_send_exit(chosen, caf::exit_reason::unhandled_exception);

@@ -84,7 +84,7 @@ public:
   }
 
   /// Has a shard, a coordinator or one that speaks for another's end by a mistake. Says which.
-  std::string lose_an_actor(dice& luck);
+  std::string lose_an_actor(dice& luck, bool a_coordinator = false);
 
   /// Lets time pass; a paused process notices when it goes on.
   void pass(duration time);

@@ -321,7 +321,7 @@ std::string simulation::run() {
     heal();
   if (facts_.broken().empty())
     check_rest();
-  if (facts_.broken().empty() && people_.has_queues())
+  if (facts_.broken().empty() && (people_.has_queues() || shape_.now == mood::crowded))
     change_things();
   if (!facts_.broken().empty())
     log("BROKEN: " + facts_.broken());

@@ -11,7 +11,7 @@ void simulation::change_things() {
   constexpr std::chrono::seconds time_for_each{60};
   facts_.look_for_causes();
   // In some, actors begin anew while others leave.
-  const bool some_end = luck_.one_in(3);
+  const bool some_end = shape_.now == mood::crowded || luck_.one_in(3);
   for (int i = 0; i < changes && facts_.broken().empty(); ++i) {
     facts_.begin_change();
     // Several at once are no more than one, where nobody has had the time to act on the first.
@@ -21,7 +21,7 @@ void simulation::change_things() {
     for (int ends = some_end ? 3 : 0; ends > 0; --ends) {
       settle(std::chrono::milliseconds{luck_.between(200, luck_.one_in(2) ? 3'000 : 40'000)});
       if (auto* one = newest_live(); one != nullptr && facts_.broken().empty())
-        log(fmt::format("process {} loses {}", one->generation(), one->lose_an_actor(luck_)));
+        log(fmt::format("process {} loses {}", one->generation(), one->lose_an_actor(luck_, shape_.now == mood::crowded)));
     }
     settle(time_for_each);
     for (int more = 0; more < 3 && facts_.does_anybody_leave(); ++more)

@@ -156,7 +156,12 @@ void simulation::check_progress(const std::string& group) {
 /// No portion of the same queue that is less important runs in room that would do for it.
 void simulation::check_order(const std::string& group, const preemptor& who) {
   const auto& records = facts_.workloads();
-  const auto& own = *records.find(who.workload)->second.spec;
+  const auto& record = records.find(who.workload)->second;
+  const auto& own = *record.spec;
+  // Who was preempted often pauses, and others have the room meanwhile.
+  const auto now = outside_.clock().now(caf::actor_cast<caf::scheduled_actor*>(machines_));
+  if (record.status.resume_after > now)
+    return;
   const bool plain = std::ranges::all_of(who.groups, [](const wanted_group& one) {
     return one.topology_keys.empty() && one.node_selector.empty() && one.required_node.empty();
   });
@@ -171,12 +176,12 @@ void simulation::check_order(const std::string& group, const preemptor& who) {
     std::map<std::string, std::int64_t> on;
   };
   std::map<portion_id, runs> portions; // of the same queue
-  for (const auto& [name, record] : facts_.nodes()) {
-    if (record.spec->resource_group != group || !takes_pods(record))
+  for (const auto& [name, there] : facts_.nodes()) {
+    if (there.spec->resource_group != group || !takes_pods(there))
       continue;
     auto& left = free[name];
-    left = amount_of(record.spec->capacity, resource::gpu);
-    for (const auto& p : record.pods) {
+    left = amount_of(there.spec->capacity, resource::gpu);
+    for (const auto& p : there.pods) {
       if (!takes_room(p.phase))
         continue;
       const auto takes = amount_of(p.requests, resource::gpu);
