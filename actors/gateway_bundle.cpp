@@ -26,10 +26,12 @@ void bundle::ask(part_pointer next) {
   next->second.ask([me = shared_from_this(), next](lent_result batch) {
     if (!batch.ok())
       me->give_up(batch.status());
+    else if (!me->whole_.has_room_for(batch->writes))
+      me->give_up(absl::OutOfRangeError("it is too much for one transaction"));
     else if (me->whole_.add(batch->writes))
       me->ask(std::next(next));
-    else
-      me->give_up(absl::OutOfRangeError("it is too much for one transaction"));
+    else // an owner has another epoch than when the others were asked
+      me->give_up(absl::AbortedError("something else was changed at the same moment"));
   });
 }
 

@@ -47,10 +47,14 @@ bool joint_transaction::takes(const transaction& writes) {
          && bytes_of(writes) <= most_bytes;
 }
 
+bool joint_transaction::has_room_for(const transaction& writes) const {
+  return whole_.operations.size() + writes.operations.size() <= store_limits::operations
+         && whole_.comparisons.size() + writes.comparisons.size() <= store_limits::comparisons
+         && bytes_ + bytes_of(writes) <= store_limits::bytes * 3 / 4;
+}
+
 bool joint_transaction::fits(const transaction& writes) const {
-  if (whole_.operations.size() + writes.operations.size() > store_limits::operations
-      || whole_.comparisons.size() + writes.comparisons.size() > store_limits::comparisons
-      || bytes_ + bytes_of(writes) > store_limits::bytes * 3 / 4)
+  if (!has_room_for(writes))
     return false;
   return std::ranges::none_of(writes.operations,
                               [&](const operation& one) {

@@ -18,6 +18,9 @@ public:
   /// lease takes away.
   static bool takes(const transaction& writes);
 
+  /// Whether it is small enough to go along, whatever it is about.
+  bool has_room_for(const transaction& writes) const;
+
   /// False where the transaction has to wait for the next.
   bool add(const transaction& writes);
 

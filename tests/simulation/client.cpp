@@ -19,7 +19,7 @@ bool tells_nothing(const absl::Status& answer) {
 
 client::client(dice& luck, truth& facts, const cluster_shape& shape)
     : luck_(luck), facts_(facts), mood_(shape.now), has_agents_(luck.one_in(3)),
-      plenty_(luck.one_in(2)) {
+      plenty_(luck.one_in(2)), has_files_(shape.batches.operations > 6) {
   for (const auto& name : shape.groups) {
     auto& group = groups_.emplace_back();
     group.name = name;
@@ -257,6 +257,8 @@ std::string client::act(member& through) {
     return ask_for_a_node(through);
   if (luck_.one_in(40))
     return ask_for_a_group(through);
+  if (has_files_ && luck_.one_in(20))
+    return ask_for_a_file(through);
   if (groups_.size() > 1 && luck_.one_in(6))
     return ask_for_the_same(through);
   if (!queues_.empty() && luck_.one_in(20))
@@ -316,6 +318,23 @@ std::string client::ask_to_delete_workload(member& through, const std::string& n
   submitted_.erase(name);
   return ask_to_delete(through, object_kind::workload, name,
                        [this, name] { facts_.acknowledged_deletion(name); });
+}
+
+/// Several things that say the same, which are of several shards. Nothing depends on them.
+std::string client::ask_for_a_file(member& through) {
+  constexpr const char* name = "file";
+  if (is_asked(name))
+    return {};
+  ++last_file_;
+  std::vector<object> objects;
+  for (int i = 0; i < truth::objects_in_a_file; ++i) {
+    disruption_budget one;
+    one.name = fmt::format("{}{}", truth::of_a_file, i);
+    one.match_labels = {{"app", "nobody"}};
+    one.min_available = last_file_;
+    objects.emplace_back(one);
+  }
+  return ask(through, name, std::move(objects), [] {});
 }
 
 /// Several people want a thing of the same name, each in a resource group of their own, and ask

@@ -65,6 +65,7 @@ private:
                             std::function<void()> acknowledged, bool force = false);
   std::string ask_to_delete_workload(member& through, const std::string& name);
   std::string ask_for_the_same(member& through);
+  std::string ask_for_a_file(member& through);
   std::string ask_for_a_queue(member& through);
   std::string ask_for_a_node(member& through);
   std::string ask_for_a_group(member& through);
@@ -82,6 +83,8 @@ private:
   bool has_agents_; ///< whether machines are watched
   std::set<std::string> silent_;
   bool plenty_; ///< nodes have something else of which there is enough for everybody
+  bool has_files_; ///< batches are large enough for a part of one
+  std::int32_t last_file_ = 0;
   std::list<question> asked_;
   std::vector<node> nodes_;
   std::set<std::string> gone_; ///< nodes that were deleted

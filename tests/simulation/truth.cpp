@@ -71,6 +71,21 @@ void truth::written(const transaction& writes, revision, int generation) {
       erase_range(std::get<erase>(one).range);
   }
   check_names();
+  check_files();
+}
+
+/// What stands in one file comes as a whole.
+void truth::check_files() {
+  std::set<std::int32_t> forms;
+  int there = 0;
+  for (const auto& [name, budget] : budgets_)
+    if (name.starts_with(of_a_file)) {
+      forms.insert(budget.min_available.value_or(0));
+      ++there;
+    }
+  if (forms.size() > 1 || (there != 0 && there != objects_in_a_file))
+    complain(fmt::format("{} of {} objects of a file are there, in {} forms", there,
+                         objects_in_a_file, forms.size()));
 }
 
 /// What has a name of its own is there, in one resource group. Who knew no names left some without.

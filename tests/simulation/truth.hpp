@@ -24,6 +24,10 @@ inline bool is_on_a_machine(simulated_journal::stage at) {
 /// after every one (DESIGN 7). It knows nothing of actors.
 class truth {
 public:
+  /// What stands in one file, each as often as the others.
+  static constexpr int objects_in_a_file = 4;
+  static constexpr const char* of_a_file = "of-a-file-";
+
   /// The `generation`-th process starts with a program that knows the records up to this version.
   void starts(int generation, std::int32_t schema) {
     programs_[generation] = schema;
@@ -158,6 +162,7 @@ private:
   };
 
   void owner_written(const std::string& replica, const std::string& value, int generation);
+  void check_files();
   void check_writer(const operation& one, std::span<const comparison> compared, int generation);
   void check_names();
   bool comes_late(const std::string& workload, const wish& now);
