@@ -562,7 +562,13 @@ workload_shard_actor::behavior_type workload_shard(self_pointer self,
     },
     [self](node_delta& delta) { count(self, delta); },
     [self](look_at_holds) { take_back_due_holds(self); },
-    [self](const drop_votes& order) { drop_earlier_votes(self, order); },
+    [self](const drop_votes& order) {
+      drop_earlier_votes(self, order);
+      // What it would have taken from budgets, nobody takes.
+      std::erase_if(self->state.evicting, [&](const auto& one) {
+        return epoch_of_decision(one.first) < order.before && !order.open.contains(one.first);
+      });
+    },
     [self](count_holds) { return self->state.holds.held.size(); },
     [self](confirm_ownership) { return confirm(self->state.ledger); },
     [self](ledger_flush) { flush_ledger(self); },
