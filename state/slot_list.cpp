@@ -1,7 +1,6 @@
 #include "state/slot_list.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <utility>
 
 namespace reprieve {
@@ -97,8 +96,8 @@ slot_page& slot_list::own(std::size_t page) {
   auto& at = pages_[page];
   if (at.use_count() > 1)
     at = std::make_shared<slot_page>(*at);
-  else
-    std::atomic_thread_fence(std::memory_order_acquire); // who let go of it last has read it last
+  else // letting go of it once more comes behind the last who did so, and had read it
+    std::shared_ptr<const slot_page>(at).reset();
   return const_cast<slot_page&>(*at); // NOLINT: it was made as one that may change
 }
 
