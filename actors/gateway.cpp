@@ -52,10 +52,6 @@ struct shares_of_batch {
   std::map<std::string, of_nodes> nodes;         ///< by shard
   std::map<std::string, of_workloads> workloads; ///< likewise
   std::optional<std::string> unserved;           ///< a resource group that nobody serves yet
-
-  std::size_t count() const {
-    return (catalog.objects.empty() ? 0 : 1) + nodes.size() + workloads.size();
-  }
 };
 
 shares_of_batch shares_of(const gateway_state& state, const admitted_batch& batch) {
@@ -91,58 +87,29 @@ shares_of_batch shares_of(const gateway_state& state, const admitted_batch& batc
   return found;
 }
 
-/// The second half of a batch: what belongs to resource groups, each to its shard.
-void put_in_groups(self_pointer self, batch_pointer batch, std::function<void(absl::Status)> done) {
-  auto shares = shares_of(self->state, *batch);
-  if (shares.unserved) {
-    done(not_serving(*shares.unserved));
+/// Has each shard write its part of a batch by itself.
+void write_in_turn(self_pointer self, const shares_of_batch& shares,
+                   std::function<void(absl::Status)> done) {
+  const auto write_rest = [self, shares](std::function<void(absl::Status)> then) {
+    gathering rest(std::move(then));
+    for (const auto& [shard, part] : shares.nodes)
+      rest.ask(self, part.whom, part.wanted);
+    for (const auto& [shard, part] : shares.workloads)
+      rest.ask(self, part.whom, part.wanted);
+    rest.complete();
+  };
+  if (shares.catalog.objects.empty()) {
+    write_rest(std::move(done));
     return;
   }
-  gathering all(std::move(done));
-  for (auto& [shard, part] : shares.nodes)
-    all.ask(self, part.whom, std::move(part.wanted));
-  for (auto& [shard, part] : shares.workloads)
-    all.ask(self, part.whom, std::move(part.wanted));
-  all.complete();
-}
-
-/// Goes on when the resource groups of the batch are served: one that is new in the catalog takes a
-/// moment to start.
-void wait_for_groups(self_pointer self, batch_pointer batch, std::function<void(absl::Status)> done,
-                     int tries) {
-  const bool served =
-    std::all_of(batch->begin(), batch->end(), [&](const std::shared_ptr<const admitted>& one) {
-      const auto* made = std::get_if<resource_group>(&one->what);
-      return made == nullptr || group_named(self->state, made->name) != nullptr;
-    });
-  if (served || tries == 0) {
-    put_in_groups(self, batch, std::move(done));
-    return;
-  }
-  constexpr std::chrono::milliseconds pause{20};
-  self->delayed_send(self, pause, go_on{[self, batch, done, tries] {
-                       wait_for_groups(self, batch, done, tries - 1);
-                     }});
-}
-
-/// Writes the catalog's part of the batch, then the rest.
-void write_in_turn(self_pointer self, batch_pointer batch, std::function<void(absl::Status)> done) {
-  put_catalog first;
-  for (const auto& one : *batch)
-    if (in_catalog(kind_of(one->what)))
-      first.objects.push_back(one->what);
-  if (first.objects.empty()) {
-    put_in_groups(self, batch, std::move(done));
-    return;
-  }
-  gathering written([self, batch, done](absl::Status how) {
+  gathering first([done, write_rest](const absl::Status& how) {
     if (how.ok())
-      wait_for_groups(self, batch, done, 50);
+      write_rest(done);
     else
       done(how);
   });
-  written.ask(self, self->state.serving->queues, std::move(first));
-  written.complete();
+  first.ask(self, self->state.serving->queues, shares.catalog);
+  first.complete();
 }
 
 /// What goes into one transaction together, at most.
@@ -153,26 +120,175 @@ bool is_to_be_done_in_turn(const absl::Status& how) {
   return absl::IsOutOfRange(how) || absl::IsUnimplemented(how);
 }
 
-/// Makes all of the batch durable, or nothing of it.
-void write_batch(self_pointer self, batch_pointer batch, std::function<void(absl::Status)> done) {
-  auto shares = shares_of(self->state, *batch);
-  if (shares.unserved || shares.count() < 2 || batch->size() > most_in_a_bundle) {
-    write_in_turn(self, batch, std::move(done));
+/// What is done together, or in turn where that can't be.
+struct joint_change {
+  std::function<void(bundle&)> together;
+  std::function<void()> in_turn;
+  std::function<void(absl::Status)> done;
+};
+
+void make_together(self_pointer self, const joint_change& change, enum bundle::size size) {
+  const auto all = std::make_shared<bundle>(self, size, [=](const absl::Status& how) {
+    if (absl::IsOutOfRange(how) && size == bundle::little)
+      make_together(self, change, bundle::much);
+    else if (is_to_be_done_in_turn(how))
+      change.in_turn();
+    else
+      change.done(how);
+  });
+  change.together(*all);
+  all->start();
+}
+
+void make_together(self_pointer self, const joint_change& change, std::size_t objects) {
+  make_together(self, change, objects > most_in_a_bundle ? bundle::much : bundle::little);
+}
+
+/// Removes entries of the catalog. With a resource group its shards are closed, which may have got
+/// something since it was seen that they have nothing.
+void remove_entries(self_pointer self, const remove_catalog& wanted,
+                    std::function<void(absl::Status)> done) {
+  const auto in_turn = [self, done, wanted] {
+    gathering all(done);
+    all.ask(self, self->state.serving->queues, wanted);
+    all.complete();
+  };
+  if (wanted.kind != object_kind::resource_group && wanted.names.size() == 1) {
+    in_turn();
     return;
   }
-  const auto all = std::make_shared<bundle>(self, [self, batch, done](const absl::Status& how) {
-    if (is_to_be_done_in_turn(how))
-      write_in_turn(self, batch, done);
+  const auto add_to = [self, wanted](bundle& all) {
+    all.add(std::string(queue_tree_shard), self->state.serving->queues, wanted);
+    if (wanted.kind != object_kind::resource_group)
+      return;
+    for (const auto& name : wanted.names)
+      if (const auto* group = group_named(self->state, name)) {
+        for (std::uint32_t k = 0; k < group->shards.nodes.size(); ++k)
+          all.add(fmt::format("n/{}", shard_name(name, k)), group->shards.nodes[k], close_shard{});
+        for (std::uint32_t k = 0; k < group->shards.workloads.size(); ++k)
+          all.add(fmt::format("w/{}", shard_name(name, k)), group->shards.workloads[k],
+                  close_shard{});
+      }
+  };
+  make_together(self, {add_to, in_turn, done}, wanted.names.size());
+}
+
+/// Makes all of the batch durable, or nothing of it. All its resource groups are served.
+void write_served(self_pointer self, std::size_t objects,
+                  const std::shared_ptr<const shares_of_batch>& shares,
+                  std::function<void(absl::Status)> done) {
+  const auto in_turn = [self, shares, done] { write_in_turn(self, *shares, done); };
+  if (objects == 1 || planted == planted_bug::tears_files) {
+    in_turn();
+    return;
+  }
+  const auto add_to = [self, shares](bundle& all) {
+    if (!shares->catalog.objects.empty())
+      all.add(std::string(queue_tree_shard), self->state.serving->queues, shares->catalog);
+    for (const auto& [shard, part] : shares->nodes)
+      all.add(shard, part.whom, part.wanted);
+    for (const auto& [shard, part] : shares->workloads)
+      all.add(shard, part.whom, part.wanted);
+  };
+  make_together(self, {add_to, in_turn, done}, objects);
+}
+
+/// Goes on when all resource groups of the batch are served: those that are new in the catalog take
+/// a moment to start.
+void write_when_served(self_pointer self, batch_pointer batch,
+                       std::function<void(absl::Status)> done, int tries) {
+  const auto shares = std::make_shared<const shares_of_batch>(shares_of(self->state, *batch));
+  if (!shares->unserved) {
+    write_served(self, batch->size(), shares, std::move(done));
+    return;
+  }
+  if (tries == 0) {
+    done(nothing_changed(not_serving(*shares->unserved)));
+    return;
+  }
+  constexpr std::chrono::milliseconds pause{20};
+  self->delayed_send(self, pause, go_on{[self, batch, done, tries] {
+                       write_when_served(self, batch, done, tries - 1);
+                     }});
+}
+
+/// The batch has things for resource groups that come with it. These have to be there first, and go
+/// again where nothing comes of the rest.
+void write_with_groups(self_pointer self, batch_pointer batch, put_catalog groups,
+                       std::function<void(absl::Status)> done) {
+  constexpr int tries = 250;
+  groups.unfinished = true;
+  remove_catalog otherwise{object_kind::resource_group, {}};
+  for (const auto& one : groups.objects)
+    otherwise.names.push_back(name_of(one));
+  const auto written = [self, done, otherwise](const absl::Status& how) {
+    if (!how.ok() && certainly_nothing_changed(how))
+      remove_entries(self, otherwise, [done, how](const absl::Status&) { done(how); });
+    else
+      done(how);
+  };
+  gathering made([self, batch, done, written](const absl::Status& how) {
+    if (how.ok())
+      write_when_served(self, batch, written, tries);
     else
       done(how);
   });
-  if (!shares.catalog.objects.empty())
-    all->add(std::string(queue_tree_shard), self->state.serving->queues, std::move(shares.catalog));
-  for (auto& [shard, part] : shares.nodes)
-    all->add(shard, part.whom, std::move(part.wanted));
-  for (auto& [shard, part] : shares.workloads)
-    all->add(shard, part.whom, std::move(part.wanted));
-  all->start();
+  made.ask(self, self->state.serving->queues, std::move(groups));
+  made.complete();
+}
+
+void end_unfinished(self_pointer self, const std::string& group);
+
+/// Looks later whether more has come with a new resource group. Whoever was to write that may have
+/// gone, and everybody looks.
+void look_for_contents(self_pointer self, const std::string& group) {
+  constexpr std::chrono::seconds time_to_come{60};
+  self->delayed_send(self, time_to_come, go_on{[self, group] { end_unfinished(self, group); }});
+}
+
+/// Nothing has come with the resource group, so that it goes again; or stays, where somebody else
+/// has put something there.
+void end_unfinished(self_pointer self, const std::string& group) {
+  auto& state = self->state;
+  if (!state.unfinished.contains(group))
+    return;
+  remove_entries(self, {object_kind::resource_group, {group}}, [self, group](const auto& how) {
+    const auto* known = find(self->state.known->groups, group);
+    if (absl::IsFailedPrecondition(how) && known != nullptr) {
+      gathering kept([](const absl::Status&) {});
+      kept.ask(self, self->state.serving->queues, put_catalog{{*known}});
+      kept.complete();
+    }
+    if (self->state.unfinished.contains(group))
+      look_for_contents(self, group);
+  });
+}
+
+void take_in(self_pointer self, catalog_update& update) {
+  auto& state = self->state;
+  state.known = std::move(update.known);
+  for (const auto& group : update.unfinished)
+    if (!state.unfinished.contains(group))
+      look_for_contents(self, group);
+  state.unfinished = std::move(update.unfinished);
+}
+
+/// Makes all of the batch durable, or nothing of it.
+void write_batch(self_pointer self, batch_pointer batch, std::function<void(absl::Status)> done) {
+  const auto shares = std::make_shared<const shares_of_batch>(shares_of(self->state, *batch));
+  if (!shares->unserved) {
+    write_served(self, batch->size(), shares, std::move(done));
+    return;
+  }
+  put_catalog groups;
+  for (const auto& one : *batch)
+    if (const auto* made = std::get_if<resource_group>(&one->what);
+        made != nullptr && !self->state.known->groups.contains(made->name))
+      groups.objects.push_back(one->what);
+  if (groups.objects.empty())
+    done(nothing_changed(not_serving(*shares->unserved)));
+  else
+    write_with_groups(self, batch, std::move(groups), std::move(done));
 }
 
 batch_pointer put_under_way(gateway_state& state, std::vector<admitted> objects) {
@@ -311,38 +427,6 @@ absl::Status may_delete(const gateway_state& state, const delete_request& wanted
   return check_access(*wanted.by, asked.what, asked.objects);
 }
 
-/// Of the catalog. With a resource group its shards are closed, which may have got something since
-/// it was seen that they have nothing.
-void remove_entries(self_pointer self, const delete_request& wanted, promise<absl::Status> answer) {
-  const auto& serving = *self->state.serving;
-  const auto in_turn = [self, answer, wanted] {
-    gathering all([answer](absl::Status how) mutable { answer.deliver(how); });
-    all.ask(self, self->state.serving->queues, remove_catalog{wanted.kind, wanted.names});
-    all.complete();
-  };
-  if (wanted.kind != object_kind::resource_group) {
-    in_turn();
-    return;
-  }
-  const auto all = std::make_shared<bundle>(self, [answer, in_turn](const absl::Status& how) {
-    if (is_to_be_done_in_turn(how))
-      in_turn();
-    else
-      answer.deliver(how);
-  });
-  all->add(std::string(queue_tree_shard), serving.queues,
-           remove_catalog{wanted.kind, wanted.names});
-  for (const auto& name : wanted.names)
-    if (const auto* group = group_named(self->state, name)) {
-      for (std::uint32_t k = 0; k < group->shards.nodes.size(); ++k)
-        all->add(fmt::format("n/{}", shard_name(name, k)), group->shards.nodes[k], close_shard{});
-      for (std::uint32_t k = 0; k < group->shards.workloads.size(); ++k)
-        all->add(fmt::format("w/{}", shard_name(name, k)), group->shards.workloads[k],
-                 close_shard{});
-    }
-  all->start();
-}
-
 /// What is in the way of the removal, or ok where it goes on and `answer` comes of it.
 absl::Status remove_all(self_pointer self, const delete_request& wanted,
                         std::shared_ptr<const catalog> durable, promise<absl::Status> answer) {
@@ -355,7 +439,8 @@ absl::Status remove_all(self_pointer self, const delete_request& wanted,
         !possible.ok())
       return possible;
   if (in_catalog(wanted.kind)) {
-    remove_entries(self, wanted, answer);
+    remove_entries(self, {wanted.kind, wanted.names},
+                   [answer](const absl::Status& how) { answer.deliver(how); });
     return absl::OkStatus();
   }
   std::map<std::string, std::pair<node_shard_actor, remove_nodes>> nodes;
@@ -394,22 +479,18 @@ absl::Status remove_all(self_pointer self, const delete_request& wanted,
     all.complete();
   };
   // Nodes that go by force wait for what becomes of their pods.
-  if (nodes.size() + workloads.size() < 2 || wanted.names.size() > most_in_a_bundle
-      || wanted.force) {
+  if (wanted.names.size() == 1 || wanted.force) {
     in_turn();
     return absl::OkStatus();
   }
-  const auto all = std::make_shared<bundle>(self, [answer, in_turn](const absl::Status& how) {
-    if (is_to_be_done_in_turn(how))
-      in_turn();
-    else
-      answer.deliver(how);
-  });
-  for (const auto& [shard, part] : nodes)
-    all->add(shard, part.first, part.second);
-  for (const auto& [shard, part] : workloads)
-    all->add(shard, part.first, part.second);
-  all->start();
+  const auto add_to = [nodes, workloads](bundle& all) {
+    for (const auto& [shard, part] : nodes)
+      all.add(shard, part.first, part.second);
+    for (const auto& [shard, part] : workloads)
+      all.add(shard, part.first, part.second);
+  };
+  make_together(self, {add_to, in_turn, [answer](const absl::Status& how) { answer.deliver(how); }},
+                wanted.names.size());
   return absl::OkStatus();
 }
 
@@ -531,7 +612,7 @@ gateway_actor::behavior_type gateway(self_pointer self) {
     [self](const directory_update& update) { follow_new(self, update.serving); },
     [self](node_delta& delta) { take_in(self->state, delta); },
     [self](workload_delta& delta) { take_in(self->state, delta); },
-    [self](catalog_update& update) { self->state.known = std::move(update.known); },
+    [self](catalog_update& update) { take_in(self, update); },
     [](const go_on& later) { later.with(); },
   };
 }

@@ -8,8 +8,9 @@
 
 namespace reprieve {
 
-bundle::bundle(self_pointer self, std::function<void(absl::Status)> done)
-    : self_(self), id_(fmt::format("{}.{:x}", self->state.serving->replica, ++self->state.bundles)),
+bundle::bundle(self_pointer self, enum size how_much, std::function<void(absl::Status)> done)
+    : self_(self), size_(how_much),
+      id_(fmt::format("{}.{:x}", self->state.serving->replica, ++self->state.bundles)),
       done_(std::move(done)) {}
 
 void bundle::start() {
@@ -24,7 +25,10 @@ void bundle::ask(part_pointer next) {
   }
   ++asked_;
   next->second.ask([me = shared_from_this(), next](lent_result batch) {
-    if (!batch.ok())
+    if (absl::IsCancelled(
+          batch.status())) // it had a name that was taken meanwhile, or took too long
+      me->give_up(absl::AbortedError("something else was changed at the same moment"));
+    else if (!batch.ok())
       me->give_up(batch.status());
     else if (!me->whole_.has_room_for(batch->writes))
       me->give_up(absl::OutOfRangeError("it is too much for one transaction"));

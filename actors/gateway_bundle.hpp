@@ -13,20 +13,23 @@ namespace reprieve {
 
 /// Changes of several shards that are made together, or not at all: each shard lends what it would
 /// write, and all of it is written in one transaction. What one transaction does not take is not
-/// done (`kOutOfRange`); somebody else may change something at the same moment (`kAborted`).
+/// done (`kOutOfRange`), unless all promise what they would write, and only the promises are
+/// written in one. Somebody else may change something at the same moment (`kAborted`).
 class bundle : public std::enable_shared_from_this<bundle> {
 public:
   using self_pointer = gateway_actor::stateful_pointer<gateway_state>;
 
-  bundle(self_pointer self, std::function<void(absl::Status)> done);
+  enum size { little, much };
+
+  bundle(self_pointer self, size how_much, std::function<void(absl::Status)> done);
 
   /// The shard's part. It is known by its name, as all who make bundles ask shards in one order.
   template <class Actor, class Change>
   void add(std::string shard, Actor whom, Change change) {
     part made;
-    made.ask = [self = self_, id = id_, whom,
+    made.ask = [self = self_, id = id_, promised = size_ == much, whom,
                 change = std::make_shared<const Change>(std::move(change))](auto then) {
-      self->request(whom, answer_time, lend<Change>{id, *change})
+      self->request(whom, answer_time, lend<Change>{id, *change, promised})
         .then([then](lent_result& batch) { then(std::move(batch)); },
               [then](caf::error& error) { then(lent_result(to_status(error))); });
     };
@@ -36,10 +39,6 @@ public:
               [then](caf::error& error) { then(to_status(error)); });
     };
     parts_.emplace(std::move(shard), std::move(made));
-  }
-
-  std::size_t size() const {
-    return parts_.size();
   }
 
   void start();
@@ -58,6 +57,7 @@ private:
   void end_all(lent_end::kind how, revision at, std::function<void()> then);
 
   self_pointer self_;
+  enum size size_;
   std::string id_;
   std::function<void(absl::Status)> done_;
   std::map<std::string, part> parts_; ///< by shard

@@ -29,13 +29,14 @@ std::size_t size_of(const operation& write) {
   return key_of(write).size() + (written == nullptr ? 0 : written->value.size());
 }
 
-constexpr std::size_t room_for_sequence = 1024;
-
-/// Of what a transaction takes in bytes; the rest is for what its records grow by until it goes
-/// out.
-std::size_t most_bytes(const batch_limits& limits) {
-  return limits.bytes / 4 * 3;
+/// What becomes of the name of the record at this key: the shard's, or nobody's.
+operation name_written(std::string_view key, bool comes) {
+  if (!comes)
+    return erase{just(keys::name_of(key))};
+  return put{keys::name_of(key), std::string(keys::shard_of(key)), 0};
 }
+
+constexpr std::size_t room_for_sequence = 1024;
 
 /// A transaction that is being filled, with room left for the sequence key.
 class batch {
@@ -87,7 +88,7 @@ public:
     if (has_new_name)
       add_name(at, comes);
     else if (with_name)
-      operations_[names_[at]] = name_written(at, comes);
+      operations_[names_[at]] = name_written(entry.key, comes);
     return true;
   }
 
@@ -103,16 +104,8 @@ private:
     operations_.push_back(std::move(write));
   }
 
-  /// What becomes of the name of the record at this position: the shard's, or nobody's.
-  operation name_written(std::size_t at, bool comes) const {
-    const auto& key = key_of(operations_[at]);
-    if (!comes)
-      return erase{just(keys::name_of(key))};
-    return put{keys::name_of(key), std::string(keys::shard_of(key)), 0};
-  }
-
   void add_name(std::size_t at, bool comes) {
-    auto write = name_written(at, comes);
+    auto write = name_written(key_of(operations_[at]), comes);
     if (comes)
       comparisons_.push_back({key_of(write), compared::created, 0});
     names_.emplace(at, operations_.size());
@@ -198,6 +191,48 @@ void fill_batch(ledger& of) {
     of.in_flight.comparisons.push_back(settings.owner->held());
 }
 
+/// What the entries write, each key once and in its last form, and what becomes of their names.
+static std::vector<operation> writes_of(const std::vector<ledger_entry>& entries, bool with_names) {
+  struct last_form {
+    const ledger_entry* entry;
+    bool changes_name;
+  };
+  std::vector<last_form> last;
+  text_map<std::size_t> positions;
+  for (const auto& one : entries) {
+    const auto [at, fresh] = positions.emplace(one.key, last.size());
+    if (fresh)
+      last.push_back({&one, one.changes_name});
+    else
+      last[at->second] = {&one, last[at->second].changes_name || one.changes_name};
+  }
+  std::vector<operation> writes;
+  for (const auto& [entry, changes_name] : last) {
+    writes.push_back(operation_of(entry->key, entry->value));
+    if (with_names && changes_name)
+      writes.push_back(name_written(entry->key, entry->value != nullptr));
+  }
+  return writes;
+}
+
+void make_promise(ledger& of) {
+  const auto& settings = of.settings;
+  if (of.in_flight_for.empty()) { // it was too large to be put into a batch
+    of.in_flight_for.push_back(std::move(of.waiting.front()));
+    of.waiting.pop_front();
+  }
+  of.promised = split_into_chunks(
+    settings.shard, settings.sequence + 1,
+    writes_of(of.in_flight_for.front().writes, settings.owner->schema() >= schema_with_names),
+    settings.limits);
+  const auto key = keys::sequence(settings.shard);
+  of.in_flight = {{{key, compared::modified, settings.sequence_revision}, settings.owner->held()},
+                  {put{key,
+                       encode(sequence_record{settings.sequence + 1, of.writer, of.carried_out,
+                                              static_cast<std::uint32_t>(of.promised.size())}),
+                       0}}};
+}
+
 bool take_new_epoch(ledger& of) {
   if (planted == planted_bug::no_epoch)
     return false;
@@ -241,9 +276,9 @@ bool drop_lent(ledger& of, const absl::Status& why) {
 void fence_lent(ledger& of) {
   const auto& settings = of.settings;
   const auto key = keys::sequence(settings.shard);
-  of.in_flight = {{{key, compared::modified, settings.sequence_revision}},
-                  {put{key, encode(sequence_record{settings.sequence + 2, of.writer, of.carried_out}),
-                       0}}};
+  of.in_flight = {
+    {{key, compared::modified, settings.sequence_revision}},
+    {put{key, encode(sequence_record{settings.sequence + 2, of.writer, of.carried_out}), 0}}};
   if (planted != planted_bug::no_epoch)
     of.in_flight.comparisons.push_back(settings.owner->held());
 }

@@ -2,6 +2,7 @@
 
 #include "actors/ownership.hpp"
 #include "actors/planted_bug.hpp"
+#include "actors/promised_writes.hpp"
 #include "actors/store_door.hpp"
 #include "protocol/records.hpp"
 #include "state/keys.hpp"
@@ -25,7 +26,7 @@ struct ledger_flush {};
 
 /// The shard's reminder to itself that something waits for its fate.
 struct ledger_retry {
-  enum kind { batch, confirmation, lent } what = batch;
+  enum kind { batch, confirmation, lent, promise } what = batch;
   std::int64_t sequence = 0; ///< of a batch that was lent
 };
 
@@ -37,11 +38,12 @@ struct confirm_ownership {
 
 /// Do this, but leave the writing to whoever asks: what several shards lend for one bundle is
 /// written in one transaction, or not at all. Until `lent_end` tells which, the shard writes
-/// nothing else.
+/// nothing else. What is much is promised first, and what is lent is the promise.
 template <class Change>
 struct lend {
   std::string bundle;
   Change change;
+  bool promised = false; ///< however little it is
 
   bool operator==(const lend&) const = default;
 };
@@ -91,12 +93,6 @@ using status_answer = std::function<void(const absl::Status&)>;
 inline status_answer answer_to(promise<absl::Status> asked) {
   return [asked = std::move(asked)](const absl::Status& how) { asked.deliver(how); };
 }
-
-/// What a batch takes at most, with its sequence key.
-struct batch_limits {
-  std::size_t operations = store_limits::operations;
-  std::size_t bytes = store_limits::bytes;
-};
 
 /// Whose writes the ledger makes, and on what ground they are allowed.
 struct ledger_settings {
@@ -160,12 +156,15 @@ struct ledger {
   bool is_aside = false; ///< which of the two
   std::string lent_for;  ///< the bundle that has the batch in flight, where others write that
   bool settles = false;  ///< what became of it is being found out
+  std::vector<promised_chunk> promised; ///< what the batch in flight promises
+  std::function<void()> step;           ///< with these, that is to be tried again
   /// What is asked for by bundles, and how far that is.
   struct lending {
     promise<lent_result> asked;
     promise<absl::Status> ended;
     bool is_given = false;
-    bool is_over = false; ///< for those who asked
+    bool is_over = false;  ///< for those who asked
+    bool promised = false; ///< whether it is to be promised first
   };
   std::map<std::string, lending> lendings;
   bool flush_due = false;
@@ -190,6 +189,10 @@ bool fits_one_batch(const ledger& of, const std::vector<ledger_entry>& writes);
 /// Moves as much as one transaction takes from the waiting requests into `in_flight`. One that is
 /// lent goes by itself; where it is too large, nothing is moved.
 void fill_batch(ledger& of);
+
+/// Makes a promise of the request that is lent next, or was just put into a batch: of all that it
+/// writes there is only the sequence key in `in_flight`, and the rest is in `promised`.
+void make_promise(ledger& of);
 
 /// The batch in flight was lent and will not be written: it is answered so. False where others have
 /// gone on from what it would have written.
@@ -228,11 +231,21 @@ void write_batch(Self self);
 template <class Self>
 void send_aside(Self self);
 template <class Self>
+void promise_or_lend(Self self);
+template <class Self>
 void lend_batch(Self self);
+template <class Self>
+void settle_lent(Self self);
+template <class Self>
+void promise_chunks_from(Self self, std::size_t next);
+template <class Self>
+void make_good_from(Self self, std::size_t next);
 
 inline constexpr std::chrono::milliseconds ledger_retry_delay{100};
 /// For whoever writes what was lent to them.
 inline constexpr std::chrono::seconds longest_lent{3};
+/// Where others promise much at the same time.
+inline constexpr std::chrono::seconds longest_promised{10};
 
 template <class Self>
 void try_ledger_again(Self self, ledger_retry what = ledger_retry{ledger_retry::batch}) {
@@ -256,10 +269,13 @@ void batch_is_durable(Self self, revision at) {
   auto& of = self->state.ledger;
   ++of.settings.sequence;
   of.settings.sequence_revision = at;
-  of.busy = false;
   of.lent_for.clear();
+  of.busy = !of.promised.empty();
   answer_written(of);
-  go_on_writing(self);
+  if (of.promised.empty())
+    go_on_writing(self);
+  else
+    make_good_from(self, 0);
 }
 
 template <class Self>
@@ -334,7 +350,7 @@ void send_batch(Self self) {
   if (of.lent_for.empty())
     write_batch(self);
   else
-    lend_batch(self);
+    promise_or_lend(self);
 }
 
 // -- what is written by others --------------------------------------------------------------------
@@ -350,21 +366,175 @@ void lent_is_not_written(Self self, const absl::Status& why) {
     lose_ledger(self);
 }
 
+/// Whether somebody waits for what is to be lent.
+inline bool is_wanted(const ledger& of) {
+  const auto found = of.lendings.find(of.lent_for);
+  return found != of.lendings.end() && !found->second.is_over;
+}
+
+template <class Self>
+void promise_or_lend(Self self) {
+  auto& of = self->state.ledger;
+  const bool is_much = of.in_flight_for.empty();
+  if (!is_wanted(of)) {
+    lent_is_not_written(self, absl::CancelledError("nobody waits for it any more"));
+  } else if (!is_much && !of.lendings[of.lent_for].promised) {
+    lend_batch(self);
+  } else if (of.settings.owner->schema() < schema_with_promises) {
+    lent_is_not_written(self, absl::OutOfRangeError("it is too much for one transaction"));
+  } else {
+    make_promise(of);
+    promise_chunks_from(self, 0);
+  }
+}
+
 template <class Self>
 void lend_batch(Self self) {
   auto& of = self->state.ledger;
-  const auto found = of.lendings.find(of.lent_for);
-  if (found == of.lendings.end() || found->second.is_over) {
-    lent_is_not_written(self, absl::CancelledError("nobody waits for it any more"));
+  auto& lent = of.lendings[of.lent_for];
+  lent.is_given = true;
+  lent.asked.deliver(lent_result(lent_batch{of.in_flight}));
+  self->delayed_send(self, of.promised.empty() ? longest_lent : longest_promised,
+                     ledger_retry{ledger_retry::lent, of.settings.sequence});
+}
+
+// -- what is promised -----------------------------------------------------------------------------
+
+/// A write that is tried until it is known to be made: `key` is there with these bytes then, or has
+/// gone where there are none. `then` is given where it was written. It fails where something else
+/// is in the way, be it that the shard is somebody else's.
+struct promise_step {
+  transaction writes;
+  std::string key;
+  std::string bytes;
+  std::function<void(revision)> then;
+  std::function<void()> failed;
+};
+
+template <class Self>
+void make_step(Self self, std::shared_ptr<const promise_step> step);
+
+template <class Self>
+void make_step_again(Self self, const std::shared_ptr<const promise_step>& step) {
+  self->state.ledger.step = [self, step] { make_step(self, step); };
+  try_ledger_again(self, ledger_retry{ledger_retry::promise});
+}
+
+/// A comparison did not hold: perhaps as it was made before.
+template <class Self>
+void look_for_step(Self self, const std::shared_ptr<const promise_step>& step, revision epoch) {
+  self
+    ->request(self->state.ledger.settings.store, caf::infinite,
+              range_request{just(step->key), 0, 0, false})
+    .then(
+      [self, step, epoch](range_answer& answer) {
+        if (!answer.ok()) {
+          make_step_again(self, step);
+          return;
+        }
+        const auto& found = answer->values;
+        if (found.empty() ? step->bytes.empty() : found.front().value == step->bytes)
+          step->then(found.empty() ? 0 : found.front().modified);
+        else if (self->state.ledger.settings.owner->may_try_again(epoch))
+          make_step_again(self, step);
+        else
+          step->failed();
+      },
+      [self, step](caf::error&) { make_step_again(self, step); });
+}
+
+template <class Self>
+void make_step(Self self, std::shared_ptr<const promise_step> step) {
+  const auto& settings = self->state.ledger.settings;
+  auto writes = step->writes;
+  writes.comparisons.push_back(settings.owner->held());
+  const auto epoch = writes.comparisons.back().to;
+  self->request(settings.store, caf::infinite, std::move(writes))
+    .then(
+      [self, step, epoch](transaction_answer& answer) {
+        if (answer.ok() && answer->succeeded)
+          step->then(answer->current);
+        else if (answer.ok())
+          look_for_step(self, step, epoch);
+        else if (absl::IsInvalidArgument(answer.status()))
+          step->failed();
+        else
+          make_step_again(self, step);
+      },
+      [self, step](caf::error&) { make_step_again(self, step); });
+}
+
+/// Promises chunk by chunk, and then lends the batch that commits them all. Where a name is not
+/// free nothing comes of it, nor where nobody waits any more.
+template <class Self>
+void promise_chunks_from(Self self, std::size_t next) {
+  auto& of = self->state.ledger;
+  if (!is_wanted(of)) {
+    settle_lent(self);
     return;
   }
-  if (of.in_flight_for.empty()) {
-    lent_is_not_written(self, absl::OutOfRangeError("it is too much for one transaction"));
+  if (next == of.promised.size()) {
+    take_new_epoch(of);
+    lend_batch(self);
     return;
   }
-  found->second.is_given = true;
-  found->second.asked.deliver(lent_result(lent_batch{of.in_flight}));
-  self->delayed_send(self, longest_lent, ledger_retry{ledger_retry::lent, of.settings.sequence});
+  const auto& chunk = of.promised[next];
+  auto step =
+    std::make_shared<promise_step>(promise_step{promise_of(chunk), chunk.key, chunk.bytes, {}, {}});
+  step->writes.comparisons.push_back(of.in_flight.comparisons.front()); // the sequence key
+  step->then = [self, next](revision at) {
+    self->state.ledger.promised[next].written = at;
+    promise_chunks_from(self, next + 1);
+  };
+  step->failed = [self] { settle_lent(self); };
+  make_step(self, std::move(step));
+}
+
+/// What was promised can't be made good or taken back from here: whoever loads the shard next does.
+template <class Self>
+void leave_promise(Self self) {
+  lose_ledger(self);
+  self->quit(can_not_go_on("what it promised is in somebody else's hands"));
+}
+
+/// Makes what was promised and committed. Until all of it is, nothing else is written.
+template <class Self>
+void make_good_from(Self self, std::size_t next) {
+  auto& of = self->state.ledger;
+  if (next == of.promised.size()) {
+    of.promised.clear();
+    of.busy = false;
+    answer_written(of);
+    go_on_writing(self);
+    return;
+  }
+  auto& chunk = of.promised[next];
+  make_step(self, std::make_shared<promise_step>(
+                    promise_step{make_good(chunk),
+                                 chunk.key,
+                                 {},
+                                 [self, next](revision) { make_good_from(self, next + 1); },
+                                 [self] { leave_promise(self); }}));
+}
+
+/// Takes back what was promised and is not committed, nor will be.
+template <class Self>
+void take_back_promise(Self self, const absl::Status& why) {
+  auto& of = self->state.ledger;
+  while (!of.promised.empty() && of.promised.back().written == 0)
+    of.promised.pop_back();
+  if (of.promised.empty()) {
+    lent_is_not_written(self, why);
+    return;
+  }
+  const auto& chunk = of.promised.back();
+  auto step = std::make_shared<promise_step>(promise_step{take_back(chunk), chunk.key, {}, {}, {}});
+  step->then = [self, why](revision) {
+    self->state.ledger.promised.pop_back();
+    take_back_promise(self, why);
+  };
+  step->failed = [self] { leave_promise(self); };
+  make_step(self, std::move(step));
 }
 
 /// Finds out what became of the batch that was lent, and keeps it from being written later.
@@ -393,7 +563,7 @@ void settle_lent(Self self) {
           } else if (fate == lent_fate::kept_out) {
             ledger.settings.sequence += 2;
             ledger.settings.sequence_revision = answer->values.front().modified;
-            lent_is_not_written(self, absl::CancelledError("it was not written in time"));
+            take_back_promise(self, absl::CancelledError("it was not written in time"));
           } else if (!answer.ok() || changing || take_new_epoch(ledger)) {
             again();
           } else {
@@ -535,6 +705,8 @@ void retry_ledger(Self self, ledger_retry due) {
   const auto& of = self->state.ledger;
   if (due.what == ledger_retry::batch)
     detail::write_batch(self);
+  else if (due.what == ledger_retry::promise)
+    std::exchange(self->state.ledger.step, {})();
   else if (due.what == ledger_retry::confirmation)
     detail::confirm_ledger(self);
   else if (of.busy && !of.lent_for.empty() && of.settings.sequence == due.sequence)
@@ -542,26 +714,31 @@ void retry_ledger(Self self, ledger_retry due) {
 }
 
 /// Makes a change whose batch others write; `change` is given what to call with its outcome.
-template <class Self, class F>
-caf::result<lent_result> lend_for(Self self, const std::string& bundle, F change) {
+template <class Self, class Change, class F>
+caf::result<lent_result> lend_for(Self self, const lend<Change>& wanted, F change) {
   auto asked = promise_from<lent_result>(self);
-  self->state.ledger.lendings[bundle].asked = asked;
-  change([self, bundle](const absl::Status& how) { detail::lending_is_over(self, bundle, how); });
+  auto& lent = self->state.ledger.lendings[wanted.bundle];
+  lent.asked = asked;
+  lent.promised = wanted.promised;
+  change([self, bundle = wanted.bundle](const absl::Status& how) {
+    detail::lending_is_over(self, bundle, how);
+  });
   return asked;
 }
 
 /// A shard whose resource group goes takes nothing new: for longer than it can have been under way.
 /// The actor's state has `clock`, and as `closed_until` until when. `some` is what is in it still.
 template <class Self>
-caf::result<lent_result> close_for(Self self, const std::string& bundle, const std::string& some) {
-  return lend_for(self, bundle, [&](status_answer answer) {
+caf::result<lent_result> close_for(Self self, const lend<close_shard>& wanted,
+                                   const std::string& some) {
+  return lend_for(self, wanted, [&](status_answer answer) {
     if (!some.empty()) {
       answer(absl::FailedPreconditionError("its resource group has " + some));
       return;
     }
     self->state.closed_until = self->state.clock.now(self) + 2 * answer_time;
     write_then(
-      self, {}, [answer] { answer(absl::OkStatus()); }, {{}, bundle},
+      self, {}, [answer] { answer(absl::OkStatus()); }, {{}, wanted.bundle},
       [self, answer](const absl::Status& why) {
         self->state.closed_until = no_time;
         answer(why);
@@ -595,7 +772,7 @@ caf::result<absl::Status> end_lent(Self self, const lent_end& end) {
     return answer;
   if (end.how == lent_end::written)
     detail::batch_is_durable(self, end.at);
-  else if (end.how == lent_end::refused)
+  else if (end.how == lent_end::refused && of.promised.empty())
     detail::lent_is_not_written(self, absl::CancelledError("it was given up"));
   else
     detail::settle_lent(self);

@@ -152,6 +152,18 @@ std::vector<std::string> nodes_of(const node_parts& parts) {
 
 absl::Status has_room_now(const node_shard_state& state, const node_record& record,
                           const node_part& part, std::string_view decision) {
+  if (planted == planted_bug::tears_gangs) {
+    auto of_others = record;
+    for (const auto& p : record.pods)
+      if (p.placed_by == decision) {
+        auto other = p;
+        other.uid += "'";
+        of_others.pods.erase(p.uid);
+        of_others.pods.put(std::move(other));
+      }
+    return has_room_now(of_others, held_by_others(state, part.node, decision, true), part,
+                        [&](std::string_view other) { return state.granted.contains(other); });
+  }
   return has_room_now(record, held_by_others(state, part.node, decision, true), part,
                       [&](std::string_view other) { return state.granted.contains(other); });
 }

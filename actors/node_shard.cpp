@@ -136,7 +136,7 @@ caf::result<absl::Status> place_at_once(self_pointer self,
                         std::back_inserter(forced));
       changes[part.node] = std::move(next);
     }
-  if (!bound.empty() && !fits_one_batch(state, changes)) {
+  if (!bound.empty() && planted != planted_bug::tears_gangs && !fits_one_batch(state, changes)) {
     intend(self, committed, answer);
     state.holds.erase(committed.decision);
     return answer;
@@ -263,18 +263,18 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
       return answer;
     },
     [self](lend<put_nodes>& wanted) -> caf::result<lent_result> {
-      return lend_for(self, wanted.bundle, [&](status_answer answer) {
+      return lend_for(self, wanted, [&](status_answer answer) {
         put_all(self, std::move(wanted.change.nodes), std::move(answer), wanted.bundle);
       });
     },
     [self](const lend<remove_nodes>& wanted) -> caf::result<lent_result> {
-      return lend_for(self, wanted.bundle, [&](status_answer answer) {
+      return lend_for(self, wanted, [&](status_answer answer) {
         remove(self, wanted.change, std::move(answer), wanted.bundle);
       });
     },
     [self](const lend<close_shard>& wanted) -> caf::result<lent_result> {
       const auto some = self->state.records.any();
-      return close_for(self, wanted.bundle, some.empty() ? some : "node " + some);
+      return close_for(self, wanted, some.empty() ? some : "node " + some);
     },
     [self](const lent_end& end) -> caf::result<absl::Status> { return end_lent(self, end); },
     [self](const stop_pods& wanted) -> caf::result<absl::Status> { return stop(self, wanted); },

@@ -19,6 +19,8 @@ enum class planted_bug {
   grants_twice,       ///< a coordinator that begins anew is told what its group gives back just now
   keeps_dead_grants,  ///< a resource group that was deleted keeps its part of limits
   any_incarnation,    ///< a decision evicts whoever stands where its victims stood
+  tears_gangs, ///< what a decision has placed itself is in its way when it is carried out again
+  tears_files, ///< what the shards have of a file is written by each by itself
 };
 
 inline planted_bug planted = planted_bug::none;

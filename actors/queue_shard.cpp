@@ -52,7 +52,20 @@ void take_back(catalog& newest, const catalog& known,
 struct catalog_change {
   object_reference what;
   std::optional<object> next;
+  bool unfinished = false; ///< a resource group of which more is to come
+
+  bool is_of_group() const {
+    return what.kind == object_kind::resource_group;
+  }
 };
+
+/// Whether more is to come with the resource group that is changed.
+ledger_entry write_of_mark(std::string_view tree, const catalog_change& one) {
+  ledger_entry mark{keys::unfinished_group(tree, one.what.name), {}};
+  if (one.unfinished)
+    mark.value = [] { return std::string{}; };
+  return mark;
+}
 
 void make(const catalog_change& one, catalog& in) {
   if (one.next)
@@ -72,16 +85,24 @@ void commit(self_pointer self, std::vector<catalog_change> changes, status_answe
                               : ledger_entry{key_of(state.tree, one.what.kind, one.what.name), {}});
     changed.push_back(one.what);
     make(one, state.newest);
+    if (one.is_of_group() && state.ledger.settings.owner->schema() >= schema_with_promises)
+      writes.push_back(write_of_mark(state.tree, one));
   }
   write_then(
     self, std::move(writes),
     [self, changes = std::move(changes), answer] {
       auto next = std::make_shared<catalog>(*self->state.known);
-      for (const auto& one : changes)
+      auto& unfinished = self->state.unfinished;
+      for (const auto& one : changes) {
         make(one, *next);
+        if (one.unfinished)
+          unfinished.insert(one.what.name);
+        else if (one.is_of_group())
+          unfinished.erase(one.what.name);
+      }
       self->state.known = next;
       for (const auto& follower : self->state.followers)
-        self->send(follower, catalog_update{next});
+        self->send(follower, catalog_update{next, unfinished});
       stage_is_due(self);
       answer(absl::OkStatus());
     },
@@ -95,7 +116,9 @@ void commit(self_pointer self, std::vector<catalog_change> changes, status_answe
 std::vector<catalog_change> changes_of(const put_catalog& wanted) {
   std::vector<catalog_change> changes;
   for (const auto& one : wanted.objects)
-    changes.push_back({{kind_of(one), name_of(one)}, one});
+    changes.push_back({{kind_of(one), name_of(one)},
+                       one,
+                       wanted.unfinished && kind_of(one) == object_kind::resource_group});
   return changes;
 }
 
@@ -115,7 +138,7 @@ caf::result<absl::Status> make_change(self_pointer self, const Change& wanted) {
 
 template <class Change>
 caf::result<lent_result> make_change(self_pointer self, const lend<Change>& wanted) {
-  return lend_for(self, wanted.bundle, [&](status_answer answer) {
+  return lend_for(self, wanted, [&](status_answer answer) {
     commit(self, changes_of(wanted.change), std::move(answer), wanted.bundle);
   });
 }
@@ -153,6 +176,7 @@ queue_shard_actor::behavior_type queue_shard(self_pointer self, queue_shard_sett
   state.tree = std::move(settings.tree);
   state.newest = std::move(settings.known);
   state.known = std::make_shared<const catalog>(state.newest);
+  state.unfinished = std::move(settings.unfinished);
   state.quota = std::move(settings.quota);
   state.newest_quota = state.quota;
   state.ledger = ledger{std::move(settings.ledger)};
@@ -167,7 +191,7 @@ queue_shard_actor::behavior_type queue_shard(self_pointer self, queue_shard_sett
     [self](const lend<remove_catalog>& wanted) { return make_change(self, wanted); },
     [self](const lent_end& end) { return end_lent(self, end); },
     [self](follow_catalog& wanted) {
-      self->send(wanted.follower, catalog_update{self->state.known});
+      self->send(wanted.follower, catalog_update{self->state.known, self->state.unfinished});
       add_follower(self, self->state.followers, std::move(wanted.follower));
     },
     [self](follow_quota& wanted) {

@@ -17,11 +17,14 @@ namespace reprieve {
 /// The durable queues, classes and resource groups, whenever one of them changes.
 struct catalog_update {
   std::shared_ptr<const catalog> known;
+  std::set<std::string> unfinished{}; ///< resource groups whose contents did not come yet
 };
 
 /// Admitted queues, priority classes and resource groups.
 struct put_catalog {
   std::vector<object> objects;
+  /// More is to come with its resource groups, which go again where that does not.
+  bool unfinished = false;
 
   bool operator==(const put_catalog&) const = default;
 };
@@ -101,7 +104,8 @@ using queue_shard_actor = typed_actor<
 
 struct queue_shard_settings {
   std::string tree;
-  catalog known; ///< as the store has it
+  catalog known;                    ///< as the store has it
+  std::set<std::string> unfinished; ///< resource groups, likewise
   by_name<quota_record> quota;
   ledger_settings ledger;
   wall_clock clock;
@@ -113,7 +117,8 @@ struct queue_shard_state {
 
   std::string tree;
   std::shared_ptr<const catalog> known;
-  catalog newest; ///< with the writes under way
+  catalog newest;                   ///< with the writes under way
+  std::set<std::string> unfinished; ///< resource groups of which more is to come
   reprieve::ledger ledger;
   std::vector<catalog_follower_actor> followers;
   wall_clock clock;
@@ -127,7 +132,7 @@ struct queue_shard_state {
     std::uint64_t holders = 0; ///< counts who had the group; answers of earlier ones do not count
     by_name<resources> asked_down; ///< by queue, to what, where it was granted more
     std::uint64_t told_grants = 0; ///< how often it was told what it may spend
-    bool lowering = false;     ///< was asked to do with less, and that is not durable yet
+    bool lowering = false;         ///< was asked to do with less, and that is not durable yet
   };
   by_name<participant> groups;
   by_name<quota_record> quota;        ///< as they are durable

@@ -153,7 +153,7 @@ void start(self_pointer self, const std::string& shard, std::shared_ptr<shard_co
     state.queues =
       keep(self, shard,
            self->spawn(queue_shard,
-                       queue_shard_settings{std::string(queue_tree), std::move(from->known),
+                       queue_shard_settings{std::string(queue_tree), std::move(from->known), std::move(from->unfinished),
                                             std::move(from->quota), ledger_for(state, shard, *from),
                                             ours.clock, self}));
     meet_queue_shard(self, state.queues);

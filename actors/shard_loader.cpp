@@ -1,5 +1,6 @@
 #include "actors/shard_loader.hpp"
 
+#include "actors/promised_writes.hpp"
 #include "actors/store_reading.hpp"
 #include "protocol/records.hpp"
 #include "state/keys.hpp"
@@ -44,6 +45,8 @@ absl::Status take_from_tree(const key_value& one, shard_contents& contents) {
     taken = take(decode<priority_class>(one.value));
   } else if (one.key.find("/group/") != std::string::npos) {
     taken = take(decode<resource_group>(one.value));
+  } else if (one.key.find("/new/") != std::string::npos) {
+    contents.unfinished.emplace(keys::last_part(one.key));
   } else if (one.key.find("/quota/") != std::string::npos) {
     auto record = decode<quota_record>(one.value);
     taken = record.status();
@@ -120,7 +123,7 @@ public:
     if (settings_.shard.starts_with("c/"))
       read_decisions();
     else
-      read_records();
+      find_promises();
   }
 
 private:
@@ -140,6 +143,68 @@ private:
                else
                  me->tell(found.status());
              });
+  }
+
+  /// What the shard has promised to write comes before what it has written.
+  void find_promises() {
+    read({keys::promises_of(settings_.shard)}, [me = shared_from_this()](const key_values& found) {
+      if (found.empty())
+        me->read_records();
+      else
+        me->read_promises(found);
+    });
+  }
+
+  void read_promises(const key_values& found) {
+    std::vector<promised_chunk> chunks;
+    for (const auto& one : found) {
+      auto chunk = read_chunk(one);
+      if (!chunk.ok()) {
+        tell(unreadable(one.key, chunk.status()));
+        return;
+      }
+      chunks.push_back(*std::move(chunk));
+    }
+    read({keys::sequence(settings_.shard)},
+         [me = shared_from_this(), chunks = std::move(chunks)](const key_values& sequence) {
+           for (const auto& one : sequence)
+             if (one.key == keys::sequence(me->settings_.shard)) {
+               const auto record = decode<sequence_record>(one.value);
+               if (!record.ok()) {
+                 me->tell(unreadable(one.key, record.status()));
+                 return;
+               }
+               me->settle_promises(chunks, *record);
+               return;
+             }
+           me->settle_promises(chunks, {});
+         });
+  }
+
+  /// Those of the newest batch are made good, if it was committed with them. All others were never
+  /// committed.
+  void settle_promises(std::vector<promised_chunk> chunks, const sequence_record& newest) {
+    if (chunks.empty()) {
+      read_records();
+      return;
+    }
+    const auto next = std::move(chunks.back());
+    chunks.pop_back();
+    const auto [batch, number] = keys::promised_by(next.key);
+    const bool counts = batch == newest.number && number < newest.promised;
+    auto writes = counts ? make_good(next) : take_back(next);
+    writes.comparisons.push_back(settings_.owner->held());
+    self_->request(settings_.store, caf::infinite, std::move(writes))
+      .then(
+        [me = shared_from_this(), chunks = std::move(chunks), newest](transaction_answer& answer) {
+          if (answer.ok() && answer->succeeded)
+            me->settle_promises(chunks, newest);
+          else
+            me->tell(absl::UnavailableError(
+              answer.ok() ? "somebody else makes good what the shard has promised"
+                          : std::string(answer.status().message())));
+        },
+        [me = shared_from_this()](caf::error& error) { me->tell(to_status(error)); });
   }
 
   void read_records() {

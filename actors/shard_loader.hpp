@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,9 +29,10 @@ struct shard_contents {
   record_table<disruption_budget>::map_type budgets;
   record_table<placement>::map_type placements;
   catalog known = initial_catalog();
+  std::set<std::string> unfinished; ///< resource groups of which more is to come
   by_name<quota_record> quota;
   std::vector<open_decision> open;
-  std::vector<std::string> barred; ///< decisions that can't be committed late any more, by id
+  std::vector<std::string> barred;   ///< decisions that can't be committed late any more, by id
   std::optional<key_value> sequence; ///< where its ledger stands
 };
 
@@ -60,8 +62,8 @@ struct shard_loader_settings {
 absl::StatusOr<catalog> catalog_in(const std::vector<key_value>& tree);
 
 /// Reads what one shard or coordinator starts from, tells, and ends. Shards are read side by side.
-/// For a coordinator it also clears away what decisions of its group wrote that were never
-/// committed.
+/// What a shard has promised to write is written first. For a coordinator it also clears away what
+/// decisions of its group wrote that were never committed.
 caf::behavior load_shard(caf::event_based_actor* self, shard_loader_settings settings);
 
 } // namespace reprieve

@@ -431,17 +431,17 @@ workload_shard_actor::behavior_type workload_shard(self_pointer self,
       return answer;
     },
     [self](lend<put_workloads>& wanted) -> caf::result<lent_result> {
-      return lend_for(self, wanted.bundle, [&](status_answer answer) {
+      return lend_for(self, wanted, [&](status_answer answer) {
         put_when_free(self, std::move(wanted.change), std::move(answer), wanted.bundle);
       });
     },
     [self](lend<remove_workloads>& wanted) -> caf::result<lent_result> {
-      return lend_for(self, wanted.bundle, [&](status_answer answer) {
+      return lend_for(self, wanted, [&](status_answer answer) {
         remove_when_free(self, std::move(wanted.change), std::move(answer), wanted.bundle);
       });
     },
     [self](const lend<close_shard>& wanted) -> caf::result<lent_result> {
-      return close_for(self, wanted.bundle, some_in(self->state));
+      return close_for(self, wanted, some_in(self->state));
     },
     [self](const lent_end& end) -> caf::result<absl::Status> { return end_lent(self, end); },
     [self](const forget_workloads& ended) -> caf::result<absl::Status> {

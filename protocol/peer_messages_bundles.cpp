@@ -99,6 +99,7 @@ static v1::Lend to_proto(const lend<Change>& from) {
   v1::Lend to;
   to.set_bundle(from.bundle);
   to.set_change(encode_peer(from.change));
+  to.set_promised(from.promised);
   return to;
 }
 
@@ -107,7 +108,7 @@ static absl::StatusOr<lend<Change>> read_lend(const v1::Lend& from) {
   auto change = decode_peer<Change>(from.change());
   if (!change.ok())
     return change.status();
-  return lend<Change>{from.bundle(), *std::move(change)};
+  return lend<Change>{from.bundle(), *std::move(change), from.promised()};
 }
 
 // Each is a kind of its own.

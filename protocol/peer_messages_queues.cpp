@@ -21,6 +21,7 @@ namespace reprieve {
 static v1::PutCatalog to_proto(const put_catalog& from) {
   v1::PutCatalog to;
   write_all(from.objects, *to.mutable_objects());
+  to.set_unfinished(from.unfinished);
   return to;
 }
 
@@ -28,6 +29,7 @@ static absl::StatusOr<put_catalog> from_proto(const v1::PutCatalog& from) {
   put_catalog to;
   field_reader read;
   read.all("objects", from.objects(), to.objects, from_proto);
+  to.unfinished = from.unfinished();
   return read.result(std::move(to));
 }
 
@@ -51,6 +53,7 @@ static v1::CatalogUpdate to_proto(const catalog_update& from) {
   write_each(from.known->classes, *to.mutable_classes());
   write_each(from.known->queues, *to.mutable_queues());
   write_each(from.known->groups, *to.mutable_groups());
+  to.mutable_unfinished()->Assign(from.unfinished.begin(), from.unfinished.end());
   return to;
 }
 
@@ -60,7 +63,8 @@ static absl::StatusOr<catalog_update> from_proto(const v1::CatalogUpdate& from) 
   read.each("classes", from.classes(), to.classes, from_proto);
   read.each("queues", from.queues(), to.queues, from_proto);
   read.each("groups", from.groups(), to.groups, from_proto);
-  return read.result(catalog_update{std::make_shared<const catalog>(std::move(to))});
+  return read.result(catalog_update{std::make_shared<const catalog>(std::move(to)),
+                                    {from.unfinished().begin(), from.unfinished().end()}});
 }
 
 // -- quota ----------------------------------------------------------------------------------------

@@ -189,6 +189,7 @@ std::string encode(const sequence_record& r) {
   to.set_number(r.number);
   to.set_writer(r.writer);
   to.mutable_carried_out()->Assign(r.carried_out.begin(), r.carried_out.end());
+  to.set_promised(r.promised);
   return to.SerializeAsString();
 }
 
@@ -197,8 +198,39 @@ absl::StatusOr<sequence_record> decode(std::string_view bytes) {
   const auto from = parse_message<v1::SequenceRecord>(bytes);
   if (!from.ok())
     return from.status();
-  return sequence_record{
-    from->number(), from->writer(), {from->carried_out().begin(), from->carried_out().end()}};
+  return sequence_record{from->number(),
+                         from->writer(),
+                         {from->carried_out().begin(), from->carried_out().end()},
+                         from->promised()};
+}
+
+std::string encode(const promised_writes& r) {
+  v1::PromisedWrites to;
+  for (const auto& one : r.writes) {
+    auto& made = *to.add_writes();
+    if (const auto* written = std::get_if<put>(&one)) {
+      made.set_key(written->key);
+      made.set_value(written->value);
+    } else {
+      made.set_key(std::get<erase>(one).range.begin);
+      made.set_erase(true);
+    }
+  }
+  return to.SerializeAsString();
+}
+
+template <>
+absl::StatusOr<promised_writes> decode(std::string_view bytes) {
+  const auto from = parse_message<v1::PromisedWrites>(bytes);
+  if (!from.ok())
+    return from.status();
+  promised_writes to;
+  for (const auto& one : from->writes())
+    if (one.erase())
+      to.writes.emplace_back(erase{just(one.key())});
+    else
+      to.writes.emplace_back(put{one.key(), one.value(), 0});
+  return to;
 }
 
 std::string encode(const node_record& r) {
@@ -254,7 +286,8 @@ absl::StatusOr<left_pods> decode(std::string_view bytes) {
   return left_pods{{from->pods().begin(), from->pods().end()}};
 }
 
-static void add_slots(const slot_page& from, google::protobuf::RepeatedPtrField<v1::SlotRecord>& to) {
+static void add_slots(const slot_page& from,
+                      google::protobuf::RepeatedPtrField<v1::SlotRecord>& to) {
   for (const auto& one : from.slots)
     *to.Add() = to_proto(one);
 }
@@ -491,8 +524,10 @@ static std::vector<victim> in_pieces(const victim& whole) {
     piece.counted = whole.counted;
     piece.expected = whole.expected;
     const auto first = whole.pods.begin() + static_cast<std::ptrdiff_t>(from);
-    piece.pods.assign(first, first + std::min(std::ssize(whole.pods) - static_cast<std::ptrdiff_t>(from),
-                                              static_cast<std::ptrdiff_t>(most_pods)));
+    piece.pods.assign(first,
+                      first
+                        + std::min(std::ssize(whole.pods) - static_cast<std::ptrdiff_t>(from),
+                                   static_cast<std::ptrdiff_t>(most_pods)));
   }
   return pieces;
 }

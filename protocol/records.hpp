@@ -29,15 +29,17 @@ namespace reprieve {
 /// 1: the first. 2: placements may start with their commit, which a shard's sequence record tells.
 /// 3: names of what belongs to resource groups have a key of their own. 4: decisions change what
 /// placements have committed, and placements remember who makes room for whom. 5: finished
-/// decisions are indexed by workload, in the order in which they ended, and slots of large workloads
-/// stand in pages of their own.
-inline constexpr std::int32_t schema_version = 5;
+/// decisions are indexed by workload, in the order in which they ended, and slots of large
+/// workloads stand in pages of their own. 6: what is too large for one transaction may be promised
+/// first, which a shard's sequence record tells.
+inline constexpr std::int32_t schema_version = 6;
 inline constexpr std::int32_t first_schema_version = 1;
 inline constexpr std::int32_t schema_with_starts_at_once = 2;
 inline constexpr std::int32_t schema_with_names = 3;
 inline constexpr std::int32_t schema_with_counts = 4;
 inline constexpr std::int32_t schema_with_archive = 5;
 inline constexpr std::int32_t schema_with_slot_pages = 5;
+inline constexpr std::int32_t schema_with_promises = 6;
 
 /// What is fixed when a cluster is created.
 struct schema_record {
@@ -75,6 +77,12 @@ struct sequence_record {
   std::int64_t number = 0;
   std::string writer;
   std::set<std::string> carried_out; ///< open decisions that must not be carried out once more
+  std::uint32_t promised = 0;        ///< chunks of writes that this batch stands for
+};
+
+/// Such a chunk.
+struct promised_writes {
+  std::vector<operation> writes;
 };
 
 /// A decision as its key holds it: all but what its chunks hold.
@@ -97,6 +105,7 @@ std::string encode(const schema_record& r);
 std::string encode(const owner_record& r);
 std::string encode(const owners_record& r);
 std::string encode(const sequence_record& r);
+std::string encode(const promised_writes& r);
 std::string encode(const node_record& r);
 std::string encode(const left_pods& r);
 std::string encode(const workload_record& r); ///< with all slots in it

@@ -50,6 +50,25 @@ std::string sequence(std::string_view shard) {
   return join({"seq/", shard});
 }
 
+std::string promise(std::string_view shard, std::int64_t batch, std::uint32_t chunk) {
+  return fmt::format("f/{}/{:016x}/{:08x}", shard, batch, chunk);
+}
+
+std::string promises_of(std::string_view shard) {
+  return join({"f/", shard, "/"});
+}
+
+std::pair<std::int64_t, std::uint32_t> promised_by(std::string_view promise_key) {
+  const auto digits = last_part(promise_key);
+  promise_key.remove_suffix(digits.size() + 1);
+  const auto of_batch = last_part(promise_key);
+  std::uint32_t chunk = 0;
+  std::int64_t batch = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), chunk, 16);
+  std::from_chars(of_batch.data(), of_batch.data() + of_batch.size(), batch, 16);
+  return {batch, chunk};
+}
+
 std::string node(std::string_view shard, std::string_view name) {
   return join({"n/", shard, "/", name});
 }
@@ -93,6 +112,10 @@ std::string_view shard_of(std::string_view record_key) {
 
 std::string queue(std::string_view tree, std::string_view name) {
   return join({"q/", tree, "/queue/", name});
+}
+
+std::string unfinished_group(std::string_view tree, std::string_view name) {
+  return join({"q/", tree, "/new/", name});
 }
 
 std::string priority_class(std::string_view tree, std::string_view name) {

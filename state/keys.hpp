@@ -26,6 +26,12 @@ inline constexpr std::string_view ownership = "meta/ownership";
 inline constexpr std::string_view owners = "own/";
 std::string owner(std::string_view replica);
 std::string sequence(std::string_view shard);
+/// What a shard has promised to write with a batch of that number, in chunks.
+std::string promise(std::string_view shard, std::int64_t batch, std::uint32_t chunk);
+/// All that it has promised, be it with a batch that was committed or not.
+std::string promises_of(std::string_view shard);
+/// The batch's number, and that of the chunk.
+std::pair<std::int64_t, std::uint32_t> promised_by(std::string_view promise_key);
 
 std::string node(std::string_view shard, std::string_view name);
 /// What may still run on a node of the shard that was deleted by force.
@@ -50,6 +56,8 @@ std::string queue(std::string_view tree, std::string_view name);
 std::string priority_class(std::string_view tree, std::string_view name);
 std::string resource_group(std::string_view tree, std::string_view name);
 std::string quota(std::string_view tree, std::string_view queue);
+/// There while what came in one file with the resource group is not written yet.
+std::string unfinished_group(std::string_view tree, std::string_view name);
 
 inline constexpr std::string_view open_decisions = "d/open/";
 inline constexpr std::string_view decision_bodies = "d/body/";

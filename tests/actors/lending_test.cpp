@@ -1,4 +1,5 @@
 #include "actors/ledger.hpp"
+#include "actors/shard_loader.hpp"
 #include "state/keys.hpp"
 #include "state/memory_store.hpp"
 #include "tests/support/actor_world.hpp"
@@ -15,7 +16,8 @@ namespace {
 struct plain_write {
   std::string key;
   std::string value;
-  int times = 1; ///< keys of this name
+  int times = 1;          ///< keys of this name
+  bool has_names = false; ///< of which each is for one record only
 };
 
 struct lender_state {
@@ -45,7 +47,7 @@ void write_plain(lender_pointer self, const plain_write& wanted, const status_an
   std::vector<ledger_entry> writes;
   for (int i = 0; i < wanted.times; ++i)
     writes.push_back({i == 0 ? wanted.key : fmt::format("{}{}", wanted.key, i),
-                      [value = wanted.value] { return value; }, false});
+                      [value = wanted.value] { return value; }, wanted.has_names});
   write_then(
     self, std::move(writes), [answer] { answer(absl::OkStatus()); }, {{}, std::move(lent_for)},
     answer);
@@ -60,7 +62,7 @@ lender_actor::behavior_type lender(lender_pointer self, ledger_settings settings
       return answer;
     },
     [self](const lend<plain_write>& wanted) -> caf::result<lent_result> {
-      return lend_for(self, wanted.bundle, [&](const status_answer& answer) {
+      return lend_for(self, wanted, [&](const status_answer& answer) {
         write_plain(self, wanted.change, answer, wanted.bundle);
       });
     },
@@ -74,12 +76,45 @@ class lending : public testing::Test {
 protected:
   lending() {
     memory_->commit({{}, {put{"own/r", "x", 0}}}, [&](auto answer) { epoch_ = answer->current; });
+    door_ = world_.system().spawn(store_door, store_);
+    lender_ = open(schema_version);
+  }
+
+  ownership_pointer owner(std::int32_t schema = schema_version) const {
+    return std::make_shared<ownership>("own/r", epoch_, std::function<bool()>{}, 0, schema);
+  }
+
+  lender_actor open(std::int32_t schema) {
     ledger_settings settings;
-    settings.shard = "n/default.0";
-    settings.owner =
-      std::make_shared<ownership>("own/r", epoch_, std::function<bool()>{}, 0, schema_version);
-    settings.store = world_.system().spawn(store_door, store_);
-    lender_ = world_.system().spawn(lender, settings);
+    settings.shard = shard;
+    settings.owner = owner(schema);
+    settings.store = door_;
+    memory_->read({just(keys::sequence(shard)), 0, 0, false}, [&](const auto& answer) {
+      for (const auto& one : answer->values) {
+        settings.sequence = decode<sequence_record>(one.value)->number;
+        settings.sequence_revision = one.modified;
+      }
+    });
+    return world_.system().spawn(lender, settings);
+  }
+
+  /// Its process is gone. Somebody else comes to own the shard, reads what is there, and goes on.
+  absl::Status begin_anew() {
+    caf::anon_send_exit(lender_, caf::exit_reason::kill);
+    caf::anon_send_exit(door_, caf::exit_reason::kill);
+    store_ = std::make_shared<faulty_store>(memory_);
+    door_ = world_.system().spawn(store_door, store_);
+    memory_->commit({{}, {put{"own/r", "another", 0}}},
+                    [&](auto answer) { epoch_ = answer->current; });
+    auto how = std::make_shared<absl::Status>(absl::UnknownError("it is not read"));
+    const load_listener_actor listener = world_.system().spawn(
+      [how](load_listener_actor::pointer) -> load_listener_actor::behavior_type {
+        return {[how](const shard_loaded& read) { *how = read.contents.status(); }};
+      });
+    world_.system().spawn(load_shard, shard_loader_settings{shard, door_, owner(), listener});
+    world_.settle();
+    lender_ = open(schema_version);
+    return *how;
   }
 
   absl::Status write(const std::string& key, const std::string& value) {
@@ -88,8 +123,32 @@ protected:
   }
 
   lent_result borrow(const std::string& key, const std::string& value, int times = 1) {
-    return world_.ask<lent_result>(lender_, lend<plain_write>{"b", plain_write{key, value, times}})
+    return borrow({"b", plain_write{key, value, times}});
+  }
+
+  lent_result borrow(const lend<plain_write>& wanted) {
+    return world_.ask<lent_result>(lender_, wanted)
       .value_or(lent_result(absl::DeadlineExceededError("no answer")));
+  }
+
+  /// More than one transaction takes, with names.
+  static plain_write much() {
+    return {"x/default.0/a", "1", much_is, true};
+  }
+
+  std::size_t count(const std::string& prefix) {
+    std::size_t found = 0;
+    memory_->read({with_prefix(prefix), 0, 0, true},
+                  [&](const auto& answer) { found = answer->values.size(); });
+    return found;
+  }
+
+  /// All that was promised is there, or nothing; and no promise is left.
+  void expect_all_or_nothing(bool all) {
+    const std::size_t there = all ? much_is : 0;
+    EXPECT_EQ(count("x/"), there);
+    EXPECT_EQ(count("names/"), there);
+    EXPECT_EQ(count("f/"), 0U);
   }
 
   absl::Status end(lent_end::kind how, revision at = 0) {
@@ -114,10 +173,14 @@ protected:
     return found;
   }
 
+  static inline const std::string shard = "n/default.0";
+  static constexpr int much_is = 300;
+
   std::shared_ptr<memory_store> memory_ = std::make_shared<memory_store>();
   std::shared_ptr<faulty_store> store_ = std::make_shared<faulty_store>(memory_);
   revision epoch_ = 0;
   actor_world world_;
+  store_door_actor door_;
   lender_actor lender_;
 };
 
@@ -197,11 +260,112 @@ TEST_F(lending, goes_on_by_itself_where_nobody_comes_back) {
   EXPECT_TRUE(end(lent_end::refused).ok()) << "it knows of it no more, and it is not written";
 }
 
-TEST_F(lending, gives_nothing_that_is_too_much_for_one_transaction) {
+TEST_F(lending, gives_nothing_that_is_too_much_where_some_do_not_know_promises) {
+  lender_ = open(schema_with_promises - 1);
   const auto batch = borrow("a", "1", 200);
   EXPECT_TRUE(absl::IsOutOfRange(batch.status())) << batch.status();
   EXPECT_TRUE(write("b", "2").ok());
   EXPECT_EQ(stored("a") + stored("b"), "2");
+}
+
+TEST_F(lending, promises_what_is_too_much_for_one_transaction) {
+  const auto batch = borrow({"b", much()});
+  ASSERT_TRUE(batch.ok()) << batch.status();
+  EXPECT_EQ(batch->writes.operations.size(), 1U);
+  EXPECT_EQ(count("x/"), 0U);
+  EXPECT_EQ(count("names/"), 300U) << "they are taken, so that nobody else takes them";
+  EXPECT_TRUE(end(lent_end::written, carry_out(batch)).ok());
+  world_.settle();
+  expect_all_or_nothing(true);
+  EXPECT_TRUE(write("b", "2").ok());
+}
+
+TEST_F(lending, promises_little_where_that_is_asked_for) {
+  const auto batch = borrow({"b", plain_write{"a", "1", 3}, true});
+  ASSERT_TRUE(batch.ok()) << batch.status();
+  EXPECT_EQ(batch->writes.operations.size(), 1U);
+  EXPECT_TRUE(end(lent_end::written, carry_out(batch)).ok());
+  world_.settle();
+  EXPECT_EQ(stored("a") + stored("a1") + stored("a2"), "111");
+  EXPECT_EQ(count("f/"), 0U);
+}
+
+TEST_F(lending, takes_back_what_it_promised_where_it_was_given_up) {
+  const auto batch = borrow({"b", much()});
+  ASSERT_TRUE(batch.ok());
+  EXPECT_TRUE(absl::IsCancelled(end(lent_end::refused)));
+  EXPECT_EQ(carry_out(batch), 0);
+  expect_all_or_nothing(false);
+  EXPECT_TRUE(write("b", "2").ok());
+}
+
+TEST_F(lending, takes_back_what_it_promised_where_nobody_comes_back) {
+  const auto batch = borrow({"b", much()});
+  ASSERT_TRUE(batch.ok());
+  world_.advance(std::chrono::seconds{11});
+  EXPECT_EQ(carry_out(batch), 0);
+  expect_all_or_nothing(false);
+  EXPECT_TRUE(write("b", "2").ok());
+}
+
+TEST_F(lending, takes_back_what_it_promised_where_a_name_is_taken) {
+  const auto taken = fmt::format("names/x/a{}", much_is - 1);
+  memory_->commit({{}, {put{taken, "other.0", 0}}}, [](auto) {});
+  const auto batch = borrow({"b", much()});
+  EXPECT_TRUE(absl::IsCancelled(batch.status())) << batch.status();
+  EXPECT_EQ(stored(taken), "other.0");
+  EXPECT_EQ(count("names/"), 1U);
+  EXPECT_EQ(count("f/") + count("x/"), 0U);
+  EXPECT_TRUE(write("b", "2").ok());
+}
+
+TEST_F(lending, makes_good_what_it_promised_whatever_becomes_of_its_writes) {
+  for (const auto fault : {faulty_store::fault::refused, faulty_store::fault::answer_lost,
+                           faulty_store::fault::carried_out_late})
+    for (std::size_t at = 0; at < 12; ++at) {
+      const plain_write some{fmt::format("k{}-{}-", static_cast<int>(fault), at), "1", much_is};
+      store_->fault_at(at, fault);
+      const auto batch = borrow({"b", some});
+      ASSERT_TRUE(batch.ok()) << batch.status();
+      EXPECT_TRUE(end(lent_end::written, carry_out(batch)).ok());
+      world_.advance(std::chrono::seconds{2});
+      store_->let_late_writes_through();
+      EXPECT_EQ(count(some.key), 300U);
+      EXPECT_EQ(count("f/"), 0U);
+      EXPECT_TRUE(write(some.key, "2").ok());
+      EXPECT_EQ(stored(some.key), "2");
+    }
+}
+
+TEST_F(lending, whoever_comes_next_makes_good_what_was_promised) {
+  for (std::size_t writes = 0; writes < 8; ++writes) {
+    const plain_write some{fmt::format("x/default.0/k{}-", writes), "1", much_is, true};
+    const auto batch = borrow({"b", some});
+    ASSERT_TRUE(batch.ok()) << batch.status();
+    const auto at = carry_out(batch);
+    ASSERT_GT(at, 0);
+    store_->cut_after(writes);
+    (void)end(lent_end::written, at);
+    const auto read = begin_anew();
+    EXPECT_TRUE(read.ok()) << read;
+    EXPECT_EQ(count(some.key), 300U);
+    EXPECT_EQ(count("f/"), 0U);
+  }
+  EXPECT_TRUE(write("b", "2").ok());
+}
+
+TEST_F(lending, whoever_comes_next_takes_back_what_was_promised_in_vain) {
+  for (std::size_t writes = 0; writes < 8; ++writes) {
+    store_->cut_after(writes);
+    const auto batch = borrow({"b", much()});
+    const auto read = begin_anew();
+    EXPECT_TRUE(read.ok()) << read;
+    if (batch.ok()) {
+      EXPECT_EQ(carry_out(batch), 0);
+    }
+    expect_all_or_nothing(false);
+  }
+  EXPECT_TRUE(write("b", "2").ok());
 }
 
 TEST_F(lending, is_refused_where_somebody_else_has_the_shard_by_now) {

@@ -100,6 +100,106 @@ TEST_F(whole_file, is_there_or_not_wherever_the_process_dies) {
   }
 }
 
+/// More than one transaction takes.
+TEST_F(whole_file, that_is_large_is_there_or_not_wherever_the_process_dies) {
+  auto all = file();
+  for (int i = 0; i < 300; ++i) {
+    auto w = work(fmt::format("w{}", i));
+    w.queue = "team";
+    all.emplace_back(w);
+  }
+  const auto found = [&] {
+    return replica_->get(object_kind::workload).size() + replica_->get(object_kind::node).size() - 1
+           + replica_->get(object_kind::queue, "team").size();
+  };
+  std::size_t writes = 0;
+  for (; found() == 0; ++writes) {
+    ASSERT_LT(writes, 100U);
+    replica_->faults().cut_after(writes);
+    (void)replica_->apply(all);
+    begin_anew();
+  }
+  EXPECT_GT(writes, 5U) << "it takes several";
+  EXPECT_EQ(found(), all.size());
+  // What is promised is made good after the first promise that counts as well.
+  for (std::size_t more = 0; more < 8; ++more) {
+    for (auto& one : all)
+      if (auto* w = std::get_if<workload>(&one))
+        w->priority = static_cast<std::int32_t>(100 + more);
+    replica_->faults().cut_after(writes - 1 + more);
+    (void)replica_->apply(all);
+    begin_anew();
+    std::set<std::int64_t> priorities;
+    for (const auto& one : replica_->get(object_kind::workload))
+      priorities.insert(std::get<workload>(one.what).priority.value_or(0));
+    EXPECT_EQ(priorities.size(), 1U) << "after " << writes - 1 + more << " writes";
+  }
+}
+
+/// With a resource group that is new, and a node in it.
+class whole_file_with_group : public whole_file {
+protected:
+  static std::vector<object> with_group() {
+    resource_group made;
+    made.name = "other";
+    auto there_as_well = machine("n9", 1);
+    there_as_well.resource_group = "other";
+    auto all = file();
+    all.emplace_back(made);
+    all.emplace_back(there_as_well);
+    return all;
+  }
+
+  bool is_group_there() {
+    return replica_->get(object_kind::resource_group, "other").size() == 1;
+  }
+
+  bool is_whole() {
+    return there() == file().size() && is_group_there()
+           && replica_->get(object_kind::node, "n9").size() == 1;
+  }
+
+  bool is_nothing() {
+    return there() == 0 && !is_group_there() && replica_->get(object_kind::node, "n9").empty();
+  }
+};
+
+TEST_F(whole_file_with_group, is_there_as_a_whole) {
+  const auto how = replica_->apply(with_group());
+  ASSERT_TRUE(how.ok()) << how.status();
+  EXPECT_TRUE(is_whole());
+  replica_->world().advance(std::chrono::minutes{3});
+  EXPECT_TRUE(is_whole()) << "more came with the group";
+}
+
+TEST_F(whole_file_with_group, is_there_or_not_wherever_the_process_dies) {
+  std::size_t writes = 0;
+  for (; !is_whole(); ++writes) {
+    ASSERT_LT(writes, 30U);
+    replica_->faults().cut_after(writes);
+    (void)replica_->apply(with_group());
+    begin_anew();
+    replica_->world().advance(std::chrono::minutes{3});
+    EXPECT_TRUE(is_whole() || is_nothing()) << "after " << writes << " writes";
+  }
+  EXPECT_GT(writes, 2U);
+}
+
+TEST_F(whole_file_with_group, the_group_stays_where_somebody_else_uses_it) {
+  replica_->faults().cut_after(1);
+  (void)replica_->apply(with_group());
+  begin_anew();
+  ASSERT_TRUE(is_group_there());
+  auto of_others = machine("n8", 1);
+  of_others.resource_group = "other";
+  ASSERT_TRUE(replica_->apply({of_others}).ok());
+  replica_->world().advance(std::chrono::minutes{3});
+  EXPECT_TRUE(is_group_there());
+  ASSERT_TRUE(replica_->remove(object_kind::node, "n8").ok());
+  replica_->world().advance(std::chrono::minutes{3});
+  EXPECT_TRUE(is_group_there()) << "it is like any other by now";
+}
+
 TEST_F(whole_file, nobody_goes_where_one_is_not_there) {
   ASSERT_TRUE(replica_->apply(file()).ok());
   ASSERT_TRUE(comes_to(*replica_, "a", pod_phase::running, 1, std::chrono::seconds{5}));

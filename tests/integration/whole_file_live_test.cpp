@@ -107,6 +107,24 @@ TEST_P(whole_file_live, is_there_or_not_whenever_the_process_is_killed) {
   RecordProperty("whole", whole);
 }
 
+TEST_P(whole_file_live, that_is_large_is_there_or_not_whenever_the_process_is_killed) {
+  int whole = 0;
+  for (int i = 0; i < 10; ++i) {
+    const auto name = fmt::format("f{}", i);
+    const auto all = file(name, 400);
+    std::thread user([&] { (void)try_to_apply(all); });
+    std::this_thread::sleep_for(milliseconds{20 + 15 * i});
+    cluster_->restart();
+    user.join();
+    const auto found = there(name);
+    EXPECT_TRUE(found == 0 || found == 406) << name << " has " << found;
+    whole += found == 406 ? 1 : 0;
+    EXPECT_EQ(try_to_apply(all).code, 0);
+    EXPECT_EQ(there(name), 406U);
+  }
+  RecordProperty("whole", whole);
+}
+
 TEST_P(whole_file_live, nobody_is_deleted_where_one_is_not_there) {
   ASSERT_EQ(try_to_apply(file("some")).code, 0);
   const auto tried = cluster_->daemon().cli(

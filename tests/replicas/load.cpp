@@ -144,6 +144,8 @@ std::string set_up(const std::vector<std::string>& servers) {
     resource_group group;
     group.name = name;
     group.force_delete_after = std::chrono::seconds{2};
+    group.heartbeat_timeout = std::chrono::seconds{5};
+    group.lost_node_timeout = std::chrono::seconds{2};
     objects.emplace_back(group);
   }
   for (const auto& group : resource_groups())

@@ -1,5 +1,6 @@
 #include "protocol/api_client.hpp"
 #include "tests/replicas/load.hpp"
+#include "tests/replicas/operators.hpp"
 #include "tests/replicas/replica_cluster.hpp"
 #include "tests/replicas/verdict.hpp"
 #include "tests/support/etcd_process.hpp"
@@ -125,7 +126,15 @@ private:
       mend_due();
     }
     const int leader = std::max(cluster_.etcd_leader(), 0);
-    if (between(0, 1) == 0) {
+    const auto chance = between(0, 2);
+    if (chance == 2) {
+      // Writes that came to it hang, and arrive when it goes on.
+      const int follower = (leader + between(1, 2)) % 3;
+      say(fmt::format("etcd's member {}, which follows, is stopped", follower));
+      cluster_.signal_etcd(follower, SIGSTOP);
+      mend_after(milliseconds{between(1000, 8000)}, "etcd",
+                 [this, follower] { cluster_.signal_etcd(follower, SIGCONT); });
+    } else if (chance == 0) {
       say(fmt::format("kill -9 of etcd's leader, member {}", leader));
       cluster_.kill_etcd(leader);
       mend_after(milliseconds{between(500, 4000)}, "etcd",
@@ -154,8 +163,14 @@ void run_faults(int faults) {
   ASSERT_EQ(set_up(cluster.servers()), "") << cluster.output();
   load people(cluster.servers(), 6);
   std::this_thread::sleep_for(seconds{2});
+  operators beside(cluster.servers());
   trouble(cluster, 42).run(faults);
   fmt::print("{} faults\n", faults);
+  beside.end();
+  for (const auto& [what, times] : beside.done())
+    fmt::print("{}: {}\n", what, times);
+  for (const auto& wrong : beside.complaints())
+    ADD_FAILURE() << wrong;
   check_all(cluster, people, 20 * faults, faults);
 }
 

@@ -176,6 +176,12 @@ chaotic_store::event_position chaotic_store::choose(dice& luck) {
 
 std::string chaotic_store::step(dice& luck, bool with_faults) {
   const auto chosen = choose(luck);
+  // What is granted to whom may take a while to be written, whatever else goes on.
+  if (chosen->kind == event::type::request && chosen->not_before == duration{0}
+      && chosen->what.find("/quota/") != std::string::npos && luck.one_in(3)) {
+    chosen->not_before = clock_() + std::chrono::milliseconds{luck.between(100, 4'000)};
+    return "slow: " + chosen->what;
+  }
   if (chosen->kind == event::type::request && with_faults && !cut_) {
     if (!stalled_ && luck.one_in(40)) {
       auto refused = std::move(*chosen);

@@ -19,7 +19,8 @@ bool tells_nothing(const absl::Status& answer) {
 
 client::client(dice& luck, truth& facts, const cluster_shape& shape)
     : luck_(luck), facts_(facts), mood_(shape.now), has_agents_(luck.one_in(3)),
-      plenty_(luck.one_in(2)), has_files_(shape.batches.operations > 6) {
+      plenty_(luck.one_in(2)),
+      has_files_(shape.batches.operations > 6 || shape.oldest_schema == schema_version) {
   for (const auto& name : shape.groups) {
     auto& group = groups_.emplace_back();
     group.name = name;
@@ -281,6 +282,68 @@ std::string client::act(member& through) {
 
 std::string client::change(member& through) {
   return !queues_.empty() && luck_.one_in(3) && ready_ ? ask_for_a_queue(through) : act(through);
+}
+
+namespace {
+
+/// For a pod of its own on a node of the story.
+workload part_of_story(std::string name, std::string group, std::int64_t gpus,
+                       std::int64_t stops_within) {
+  workload w;
+  w.name = std::move(name);
+  w.resource_group = std::move(group);
+  w.priority = gpus > 1 ? 9 : 0;
+  w.kind = workload_kind::batch;
+  w.resume.policy = resume_policy::always;
+  w.resume.backoff = std::chrono::seconds{1};
+  w.grace_period = std::chrono::seconds{90};
+  auto& pods = w.groups.emplace_back();
+  pods.name = "g";
+  pods.pods.requests = {{"story", gpus * 1000}};
+  pods.pods.annotations["simulation/stop-takes"] = fmt::format("{}ms", stops_within);
+  return w;
+}
+
+node place_of_story(std::string name, std::string group, std::int64_t gpus) {
+  node n;
+  n.name = std::move(name);
+  n.resource_group = std::move(group);
+  n.capacity = {{"story", gpus * 1000}};
+  return n;
+}
+
+} // namespace
+
+std::string client::tell(step now, member& through) {
+  const auto& group = groups_.front().name;
+  switch (now) {
+  case step::two_run:
+    return submit(through,
+                  {part_of_story("quick", group, 1, luck_.between(0, 500)),
+                   part_of_story("slow", group, 1, luck_.between(20'000, 60'000))},
+                  {place_of_story("stage", group, 2)});
+  case step::one_comes:
+    return submit(through, {part_of_story("star", group, 2, 0)});
+  case step::another_node:
+    return ask(through, "wings", {place_of_story("wings", group, 1)}, [] {});
+  default:
+    for (const auto* name : {"quick", "slow"})
+      ask_to_delete_workload(through, name);
+    return ask_to_delete_workload(through, "star");
+  }
+}
+
+std::string client::submit(member& through, const std::vector<workload>& wanted,
+                           std::vector<object> beside) {
+  for (const auto& one : wanted) {
+    submitted_[one.name] = one;
+    facts_.asked(one.name, one);
+    beside.emplace_back(one);
+  }
+  return ask(through, wanted.front().name, std::move(beside), [this, wanted] {
+    for (const auto& one : wanted)
+      facts_.acknowledged(one);
+  });
 }
 
 std::string client::ask(member& through, std::string name, std::vector<object> objects,

@@ -26,6 +26,11 @@ public:
   /// Likewise, of what queues are about more often.
   std::string change(member& through);
 
+  /// A story in steps: two leave for one who is more important, one of them slowly; the other comes
+  /// back elsewhere meanwhile. Says what was asked for.
+  enum class step { two_run, one_comes, another_node, end };
+  std::string tell(step now, member& through);
+
   bool has_queues() const {
     return !queues_.empty();
   }
@@ -70,6 +75,8 @@ private:
   std::string ask_for_a_node(member& through);
   std::string ask_for_a_group(member& through);
   std::string set_up(member& through);
+  std::string submit(member& through, const std::vector<workload>& wanted,
+                     std::vector<object> beside = {});
   workload draw_workload(std::size_t number);
   workload draw_deployment(workload w);
   void draw_rank(workload& w);
@@ -82,8 +89,8 @@ private:
   mood mood_;
   bool has_agents_; ///< whether machines are watched
   std::set<std::string> silent_;
-  bool plenty_; ///< nodes have something else of which there is enough for everybody
-  bool has_files_; ///< batches are large enough for a part of one
+  bool plenty_;    ///< nodes have something else of which there is enough for everybody
+  bool has_files_; ///< whether all know how to make a promise of one
   std::int32_t last_file_ = 0;
   std::list<question> asked_;
   std::vector<node> nodes_;

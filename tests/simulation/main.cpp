@@ -23,7 +23,7 @@ const std::vector<std::string> bugs{"no-epoch",       "tells-at-prepare", "drops
                                     "partial-vote",   "releases-told",    "unknown-is-aborted",
                                     "double-count",   "early-refill",     "deletes-held-nodes",
                                     "forgets-aborts", "grants-twice",     "keeps-dead-grants",
-                                    "any-incarnation"};
+                                    "any-incarnation", "tears-gangs",    "tears-files"};
 
 } // namespace
 

@@ -53,6 +53,7 @@ private:
   void step();
   void heal();
   void change_things();
+  void tell_a_story();
   void settle(duration time);
   void come_to_rest();
   bool handle_message();

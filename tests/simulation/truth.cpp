@@ -27,6 +27,11 @@ std::string text_of(const pod_list& pods) {
   return text;
 }
 
+const std::string& key_of(const operation& one) {
+  const auto* put_in = std::get_if<put>(&one);
+  return put_in != nullptr ? put_in->key : std::get<erase>(one).range.begin;
+}
+
 /// Whether the key is that of a record with a name that no other resource group may have.
 bool has_name(const std::string& key) {
   return key.size() > 2 && key[1] == '/' && std::string_view("nwbp").find(key[0]) != key.npos;
@@ -63,15 +68,46 @@ void truth::written(const transaction& writes, revision, int generation) {
   if (programs_[generation] < schema_)
     complain(fmt::format("process {} knows version {} and wrote to a store of version {}",
                          generation, programs_[generation], schema_));
+  const auto repeated = made_good(writes);
   for (const auto& one : writes.operations) {
     check_writer(one, writes.comparisons, generation);
-    if (const auto* put_in = std::get_if<put>(&one))
-      put_key(put_in->key, put_in->value);
-    else
-      erase_range(std::get<erase>(one).range);
+    if (!repeated.contains(key_of(one)))
+      carry_out(one);
   }
   check_names();
   check_files();
+}
+
+void truth::carry_out(const operation& one) {
+  if (const auto* put_in = std::get_if<put>(&one))
+    put_key(put_in->key, put_in->value);
+  else
+    erase_range(std::get<erase>(one).range);
+}
+
+/// The keys of what was promised and committed before: that counted from then on.
+std::set<std::string> truth::made_good(const transaction& writes) const {
+  std::set<std::string> repeated;
+  for (const auto& one : writes.operations)
+    if (const auto found = promises_.find(key_of(one));
+        found != promises_.end() && std::holds_alternative<erase>(one) && found->second.counts)
+      for (const auto& promised : found->second.writes)
+        repeated.insert(key_of(promised));
+  return repeated;
+}
+
+/// What the shard has promised with the batch counts from now on.
+void truth::promise_counts(const std::string& shard, const sequence_record& batch) {
+  for (std::uint32_t i = 0; i < batch.promised; ++i) {
+    const auto found = promises_.find(keys::promise(shard, batch.number, i));
+    if (found == promises_.end()) {
+      complain(fmt::format("{} has committed a promise of {} chunks, and {} is missing", shard,
+                           batch.promised, i));
+      return;
+    }
+    found->second.counts = true;
+    std::ranges::for_each(found->second.writes, [&](const operation& one) { carry_out(one); });
+  }
 }
 
 /// What stands in one file comes as a whole.
@@ -90,8 +126,13 @@ void truth::check_files() {
 
 /// What has a name of its own is there, in one resource group. Who knew no names left some without.
 void truth::check_names() {
+  std::set<std::string_view> promised;
+  for (const auto& [key, one] : promises_)
+    for (const auto& write : one.writes)
+      if (const auto* name = std::get_if<put>(&write))
+        promised.insert(name->key);
   for (const auto& [key, shard] : names_)
-    if (!shards_[key].contains(shard))
+    if (!shards_[key].contains(shard) && !promised.contains(key))
       complain(fmt::format("{} is taken for {}, which has nothing of the name", key, shard));
 }
 
@@ -109,10 +150,12 @@ void truth::owner_written(const std::string& replica, const std::string& value, 
 void truth::check_writer(const operation& one, std::span<const comparison> compared,
                          int generation) {
   const auto* put_in = std::get_if<put>(&one);
-  const auto& key = put_in != nullptr ? put_in->key : std::get<erase>(one).range.begin;
+  const auto& key = key_of(one);
   if (key.starts_with("meta/"))
     return;
   auto shard = key.starts_with("seq/") ? key.substr(4) : key.substr(0, key.find('/', 2));
+  if (key.starts_with("f/"))
+    shard = key.substr(2, key.find('/', 4) - 2);
   bool free_name = false;
   if (key.starts_with(keys::names)) {
     const auto taken = names_.find(key);
@@ -153,7 +196,8 @@ void truth::put_key(const std::string& key, const std::string& value) {
   if (has_name(key)) {
     const auto its_name = keys::name_of(key);
     const auto taken = names_.find(its_name);
-    if (shards_[its_name].emplace(keys::shard_of(key)).second && taken != names_.end())
+    if (shards_[its_name].emplace(keys::shard_of(key)).second && taken != names_.end()
+        && taken->second != keys::shard_of(key))
       complain(fmt::format("{} was made, and its name belongs to {}", key, taken->second));
   }
   if (key.starts_with(keys::names)) {
@@ -162,7 +206,11 @@ void truth::put_key(const std::string& key, const std::string& value) {
         fmt::format("{} was taken by {} already, and now for {}", key, taken->second, value));
     names_[key] = value;
   }
-  if (key.starts_with("n/"))
+  if (key.starts_with("f/"))
+    promises_[key] = {decode<promised_writes>(value)->writes, false};
+  else if (key.starts_with("seq/"))
+    promise_counts(key.substr(4), *decode<sequence_record>(value));
+  else if (key.starts_with("n/"))
     node_written(*decode<node_record>(value));
   else if (key.starts_with("l/"))
     left_behind_[name] = *decode<left_pods>(value);
@@ -204,6 +252,7 @@ void truth::erase_range(const key_range& range) {
 void truth::erase_key(const std::string& key) {
   const std::string name(keys::last_part(key));
   names_.erase(key);
+  promises_.erase(key);
   if (has_name(key))
     shards_[keys::name_of(key)].erase(std::string(keys::shard_of(key)));
   if (key.starts_with("n/")) {

@@ -165,6 +165,9 @@ private:
   void check_files();
   void check_writer(const operation& one, std::span<const comparison> compared, int generation);
   void check_names();
+  void carry_out(const operation& one);
+  std::set<std::string> made_good(const transaction& writes) const;
+  void promise_counts(const std::string& shard, const sequence_record& batch);
   bool comes_late(const std::string& workload, const wish& now);
   void put_key(const std::string& key, const std::string& value);
   void erase_key(const std::string& key);
@@ -227,6 +230,11 @@ private:
   by_name<std::map<std::string, std::optional<std::int64_t>>> highest_limits_;
   by_name<quota_record> quota_;
   std::map<std::string, std::string, std::less<>> names_; ///< for which shard each is taken
+  struct promise {
+    std::vector<operation> writes;
+    bool counts = false; ///< it is committed
+  };
+  std::map<std::string, promise> promises_; ///< by key
   std::map<std::string, std::set<std::string>> shards_;   ///< which have it, by the name's key
   std::set<std::string> groups_{"default"};               ///< of resources
   std::map<std::string, expectation, std::less<>> expected_;

@@ -372,8 +372,8 @@ void draw(pod_reports& to) {
 // -- queues ---------------------------------------------------------------------------------------
 
 void draw(put_catalog& to) {
-  auto& [objects] = to;
-  draw(objects);
+  auto& [objects, unfinished] = to;
+  draw_all(objects, unfinished);
 }
 
 void draw(remove_catalog& to) {
@@ -382,8 +382,8 @@ void draw(remove_catalog& to) {
 }
 
 void draw(catalog_update& to) {
-  auto& [known] = to;
-  draw(known);
+  auto& [known, unfinished] = to;
+  draw_all(known, unfinished);
 }
 
 static void draw(quota_need& to) {

@@ -136,7 +136,7 @@ bool same(const lent_result& a, const lent_result& b) {
 }
 
 bool same(const catalog_update& a, const catalog_update& b) {
-  return *a.known == *b.known;
+  return *a.known == *b.known && a.unfinished == b.unfinished;
 }
 
 /// Traces travel in the envelope.
