@@ -5,6 +5,7 @@
 #include "actors/promised_writes.hpp"
 #include "actors/store_door.hpp"
 #include "protocol/records.hpp"
+#include "state/admission.hpp"
 #include "state/keys.hpp"
 #include "state/store.hpp"
 
@@ -727,13 +728,14 @@ caf::result<lent_result> lend_for(Self self, const lend<Change>& wanted, F chang
 }
 
 /// A shard whose resource group goes takes nothing new: for longer than it can have been under way.
-/// The actor's state has `clock`, and as `closed_until` until when. `some` is what is in it still.
+/// The actor's state has `shard`, `clock`, and as `closed_until` until when. `some` is what is in
+/// it still, if anything is.
 template <class Self>
 caf::result<lent_result> close_for(Self self, const lend<close_shard>& wanted,
-                                   const std::string& some) {
+                                   const std::optional<object_reference>& some) {
   return lend_for(self, wanted, [&](status_answer answer) {
-    if (!some.empty()) {
-      answer(absl::FailedPreconditionError("its resource group has " + some));
+    if (some) {
+      answer(in_use({object_kind::resource_group, group_of_shard(self->state.shard)}, *some));
       return;
     }
     self->state.closed_until = self->state.clock.now(self) + 2 * answer_time;
@@ -746,13 +748,11 @@ caf::result<lent_result> close_for(Self self, const lend<close_shard>& wanted,
   });
 }
 
-/// What is answered to who wants to put something into a shard that takes nothing any more.
+/// Whether the shard takes nothing any more.
 template <class Self>
-absl::Status may_take_more(Self self) {
-  if (self->state.closed_until == no_time
-      || self->state.clock.now(self) >= self->state.closed_until)
-    return absl::OkStatus();
-  return absl::NotFoundError("its resource group was deleted");
+bool is_closed(Self self) {
+  return self->state.closed_until != no_time
+         && self->state.clock.now(self) < self->state.closed_until;
 }
 
 /// Takes in what became of a batch that was lent.

@@ -92,8 +92,7 @@ void take_away(const removal_pointer& now) {
 /// Whether the decision may still put something on the shard's nodes of which the shard knows
 /// nothing, as it began after the vote.
 bool is_unheard_of(const node_shard_state& state, const decision& what) {
-  const auto group = std::string_view(state.shard).substr(0, state.shard.rfind('.'));
-  return group == what.resource_group && what.phase != decision_phase::aborted
+  return group_of_shard(state.shard) == what.resource_group && what.phase != decision_phase::aborted
          && !state.holds.held.contains(what.id) && !state.touched.contains(what.id)
          && !state.ledger.carried_out.contains(what.id);
 }

@@ -185,8 +185,8 @@ caf::result<absl::Status> stop(self_pointer self, const stop_pods& wanted) {
 void put_all(self_pointer self, std::vector<node> nodes, status_answer answer,
              std::string lent_for = {}) {
   auto& state = self->state;
-  if (auto open = may_take_more(self); !open.ok()) {
-    answer(open);
+  if (is_closed(self) && !nodes.empty()) {
+    answer(group_goes({object_kind::node, nodes.front().name}, group_of_shard(state.shard)));
     return;
   }
   record_changes changes;
@@ -273,8 +273,10 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
       });
     },
     [self](const lend<close_shard>& wanted) -> caf::result<lent_result> {
-      const auto some = self->state.records.any();
-      return close_for(self, wanted, some.empty() ? some : "node " + some);
+      std::optional<object_reference> some;
+      if (auto name = self->state.records.any(); !name.empty())
+        some = {object_kind::node, std::move(name)};
+      return close_for(self, wanted, some);
     },
     [self](const lent_end& end) -> caf::result<absl::Status> { return end_lent(self, end); },
     [self](const stop_pods& wanted) -> caf::result<absl::Status> { return stop(self, wanted); },

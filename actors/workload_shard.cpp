@@ -256,8 +256,9 @@ caf::result<absl::Status> note(self_pointer self, const note_placements& noted) 
 
 void put_all(self_pointer self, const put_workloads& wanted, status_answer answer,
              std::string lent_for) {
-  if (auto open = may_take_more(self); !open.ok()) {
-    answer(open);
+  if (is_closed(self) && !wanted.objects.empty()) {
+    const auto& first = wanted.objects.front()->what;
+    answer(group_goes({kind_of(first), name_of(first)}, group_of_shard(self->state.shard)));
     return;
   }
   shard_changes changes;
@@ -326,14 +327,14 @@ void remove(self_pointer self, const remove_workloads& wanted, status_answer ans
 }
 
 /// One of all that is there, as people call it; empty where nothing is.
-std::string some_in(const workload_shard_state& state) {
-  if (const auto name = state.workloads.any(); !name.empty())
-    return "workload " + name;
-  if (const auto name = state.budgets.any(); !name.empty())
-    return "disruption budget " + name;
-  if (const auto name = state.placements.any(); !name.empty())
-    return "placement " + name;
-  return {};
+std::optional<object_reference> some_in(const workload_shard_state& state) {
+  if (auto name = state.workloads.any(); !name.empty())
+    return object_reference{object_kind::workload, std::move(name)};
+  if (auto name = state.budgets.any(); !name.empty())
+    return object_reference{object_kind::disruption_budget, std::move(name)};
+  if (auto name = state.placements.any(); !name.empty())
+    return object_reference{object_kind::placement, std::move(name)};
+  return std::nullopt;
 }
 
 /// Decisions that place the workloads are given up first.

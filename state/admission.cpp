@@ -196,6 +196,19 @@ absl::StatusOr<std::vector<admitted>> admit(std::span<const object> batch, const
   return result;
 }
 
+absl::Status in_use(const object_reference& what, const object_reference& user) {
+  return absl::FailedPreconditionError(
+    fmt::format("{} {} is in use by {} {}; remove or change that first", to_string(what.kind),
+                rules::in_quotes(what.name), to_string(user.kind), rules::in_quotes(user.name)));
+}
+
+absl::Status group_goes(const object_reference& what, std::string_view group) {
+  return absl::NotFoundError(
+    fmt::format("{} {}: resource group {} is being deleted; name another, or apply that one again "
+                "first",
+                to_string(what.kind), rules::in_quotes(what.name), rules::in_quotes(group)));
+}
+
 absl::Status admit_removal(object_kind kind, std::string_view name, const catalog& known,
                            const admission_facts& facts) {
   const auto what = fmt::format("{} {}", to_string(kind), rules::in_quotes(name));
@@ -210,11 +223,7 @@ absl::Status admit_removal(object_kind kind, std::string_view name, const catalo
   auto user = user_in_catalog(kind, name, known);
   if (!user)
     user = facts.user_of(kind, name);
-  if (user)
-    return absl::FailedPreconditionError(
-      fmt::format("{} is in use by {} {}; remove or change that first", what, to_string(user->kind),
-                  rules::in_quotes(user->name)));
-  return absl::OkStatus();
+  return user ? in_use({kind, std::string(name)}, *user) : absl::OkStatus();
 }
 
 } // namespace reprieve

@@ -122,6 +122,12 @@ std::vector<refusal> check(std::span<const object> batch, const catalog& known,
 absl::StatusOr<std::vector<admitted>> admit(std::span<const object> batch, const catalog& known,
                                             const admission_facts& facts);
 
+/// Refuses to remove an object that another refers to.
+absl::Status in_use(const object_reference& what, const object_reference& user);
+
+/// Refuses to put an object into a resource group that goes.
+absl::Status group_goes(const object_reference& what, std::string_view group);
+
 /// Refuses to remove what is in use or built in (`kFailedPrecondition`), and what does not exist
 /// (`kNotFound`) as far as the catalog and the facts can tell.
 absl::Status admit_removal(object_kind kind, std::string_view name, const catalog& known,

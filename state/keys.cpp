@@ -210,6 +210,10 @@ std::string shard_name(std::string_view group, std::uint32_t k) {
   return fmt::format("{}.{}", group, k);
 }
 
+std::string group_of_shard(std::string_view shard) {
+  return std::string(shard.substr(0, shard.rfind('.')));
+}
+
 std::uint32_t shard_number(std::string_view name, std::uint32_t shards) {
   // FNV-1a: the same on every machine and in every version, as the key depends on it.
   std::uint64_t hash = 14695981039346656037U;

@@ -116,4 +116,7 @@ std::uint32_t shard_number(std::string_view name, std::uint32_t shards);
 /// The k-th virtual shard of a group, such as `default.3`.
 std::string shard_name(std::string_view group, std::uint32_t k);
 
+/// The group of a virtual shard of this name.
+std::string group_of_shard(std::string_view shard);
+
 } // namespace reprieve
