@@ -106,9 +106,10 @@ promise<Reply> promise_from(Self self) {
 /// What a request ends with when no answer came: the other side is gone, or did not answer in time.
 inline absl::Status to_status(const caf::error& error) {
   if (error == caf::sec::request_receiver_down)
-    return absl::UnavailableError("the part that was asked has ended, and starts anew");
+    return absl::UnavailableError(
+      "the part of the server that was asked has ended, and is there again in a moment");
   if (error == caf::sec::request_timeout)
-    return absl::UnavailableError("the part that was asked has not answered in time");
+    return absl::UnavailableError("the part of the server that was asked has not answered in time");
   return absl::UnavailableError("no answer from an actor: " + caf::to_string(error.category()) + " "
                                 + std::to_string(error.code()));
 }

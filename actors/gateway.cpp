@@ -203,7 +203,7 @@ void write_when_served(self_pointer self, batch_pointer batch,
     return;
   }
   if (tries == 0) {
-    done(nothing_changed(not_serving(*shares->unserved)));
+    done(not_serving(*shares->unserved));
     return;
   }
   constexpr std::chrono::milliseconds pause{20};
@@ -286,7 +286,7 @@ void write_batch(self_pointer self, batch_pointer batch, std::function<void(absl
         made != nullptr && !self->state.known->groups.contains(made->name))
       groups.objects.push_back(one->what);
   if (groups.objects.empty())
-    done(nothing_changed(not_serving(*shares->unserved)));
+    done(not_serving(*shares->unserved));
   else
     write_with_groups(self, batch, std::move(groups), std::move(done));
 }
@@ -396,7 +396,7 @@ void begin_apply(self_pointer self, std::shared_ptr<const apply_request> wanted,
     if (found.how.ok())
       admit_and_write(self, wanted, found.known, answer, tries);
     else
-      answer.deliver(apply_result(nothing_changed(found.how)));
+      answer.deliver(apply_result(and_nothing_changed(found.how)));
   };
   if (only_workloads)
     confirm_workloads(self, workloads, std::move(go_on));
@@ -500,8 +500,8 @@ caf::result<absl::Status> delete_all(self_pointer self, const delete_request& wa
     return starting();
   auto answer = promise_from<absl::Status>(self);
   auto go_on = [self, wanted, answer](const confirmation& found) mutable {
-    const auto in_the_way =
-      found.how.ok() ? remove_all(self, wanted, found.known, answer) : nothing_changed(found.how);
+    const auto in_the_way = found.how.ok() ? remove_all(self, wanted, found.known, answer)
+                                           : and_nothing_changed(found.how);
     if (!in_the_way.ok())
       answer.deliver(in_the_way);
   };

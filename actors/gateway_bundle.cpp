@@ -8,6 +8,15 @@
 
 namespace reprieve {
 
+namespace {
+
+absl::Status came_in_between() {
+  return absl::AbortedError(
+    "another change came in between; nothing was changed by this one, try again");
+}
+
+} // namespace
+
 bundle::bundle(self_pointer self, enum size how_much, std::function<void(absl::Status)> done)
     : self_(self), size_(how_much),
       id_(fmt::format("{}.{:x}", self->state.serving->replica, ++self->state.bundles)),
@@ -27,7 +36,7 @@ void bundle::ask(part_pointer next) {
   next->second.ask([me = shared_from_this(), next](lent_result batch) {
     if (absl::IsCancelled(
           batch.status())) // it had a name that was taken meanwhile, or took too long
-      me->give_up(absl::AbortedError("something else was changed at the same moment"));
+      me->give_up(came_in_between());
     else if (!batch.ok())
       me->give_up(batch.status());
     else if (!me->whole_.has_room_for(batch->writes))
@@ -35,7 +44,7 @@ void bundle::ask(part_pointer next) {
     else if (me->whole_.add(batch->writes))
       me->ask(std::next(next));
     else // an owner has another epoch than when the others were asked
-      me->give_up(absl::AbortedError("something else was changed at the same moment"));
+      me->give_up(came_in_between());
   });
 }
 
@@ -46,7 +55,7 @@ void bundle::write() {
         if (answer.ok() && answer->succeeded)
           me->end_all(lent_end::written, answer->current, [me] { me->done_(absl::OkStatus()); });
         else if (answer.ok())
-          me->give_up(absl::AbortedError("something else was changed at the same moment"));
+          me->give_up(came_in_between());
         else if (may_arrive_late(answer.status()))
           me->find_out(answer.status());
         else
@@ -63,14 +72,16 @@ void bundle::find_out(absl::Status why) {
     else if (me->is_written_)
       me->done_(absl::OkStatus());
     else
-      me->done_(nothing_changed(absl::UnavailableError(why.message())));
+      me->done_(and_nothing_changed(absl::UnavailableError(why.message())));
   });
 }
 
-/// Nothing of it was written, nor will be.
+/// Nothing of it was written, nor will be. Who refuses it says what is wrong with it; who was not
+/// there does not say what that means.
 void bundle::give_up(absl::Status why) {
-  end_all(lent_end::refused, 0,
-          [me = shared_from_this(), why = std::move(why)] { me->done_(nothing_changed(why)); });
+  end_all(lent_end::refused, 0, [me = shared_from_this(), why = std::move(why)] {
+    me->done_(absl::IsUnavailable(why) ? and_nothing_changed(why) : nothing_changed(why));
+  });
 }
 
 /// Tells all who were asked, and goes on when each has answered.

@@ -29,8 +29,8 @@ inline absl::Status starting() {
 }
 
 inline absl::Status not_serving(std::string_view group) {
-  return absl::UnavailableError(
-    fmt::format("resource group {} is not served yet; try again in a moment", group));
+  return nothing_changed(absl::UnavailableError(
+    fmt::format("resource group {} is not served yet; try again in a moment", group)));
 }
 
 } // namespace reprieve

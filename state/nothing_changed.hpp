@@ -3,6 +3,8 @@
 #include <absl/status/status.h>
 #include <absl/strings/cord.h>
 
+#include <string>
+
 namespace reprieve {
 
 // An answer such as `kUnavailable` leaves open whether a change was made, unless it says that it
@@ -13,6 +15,12 @@ inline constexpr const char* nothing_changed_mark = "reprieve-nothing-changed";
 inline absl::Status nothing_changed(absl::Status why) {
   why.SetPayload(nothing_changed_mark, absl::Cord{});
   return why;
+}
+
+/// The same of an answer whose sentence leaves it open.
+inline absl::Status and_nothing_changed(const absl::Status& why) {
+  return nothing_changed(
+    absl::Status(why.code(), std::string(why.message()) + "; nothing was changed"));
 }
 
 inline bool certainly_nothing_changed(const absl::Status& answer) {
