@@ -55,6 +55,11 @@ bool went_missing(const grpc::Status& answer) {
          || answer.error_code() == grpc::StatusCode::CANCELLED;
 }
 
+/// Whether the one who answered so may have made a change, unless it says that it has not.
+bool leaves_change_open(const grpc::Status& answer) {
+  return went_missing(answer) || answer.error_code() == grpc::StatusCode::UNKNOWN;
+}
+
 /// One server of several.
 struct connection {
   std::string address;
@@ -252,7 +257,7 @@ struct api_client::connections {
     const auto message = to_proto(wanted);
     Response response;
     const auto may_be_done = [&](const attempt& last) {
-      return what == effect::changes && went_missing(last.status) && !last.unchanged;
+      return what == effect::changes && leaves_change_open(last.status) && !last.unchanged;
     };
     const auto last = ask(
       [&](const connection& to) {

@@ -49,8 +49,10 @@ std::optional<absl::StatusCode> refusal(const grpc::Status& status) {
 absl::Status worded(const grpc::Status& status, absl::StatusCode otherwise) {
   if (status.ok())
     return absl::OkStatus();
-  return absl::Status(refusal(status).value_or(otherwise),
-                      fmt::format("etcd: {}", status.error_message()));
+  const auto code = refusal(status).value_or(otherwise);
+  if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED)
+    return absl::Status(code, "etcd did not answer in time; see that most of its members are up");
+  return absl::Status(code, fmt::format("etcd: {}", status.error_message()));
 }
 
 } // namespace
