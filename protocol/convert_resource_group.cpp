@@ -85,7 +85,7 @@ absl::StatusOr<guards> from_proto(const v1::Guards& from) {
     read.count("preemptions_per_workload_per_hour", from.preemptions_per_workload_per_hour(),
                to.preemptions_per_workload_per_hour.emplace());
   if (from.has_search_budget())
-    read.count("search_budget", from.search_budget(), to.search_budget.emplace());
+    read.count("search_budget", from.search_budget(), to.search_budget.emplace(), 1);
   return read.result(std::move(to));
 }
 
@@ -111,7 +111,7 @@ absl::StatusOr<required_node_settings> from_proto(const v1::RequiredNodeSettings
   if (from.has_deviation_percent())
     read.count("deviation_percent", from.deviation_percent(), to.deviation_percent);
   if (from.has_max_victims())
-    read.count("max_victims", from.max_victims(), to.max_victims);
+    read.count("max_victims", from.max_victims(), to.max_victims, 1);
   return read.result(std::move(to));
 }
 

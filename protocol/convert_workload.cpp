@@ -100,20 +100,20 @@ absl::StatusOr<pod_group> from_proto(const v1::PodGroup& from) {
   field_reader read;
   to.name = from.name();
   read.one("pods", from.pods(), to.pods, from_proto);
+  // Admission says what is wrong with these, and what would be right.
   if (from.has_count())
-    read.count("count", from.count(), to.count);
+    to.count = from.count();
   if (from.has_replicas())
-    read.count("replicas", from.replicas(), to.replicas);
+    to.replicas = from.replicas();
   if (from.has_min_count())
-    read.count("min_count", from.min_count(), to.min_count.emplace());
+    to.min_count = from.min_count();
   read.one("disruption_mode", from.disruption_mode(), to.disruption, from_proto);
   to.topology_keys.assign(from.topology_keys().begin(), from.topology_keys().end());
   to.required_node = from.required_node();
   to.priority_class = from.priority_class();
   if (from.has_priority())
     to.priority = from.priority();
-  for (auto member : from.protected_members())
-    read.count("protected_members", member, to.protected_members.emplace_back());
+  to.protected_members.assign(from.protected_members().begin(), from.protected_members().end());
   return read.result(std::move(to));
 }
 

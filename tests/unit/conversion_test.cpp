@@ -245,6 +245,15 @@ TEST(conversion_refusal, meets_a_negative_duration) {
   EXPECT_EQ(refusal_of(message), "grace_period: a duration of -5 ns is negative; give 0 or more");
 }
 
+TEST(conversion_refusal, leaves_the_counts_of_a_pod_group_to_admission) {
+  v1::PodGroup message;
+  message.set_count(-1);
+
+  const auto read = from_proto(message);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->count, -1);
+}
+
 TEST(conversion_refusal, meets_a_time_before_the_epoch) {
   v1::Pod message;
   message.set_created(-1);
