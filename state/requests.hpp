@@ -4,7 +4,9 @@
 #include "state/decision.hpp"
 #include "state/object.hpp"
 
+#include <absl/status/status.h>
 #include <absl/status/statusor.h>
+#include <fmt/format.h>
 
 #include <cstdint>
 #include <optional>
@@ -109,6 +111,16 @@ struct delete_request {
   std::optional<caller> by{};
   bool force = false; ///< nodes with the pods on them, which are given up for lost
 };
+
+/// Refuses force where it means nothing.
+inline absl::Status check_force(const delete_request& wanted) {
+  if (!wanted.force || wanted.kind == object_kind::node)
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(
+    fmt::format("a {} can't be deleted by force, which gives up the pods on a node for lost; leave "
+                "force out",
+                to_string(wanted.kind)));
+}
 
 /// Agents say that these nodes are up. One agent may speak for many.
 struct heartbeat_request {

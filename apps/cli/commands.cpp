@@ -223,6 +223,10 @@ int remove(api_client& server, const std::string& kind, std::vector<std::string>
   }
   for (auto& request : requests) {
     request.force = force;
+    if (auto checked = check_force(request); !checked.ok())
+      return fail(checked);
+  }
+  for (const auto& request : requests) {
     if (auto removed = server.remove(request); !removed.ok())
       return fail(removed);
     for (const auto& name : request.names)

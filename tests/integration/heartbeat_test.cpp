@@ -200,6 +200,10 @@ TEST_F(lost_machine, a_node_is_deleted_with_its_pods_by_force_only) {
   EXPECT_EQ(refused.code, 1);
   EXPECT_THAT(refused.output, HasSubstr("by force"));
 
+  const auto no_node = daemon->cli({"delete", "workload", "train", "--force"});
+  EXPECT_EQ(no_node.code, 2);
+  EXPECT_THAT(no_node.output, HasSubstr("a Workload can't be deleted by force"));
+
   const auto forced = daemon->cli({"delete", "node", "worker-1", "--force"});
   EXPECT_EQ(forced.code, 0) << forced.output;
   EXPECT_EQ(state("worker-1"), "missing");

@@ -7,6 +7,7 @@
 #include "protocol/convert_priority_class.hpp"
 #include "protocol/convert_queue.hpp"
 #include "protocol/convert_reasoning.hpp"
+#include "protocol/convert_requests.hpp"
 #include "protocol/convert_resource_group.hpp"
 #include "protocol/convert_slot.hpp"
 #include "protocol/convert_workload.hpp"
@@ -252,6 +253,16 @@ TEST(conversion_refusal, leaves_the_counts_of_a_pod_group_to_admission) {
   const auto read = from_proto(message);
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(read->count, -1);
+}
+
+TEST(conversion_refusal, meets_force_where_it_means_nothing) {
+  v1::DeleteRequest message;
+  message.set_kind(v1::OBJECT_KIND_WORKLOAD);
+  message.add_names("train");
+  message.set_force(true);
+
+  EXPECT_EQ(refusal_of(message), "a Workload can't be deleted by force, which gives up the pods on "
+                                 "a node for lost; leave force out");
 }
 
 TEST(conversion_refusal, meets_a_time_before_the_epoch) {
