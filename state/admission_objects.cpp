@@ -63,9 +63,11 @@ const workload* prospect::find_workload(std::string_view name) const {
 /// Machines go by their host names, so a node may have dots in its name.
 void check(findings& out, const prospect& cluster, const node& n) {
   if (!is_dns_subdomain(n.name))
-    out.refuse("metadata.name",
-               "is {}; it must be a DNS name: parts of a-z, 0-9 and '-', joined by '.'",
-               in_quotes(n.name));
+    out.refuse(
+      "metadata.name",
+      "is {}; it must be a DNS name of at most {} characters: parts of 1 to {} of a-z, 0-9 "
+      "and '-', with no '-' at either end, joined by '.'",
+      in_quotes(n.name), longest_subdomain, longest_label);
   check_labels(out, "metadata.labels", n.labels);
   check_known(out, "spec.resourceGroup", "resource group", cluster.after.groups, n.resource_group);
   if (const auto group = cluster.facts.group_of_node(n.name); group && *group != n.resource_group)

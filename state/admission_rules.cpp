@@ -6,9 +6,6 @@ namespace reprieve::rules {
 
 namespace {
 
-constexpr std::size_t longest_label = 63;
-constexpr std::size_t longest_subdomain = 253;
-
 // Not those of <cctype>: names compare as bytes, whatever the locale.
 bool is_lower_or_digit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');

@@ -67,6 +67,10 @@ private:
   std::vector<refusal>& into_;
 };
 
+/// Of DNS, in characters.
+inline constexpr std::size_t longest_label = 63;
+inline constexpr std::size_t longest_subdomain = 253;
+
 /// `text` in quotes, shortened where it is long, on one line.
 std::string in_quotes(std::string_view text);
 

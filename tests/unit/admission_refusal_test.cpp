@@ -71,6 +71,13 @@ INSTANTIATE_TEST_SUITE_P(
       "control_character", [](auto& w) { w.name = "a\nb"; }, "metadata.name", "'a?b'"),
     bad_node(
       "node", [](auto& n) { n.name = "host..example"; }, "metadata.name", "DNS name"),
+    bad_node(
+      "node_too_long",
+      [](auto& n) {
+        for (n.name = "aa"; n.name.size() < 254;)
+          n.name += ".a";
+      },
+      "metadata.name", "at most 253"),
     bad_queue(
       "queue", [](auto& q) { q.name = "a_b"; }, "metadata.name", "'a_b'"),
     bad_resource_group(
