@@ -35,6 +35,32 @@ void keep_what_is_needed(const preemptor& who, plan& made) {
                 [&](const assignment& one) { return --left[one.placed.group] < 0; });
 }
 
+std::string counted(std::size_t number, std::string_view noun) {
+  return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
+}
+
+/// The plan in a sentence, where the last so many of its victims go for the quota's sake alone. Its
+/// result is still what it was without them.
+std::string summary_of(const preemptor& who, const plan& made, std::size_t for_quota,
+                       const std::string& why) {
+  std::set<std::string_view> nodes;
+  for (const auto& one : made.assignments)
+    nodes.insert(one.placed.node);
+  auto text = fmt::format("{} (priority {}) gets {} on {}", who.workload, who.priority,
+                          counted(made.assignments.size(), "pod"), counted(nodes.size(), "node"));
+  if (made.result == plan::outcome::placed)
+    text += " in what is free";
+  else if (made.result == plan::outcome::waits)
+    text += " once those have gone who leave anyway";
+  const auto all = made.victims.size();
+  text += fmt::format("; {} {}", counted(all, "less important portion"), all == 1 ? "goes" : "go");
+  if (for_quota < all)
+    text += fmt::format(", {} of them", for_quota);
+  return text
+         + fmt::format(" as {}; nothing above priority {} was touched", why,
+                       made.scored.highest_victim_priority);
+}
+
 void drop(plan& made, std::string policy) {
   made = plan{};
   made.policy = std::move(policy);
@@ -507,6 +533,7 @@ bool unit_judge::add_victims_for(const case_at_hand& of, const obstacle& first,
   by_name<std::int32_t> lately{settings_.preempted_lately.begin(),
                                settings_.preempted_lately.end()};
   const by_name<std::int32_t> nobody;
+  const quota_preemptor who{of.who.workload, of.who.priority, of.asked, first.limit};
   const auto choice = choose_victims({.queue = shares_.at(first.vertex).spec.name,
                                       .resources = shares_.columns(),
                                       .staying = after.staying(first.vertex),
@@ -514,7 +541,8 @@ bool unit_judge::add_victims_for(const case_at_hand& of, const obstacle& first,
                                       .limits = limits,
                                       .preempted_lately = lately,
                                       .on_their_way = nobody,
-                                      .now = settings_.now},
+                                      .now = settings_.now,
+                                      .made_for = &who},
                                      candidates);
   if (std::ranges::any_of(choice.lacked, [](std::int64_t amount) { return amount > 0; }))
     return false;
@@ -524,12 +552,19 @@ bool unit_judge::add_victims_for(const case_at_hand& of, const obstacle& first,
   for (const auto& one : choice.victims)
     made.followed.victims.push_back(view.find_portion(one.portion));
   made.victims.insert(made.victims.end(), choice.victims.begin(), choice.victims.end());
-  const auto cost = cost_of(view, made.followed.victims, settings_.now);
-  made.scored = score_of(view, cost, made.scored.cascades, settings_.now);
+  auto by_importance = made.followed.victims;
+  std::ranges::sort(by_importance,
+                    [&](portion_row a, portion_row b) { return view.more_important(a, b); });
+  made.scored = score_of(view, cost_of(view, by_importance, settings_.now), made.scored.cascades,
+                         settings_.now);
+  if (made.why.threshold)
+    made.why.threshold = std::max(*made.why.threshold, made.scored.highest_victim_priority);
+  made.why.summary =
+    summary_of(of.who, made, choice.victims.size(),
+               fmt::format("the {} of queue {} is used up", first.limit ? "limit" : "share",
+                           shares_.at(first.vertex).spec.name));
   made.result = plan::outcome::preempts;
   made.policy = "quota";
-  made.why.summary += fmt::format("; {} of its quota {}", choice.victims.size(),
-                                  choice.victims.size() == 1 ? "goes" : "go");
   return true;
 }
 

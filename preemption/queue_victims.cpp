@@ -177,21 +177,30 @@ private:
     }
   }
 
+  /// What the queue uses and may use of a resource, and what of it the portion holds.
+  std::string use_of(const queue_portion& one, std::size_t r) const {
+    const auto amount = [&](std::int64_t of) { return format_quantity(of, what_.resources[r]); };
+    const auto more = what_.made_for == nullptr ? 0 : what_.made_for->asked[r];
+    return fmt::format("{} {} and may use {}, of which this holds {}", amount(what_.staying[r]),
+                       what_.resources[r], amount(what_.allowed[r] + more), amount(one.holds[r]));
+  }
+
   std::string why_victim(const queue_portion& one) const {
     std::vector<std::string> too_much;
     for (std::size_t r = 0; r < excess_.size(); ++r)
-      if (one.holds[r] > 0 && what_.staying[r] > what_.allowed[r]) {
-        const auto& name = what_.resources[r];
-        too_much.push_back(fmt::format(
-          "{} {} and may use {}, of which this holds {}", format_quantity(what_.staying[r], name),
-          name, format_quantity(what_.allowed[r], name), format_quantity(one.holds[r], name)));
-      }
+      if (one.holds[r] > 0 && what_.staying[r] > what_.allowed[r])
+        too_much.push_back(use_of(one, r));
     const auto age =
       one.started == no_time
         ? std::string{"it has not started"}
         : fmt::format("it has run for {}", format_duration(run_time(one, what_.now)));
-    return fmt::format("queue {} uses {}; its priority is {} and {}", what_.queue,
-                       fmt::join(too_much, ", and "), one.priority, age);
+    auto why = fmt::format("queue {} uses {}; its priority is {} and {}", what_.queue,
+                           fmt::join(too_much, ", and "), one.priority, age);
+    if (const auto* who = what_.made_for)
+      why = fmt::format("it goes for {} (priority {}), which is more important and within the same "
+                        "{}: {}",
+                        who->workload, who->priority, who->within_limit ? "limit" : "share", why);
+    return why;
   }
 
   const queue_reclaim& what_;

@@ -70,6 +70,14 @@ std::vector<queue_portion> portions_in_order(std::span<const queue_pod* const> p
 /// as long as they are on their way, they count among the victims that a decision may have.
 by_name<std::int32_t> count_on_their_way(std::span<const queue_pod* const> pods);
 
+/// Who asks for what others of its queue use, and is more important than they.
+struct quota_preemptor {
+  std::string_view workload;
+  std::int32_t priority = 0;
+  std::span<const std::int64_t> asked; ///< of each resource
+  bool within_limit = false;           ///< of the queue, and not within what it deserves
+};
+
 /// What is to be freed in one queue.
 struct queue_reclaim {
   std::string_view queue;
@@ -81,6 +89,7 @@ struct queue_reclaim {
   /// Portions that were chosen before and are still on their way, by resource group.
   const by_name<std::int32_t>& on_their_way;
   time_point now = no_time;
+  const quota_preemptor* made_for = nullptr; ///< what is allowed is without what it asks for
 };
 
 /// Who goes, and why others do not.

@@ -61,7 +61,7 @@ std::string plan_lines(const decision& d, std::string_view what_became_of_it) {
   text += what_became_of_it;
   if (d.why.threshold)
     text += fmt::format("  threshold   N = {}: nothing above it was touched\n", *d.why.threshold);
-  if (!d.victims.empty())
+  if (d.scored.pods > 0) // nobody compares what the queue stage takes back
     text +=
       fmt::format("  score       {} budget violations, highest victim priority {}, {}, {} "
                   "pods, {} GPU-seconds lost\n",

@@ -330,6 +330,32 @@ TEST(cycle, victims_of_the_same_queue_count_as_gone) {
   EXPECT_THAT(told(run.cycle), ElementsAre("high preempts", "next waits"));
 }
 
+TEST(cycle, those_who_go_for_a_limit_alone_are_told_whom_they_go_for) {
+  queue limited;
+  limited.name = "q";
+  limited.limit = gpus(2);
+  auto low = wanting("low", 1, gpus(1));
+  auto middle = wanting("middle", 5, gpus(1));
+  auto high = wanting("high", 9, gpus(2));
+  low.queue = middle.queue = high.queue = "q";
+  const cycle_run run{
+    world().add(limited).node("n1", gpus(8)).runs(low, "n1").runs(middle, "n1").waits(high),
+    open_settings()};
+
+  ASSERT_THAT(told(run.cycle), ElementsAre("high preempts"));
+  const auto& made = run.cycle.turns()[0].made;
+  EXPECT_EQ(made.why.summary,
+            "high (priority 9) gets 1 pod on 1 node in what is free; 2 less important portions go "
+            "as the limit of queue q is used up; nothing above priority 5 was touched");
+  ASSERT_EQ(made.victims.size(), 2u);
+  EXPECT_THAT(made.victims[0].reason,
+              HasSubstr("it goes for high (priority 9), which is more important and within the "
+                        "same limit: queue q uses 2 gpu and may use 2, of which this holds 1; "
+                        "its priority is 1"));
+  EXPECT_EQ(made.scored.highest_victim_priority, 5);
+  EXPECT_EQ(made.scored.pods, 2);
+}
+
 TEST(cycle, preempted_work_waits_until_it_may_resume_and_is_not_the_front_meanwhile) {
   workload_status resumed;
   resumed.attempts = 2;
