@@ -154,6 +154,8 @@ void told(self_pointer self, const victims_told& done) {
   if (found == state.decisions.end())
     return;
   found->second.told = true;
+  if (end_counting(self, done.id))
+    wake(self);
   const auto waiting = std::exchange(found->second.followed_by, {});
   let_go_on(self, waiting, done.id);
 }
@@ -223,14 +225,16 @@ void ended(self_pointer self, const decision_ended& over) {
   const auto gone = std::move(found->second);
   state.decisions.erase(found);
   state.giving_up.erase(over.id);
-  give_up_all(self, gone.followed_by,
-              "decision " + over.id + ", which was to make room, was given up");
-  if (over.how.ok())
+  end_counting(self, over.id); // before others begin that change the same counts
+  if (over.how.ok()) {
+    let_go_on(self, gone.followed_by, over.id);
     give_up_all(self, gone.awaited_by, had_started(over.id));
-  else
+  } else {
+    give_up_all(self, gone.followed_by,
+                "decision " + over.id + ", which was to come first, was given up");
     let_go_on(self, gone.awaited_by, over.id);
+  }
   state.running->erase(over.id);
-  state.lifecycle.open.erase(over.id);
   state.mirror.close(over.id);
   // A refused vote waits for a change. A shard or a store that did not answer is asked again, and
   // so is the queue shard, as other groups may have given room back there.

@@ -1,5 +1,6 @@
 #include "actors/lifecycle_coordination.hpp"
 
+#include "actors/placement_changes.hpp"
 #include "actors/scheduling_cycle.hpp"
 #include "protocol/records.hpp"
 #include "state/keys.hpp"
@@ -29,6 +30,35 @@ std::map<std::string_view, const placement*> shares_of(const coordinator_state& 
   for (const auto& [name, one] : state.mirror.placements())
     if (one.cluster == state.settings.resource_group)
       found.try_emplace(one.deployment, &one);
+  return found;
+}
+
+// -- decisions that change counts -----------------------------------------------------------------
+
+bool is_given_up(const coordinator_state& state, const std::string& decision) {
+  const auto found = state.decisions.find(decision);
+  return found == state.decisions.end() || found->second.given_up;
+}
+
+/// What open decisions make of the placement.
+placement as_decided(const coordinator_state& state, placement share) {
+  for (const auto& [id, counts] : state.lifecycle.open)
+    if (!is_given_up(state, id))
+      for (const auto& change : counts)
+        if (change.placement == share.name)
+          share = after(&share, change);
+  return share;
+}
+
+/// Deployments whose pods a decision may have stopped while its counts are not known here. The
+/// cluster would take the old count for an order to replace these pods.
+std::set<std::string_view> being_counted(const coordinator_state& state) {
+  std::set<std::string_view> found;
+  for (const auto& [id, counts] : state.lifecycle.open)
+    if (const auto open = state.decisions.find(id);
+        open != state.decisions.end() && open->second.after.empty())
+      for (const auto& change : counts)
+        found.insert(change.deployment);
   return found;
 }
 
@@ -80,18 +110,20 @@ void order_only(self_pointer self, std::vector<std::string> counted) {
              count_only{settings.resource_group, std::move(counted), self->state.epoch});
 }
 
-/// The counts that are durable. What was told before a start is told again, as nobody knows whether
-/// it was heard.
+/// The counts that are durable. Those that a decision changes are told when all of it is known
+/// here, so that it is known who is expected to go. What was told before a start is told again, as
+/// nobody knows whether it was heard.
 void order_counts(self_pointer self) {
   auto& state = self->state;
   std::vector<std::string> counted;
   const auto expected = state.mirror.expected_to_go();
   const auto shares = shares_of(state);
+  const auto changing = being_counted(state);
   for (const auto& record : state.mirror.counted_deployments()) {
     const auto& name = record->spec->name;
     counted.push_back(name);
     const auto share = shares.find(name);
-    if (!record->deleting && share == shares.end())
+    if (!record->deleting && (share == shares.end() || changing.contains(name)))
       continue;
     auto order = order_for(state, *record, record->deleting ? 0 : share->second->committed);
     if (const auto going = expected.find(name); going != expected.end())
@@ -142,7 +174,7 @@ lifecycle_cycle_input input_of(self_pointer self) {
   if (in.cluster.limits.preemptions_per_workload_per_hour)
     in.preempted_lately = state.mirror.preempted_lately(in.now);
   for (const auto& [name, one] : state.mirror.placements())
-    in.placements.push_back(one);
+    in.placements.push_back(as_decided(state, one));
   for (const auto& record : state.mirror.counted_deployments()) {
     if (record->deleting)
       continue;
@@ -228,9 +260,7 @@ void run_lifecycle(self_pointer self) {
   if (std::exchange(ours.on, on) != on)
     tell_group_limits(self); // a replica of an earlier version may have been replaced by now
   state.mirror.leave_replicas_to_cluster(on);
-  // A decision's counts are told when all of it is known here, so that it is known who is expected
-  // to go.
-  if ((on || !ours.ordered.empty() || !ours.ordered_at_all) && ours.open.empty())
+  if (on || (ours.open.empty() && (!ours.ordered.empty() || !ours.ordered_at_all)))
     order_counts(self);
   if (!on) {
     ours.waiting.clear();
@@ -241,14 +271,27 @@ void run_lifecycle(self_pointer self) {
   auto outcome = run_lifecycle_cycle(state.mirror.view(), input);
   ours.waiting = std::move(outcome.waiting);
   ours.needs = std::move(outcome.needs);
-  if (!state.grants || is_counting(state))
-    return; // their end brings the next cycle
+  if (!state.grants)
+    return; // they bring the next cycle
+  if (is_counting(state)) {
+    ++state.changes; // so that their end brings the next cycle, however they end
+    return;
+  }
   remove_orphans(self);
   for (auto& step : outcome.steps)
     decide(self, std::move(step));
   note(self, std::move(outcome.remembered));
   if (outcome.look_again != no_time)
     try_again_at(self, outcome.look_again);
+}
+
+bool end_counting(self_pointer self, const std::string& decision) {
+  auto& ours = self->state.lifecycle;
+  if (ours.open.erase(decision) == 0)
+    return false;
+  if (ours.on)
+    order_counts(self);
+  return true;
 }
 
 bool is_counting(const coordinator_state& state) {
@@ -282,14 +325,30 @@ void count_replicas(coordinator_state& state, decision_settings& settings) {
     const auto shares = lost.empty() ? decltype(shares_of(state)){} : shares_of(state);
     for (const auto& [name, count] : lost)
       if (const auto found = shares.find(name); found != shares.end()) {
-        const auto& share = *found->second;
+        const auto share = as_decided(state, *found->second);
         what.counts.push_back({share.name, name, share.cluster, share.committed,
                                std::max(share.committed - count, 0), share.preempted,
                                share.nominations});
       }
   }
-  if (what.at_once && !what.counts.empty())
-    state.lifecycle.open.insert(what.id);
+  if (!what.counts.empty())
+    state.lifecycle.open.emplace(what.id, what.counts);
+}
+
+std::set<std::string> to_count_before(const coordinator_state& state, const decision& what) {
+  std::set<std::string> found;
+  const auto& open = state.lifecycle.open;
+  for (const auto& change : what.counts)
+    for (auto one = open.rbegin(); one != open.rend(); ++one) {
+      const auto& [id, counts] = *one;
+      if (id == what.id
+          || std::ranges::find(counts, change.placement, &count_change::placement) == counts.end())
+        continue;
+      found.insert(id);
+      if (!is_given_up(state, id))
+        break; // it waits for those before it
+    }
+  return found;
 }
 
 } // namespace reprieve

@@ -572,13 +572,14 @@ std::string new_decision_id(coordinator_state& state) {
 namespace {
 
 /// Which of the open decisions have to be told before this one asks for its votes, which would be
-/// against it until then (DESIGN 4, progress): those whose victims' room it counts on, and those
-/// that leave nothing of a budget for it.
+/// against it until then (DESIGN 4, progress): those whose victims' room it counts on, those that
+/// leave nothing of a budget for it, and those that change the same counts.
 std::set<std::string> to_be_told_before(const coordinator_state& state,
                                         const decision_settings& settings) {
   if (settings.recovered)
     return {};
   auto found = state.mirror.counts_on(settings.what.id, settings.parts);
+  found.merge(to_count_before(state, settings.what));
   for (const auto& part : settings.budgets)
     if (part.over > 0)
       for (const auto& [id, one] : state.decisions)

@@ -49,6 +49,10 @@ queue_stage_input queues_of_group(coordinator_state& state);
 /// way.
 void run_lifecycle(coordinator_pointer self);
 
+/// The counts that the decision changes are known by now, or stay as they were: the cluster is told
+/// them. False where it changes none.
+bool end_counting(coordinator_pointer self, const std::string& decision);
+
 /// Tells the node shards what the group's settings say.
 void tell_group_limits(coordinator_pointer self);
 

@@ -1,4 +1,8 @@
+#include "state/store_in_front.hpp"
 #include "tests/actors/lifecycle_world.hpp"
+
+#include <utility>
+#include <variant>
 
 /// What happens in between, where a cluster counts replicas: queues, deletions, nodes that are
 /// lost.
@@ -8,7 +12,9 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 
 /// Capped by its demand, so that others may use what it does not.
 queue queue_named(std::string name, std::string parent = {}, std::int64_t limit = 0) {
@@ -21,6 +27,49 @@ queue queue_named(std::string name, std::string parent = {}, std::int64_t limit 
     q.limit = {{"gpu", limit * 1000}};
   return q;
 }
+
+/// A queue that may not use any GPU.
+queue closed_queue(std::string name) {
+  auto q = queue_named(std::move(name));
+  q.limit = {{"gpu", 0}};
+  return q;
+}
+
+/// A batch job of one pod, which is placed by itself.
+workload job_of(std::string name, std::int32_t priority) {
+  auto w = work(std::move(name), priority, 1);
+  w.resource_group = "edge";
+  return w;
+}
+
+/// A store in which some writes take as long as the test wants.
+class late_store final : public store_in_front {
+public:
+  using store_in_front::store_in_front;
+
+  /// From now on those wait that put a key which begins so, and no others; none where it is empty.
+  void hold(std::string beginning) {
+    held_ = std::move(beginning);
+    for (auto& [writes, done] : std::exchange(waiting_, {}))
+      commit(std::move(writes), std::move(done));
+  }
+
+  void commit(transaction writes, store_callback<transaction_result> done) override {
+    const bool waits =
+      !held_.empty() && std::ranges::any_of(writes.operations, [&](const operation& one) {
+        const auto* written = std::get_if<put>(&one);
+        return written != nullptr && written->key.starts_with(held_);
+      });
+    if (waits)
+      waiting_.emplace_back(std::move(writes), std::move(done));
+    else
+      behind().commit(std::move(writes), std::move(done));
+  }
+
+private:
+  std::string held_;
+  std::vector<std::pair<transaction, store_callback<transaction_result>>> waiting_;
+};
 
 workload in_queue(std::string name, workload w) {
   w.queue = std::move(name);
@@ -96,6 +145,69 @@ TEST_F(lifecycle_changes,
   apply({queue_named("one", "", 3)});
   ASSERT_TRUE(comes_to("a", 3));
   EXPECT_EQ(started("a"), 5);
+}
+
+TEST_F(lifecycle_changes, a_limit_that_falls_to_nothing_stops_each_replica_once) {
+  start();
+  apply({counting(), edge_node("n1", 4), queue_named("one", "", 4)});
+  apply({in_queue("one", deployed("a", 1, 4))});
+  ASSERT_TRUE(comes_to("a", 4));
+  apply({queue_named("one", "", 2)});
+  ASSERT_TRUE(comes_to("a", 2, seconds{30}));
+  apply({closed_queue("one")});
+  ASSERT_TRUE(comes_to("a", 0, seconds{30}));
+  replica_->world().advance(seconds{60});
+  EXPECT_EQ(committed("a"), 0);
+  EXPECT_EQ(started("a"), 4) << "nobody came in place of those who went";
+  EXPECT_THAT(replica_->told_of("a"), Not(Contains("Aborted")));
+}
+
+TEST_F(lifecycle_changes, nobody_comes_in_place_of_those_who_go_while_the_lower_count_is_written) {
+  const auto late = std::make_shared<late_store>(store_);
+  replica_.emplace(late, journal());
+  ASSERT_TRUE(replica_->start().ok());
+  apply({counting(), edge_node("n1", 4), queue_named("one")});
+  apply({in_queue("one", played(deployed("a", 1, 2), "stop-takes", "2s"))});
+  ASSERT_TRUE(comes_to("a", 2));
+
+  // Cycles run before the decision is committed, and between the stops and the lower count.
+  late->hold("d/open/");
+  apply({closed_queue("one")});
+  replica_->world().advance(milliseconds{50});
+  apply({queue_named("two")});
+  replica_->world().advance(milliseconds{50});
+  late->hold("p/");
+  replica_->world().advance(milliseconds{500});
+  EXPECT_EQ(replica_->pods("a", pod_phase::terminating), 2U);
+  EXPECT_EQ(committed("a"), 2);
+  EXPECT_EQ(started("a"), 2);
+
+  late->hold("");
+  ASSERT_TRUE(commits("a", 0));
+  replica_->world().advance(seconds{60});
+  EXPECT_EQ(replica_->pods("a", pod_phase::running), 0U);
+  EXPECT_EQ(started("a"), 2);
+  EXPECT_THAT(replica_->told_of("a"), Not(Contains("Aborted")));
+}
+
+// -- work that is placed pod by pod ---------------------------------------------------------------
+
+TEST_F(lifecycle_changes, several_that_take_replicas_of_one_deployment_do_so_one_after_another) {
+  start();
+  apply({counting(), edge_node("n1", 3), edge_node("n2", 3), deployed("crawl", 1, 6)});
+  ASSERT_TRUE(comes_to("crawl", 6));
+  const std::vector<std::string> jobs{"j1", "j2", "j3"};
+  apply({job_of("j1", 9), job_of("j2", 9), job_of("j3", 9)});
+  for (const auto& name : jobs)
+    ASSERT_TRUE(comes_to(name, 1, seconds{30})) << name;
+  replica_->world().advance(seconds{30});
+  EXPECT_EQ(committed("crawl"), 3);
+  EXPECT_EQ(replica_->pods("crawl", pod_phase::running), 3U);
+  EXPECT_EQ(started("crawl"), 6) << "three went, and nobody came in their place";
+  EXPECT_EQ(preemptions_of("crawl"), 3);
+  for (const auto& name : jobs)
+    EXPECT_THAT(replica_->told_of(name), Not(Contains("Aborted"))) << name;
+  EXPECT_THAT(replica_->told_of("crawl"), Not(Contains("Aborted")));
 }
 
 // -- while victims go -----------------------------------------------------------------------------

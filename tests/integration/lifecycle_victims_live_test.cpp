@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace reprieve {
 
 namespace {
@@ -199,6 +201,45 @@ TEST_F(lifecycle_victims_live, one_that_leaves_anyway_is_waited_for_even_as_the_
   comes_to("web", 1);
   EXPECT_EQ(cluster_.told("ForceDeleted"), 1);
   EXPECT_THAT(cluster_.explain("web"), HasSubstr("terminates, and its grace period is over"));
+}
+
+// -- limits ---------------------------------------------------------------------------------------
+
+TEST_F(lifecycle_victims_live, a_limit_that_falls_to_nothing_stops_each_replica_once) {
+  cluster_.apply(edge_node("a", 8) + queue_of("q", "capByDemand: true"));
+  run("crawl", {.priority = 1, .replicas = 4, .queue = "q"});
+  cluster_.mark();
+
+  for (const int left : {2, 0}) {
+    SCOPED_TRACE(left);
+    cluster_.apply(queue_of("q", "capByDemand: true, limit: {gpu: " + std::to_string(left) + "}"));
+    comes_to("crawl", left);
+    stays_so();
+  }
+
+  EXPECT_EQ(cluster_.evicted(), (pod_counts{{"crawl", 4}}));
+  EXPECT_EQ(cluster_.started(), pod_counts{}) << "nobody came in place of those who went";
+  EXPECT_EQ(cluster_.told("Preempted"), 4);
+  EXPECT_EQ(cluster_.told("Aborted"), 0);
+}
+
+TEST_F(lifecycle_victims_live, jobs_that_take_replicas_of_one_deployment_are_planned_once) {
+  cluster_.apply(edge_node("a", 4) + edge_node("b", 4));
+  run("crawl", {.priority = 1, .replicas = 8});
+  cluster_.mark();
+
+  std::string jobs;
+  for (const auto* name : {"j1", "j2", "j3"})
+    jobs += work_of(name, {.priority = 9, .more = "resourceGroup: edge"});
+  cluster_.apply(jobs);
+
+  comes_to("crawl", 5);
+  for (const auto* name : {"j1", "j2", "j3"})
+    cluster_.wait_for(name);
+  stays_so();
+  EXPECT_EQ(cluster_.evicted(), (pod_counts{{"crawl", 3}}));
+  EXPECT_EQ(cluster_.started(), (pod_counts{{"j1", 1}, {"j2", 1}, {"j3", 1}}));
+  EXPECT_EQ(cluster_.told("Aborted"), 0);
 }
 
 // -- nodes ----------------------------------------------------------------------------------------
