@@ -54,7 +54,8 @@ struct shares_of_batch {
   std::optional<std::string> unserved;           ///< a resource group that nobody serves yet
 };
 
-shares_of_batch shares_of(const gateway_state& state, const admitted_batch& batch) {
+shares_of_batch shares_of(const gateway_state& state, const admitted_batch& batch,
+                          revision known_at) {
   shares_of_batch found;
   for (const auto& one : batch) {
     if (in_catalog(kind_of(one->what))) {
@@ -82,6 +83,7 @@ shares_of_batch shares_of(const gateway_state& state, const admitted_batch& batc
       auto& part = found.workloads[of];
       part.whom = whom;
       part.wanted.objects.push_back(one);
+      part.wanted.known_at = known_at;
     }
   }
   return found;
@@ -144,8 +146,17 @@ void make_together(self_pointer self, const joint_change& change, std::size_t ob
   make_together(self, change, objects > most_in_a_bundle ? bundle::much : bundle::little);
 }
 
-/// Removes entries of the catalog. With a resource group its shards are closed, which may have got
-/// something since it was seen that they have nothing.
+/// Has the shards of a resource group know that something goes.
+template <class Shards>
+void close_all(bundle& all, char kind, const std::string& group, const Shards& shards,
+               const close_shard& what) {
+  for (std::uint32_t k = 0; k < shards.size(); ++k)
+    all.add(fmt::format("{}/{}", kind, shard_name(group, k)), shards[k], what);
+}
+
+/// Removes entries of the catalog. Shards may have got something since it was seen that nothing
+/// stands on them: those of a resource group are closed with it, and all who have workloads see to
+/// it that none names what goes.
 void remove_entries(self_pointer self, const remove_catalog& wanted,
                     std::function<void(absl::Status)> done) {
   const auto in_turn = [self, done, wanted] {
@@ -153,21 +164,17 @@ void remove_entries(self_pointer self, const remove_catalog& wanted,
     all.ask(self, self->state.serving->queues, wanted);
     all.complete();
   };
-  if (wanted.kind != object_kind::resource_group && wanted.names.size() == 1) {
-    in_turn();
-    return;
-  }
   const auto add_to = [self, wanted](bundle& all) {
     all.add(std::string(queue_tree_shard), self->state.serving->queues, wanted);
-    if (wanted.kind != object_kind::resource_group)
+    if (wanted.kind != object_kind::resource_group) {
+      for (const auto& [name, group] : self->state.serving->groups)
+        close_all(all, 'w', name, group.shards.workloads, {wanted.kind, wanted.names});
       return;
+    }
     for (const auto& name : wanted.names)
       if (const auto* group = group_named(self->state, name)) {
-        for (std::uint32_t k = 0; k < group->shards.nodes.size(); ++k)
-          all.add(fmt::format("n/{}", shard_name(name, k)), group->shards.nodes[k], close_shard{});
-        for (std::uint32_t k = 0; k < group->shards.workloads.size(); ++k)
-          all.add(fmt::format("w/{}", shard_name(name, k)), group->shards.workloads[k],
-                  close_shard{});
+        close_all(all, 'n', name, group->shards.nodes, {});
+        close_all(all, 'w', name, group->shards.workloads, {});
       }
   };
   make_together(self, {add_to, in_turn, done}, wanted.names.size());
@@ -195,9 +202,10 @@ void write_served(self_pointer self, std::size_t objects,
 
 /// Goes on when all resource groups of the batch are served: those that are new in the catalog take
 /// a moment to start.
-void write_when_served(self_pointer self, batch_pointer batch,
+void write_when_served(self_pointer self, batch_pointer batch, revision known_at,
                        std::function<void(absl::Status)> done, int tries) {
-  const auto shares = std::make_shared<const shares_of_batch>(shares_of(self->state, *batch));
+  const auto shares =
+    std::make_shared<const shares_of_batch>(shares_of(self->state, *batch, known_at));
   if (!shares->unserved) {
     write_served(self, batch->size(), shares, std::move(done));
     return;
@@ -207,15 +215,15 @@ void write_when_served(self_pointer self, batch_pointer batch,
     return;
   }
   constexpr std::chrono::milliseconds pause{20};
-  self->delayed_send(self, pause, go_on{[self, batch, done, tries] {
-                       write_when_served(self, batch, done, tries - 1);
+  self->delayed_send(self, pause, go_on{[self, batch, known_at, done, tries] {
+                       write_when_served(self, batch, known_at, done, tries - 1);
                      }});
 }
 
 /// The batch has things for resource groups that come with it. These have to be there first, and go
 /// again where nothing comes of the rest.
-void write_with_groups(self_pointer self, batch_pointer batch, put_catalog groups,
-                       std::function<void(absl::Status)> done) {
+void write_with_groups(self_pointer self, batch_pointer batch, revision known_at,
+                       put_catalog groups, std::function<void(absl::Status)> done) {
   constexpr int tries = 250;
   groups.unfinished = true;
   remove_catalog otherwise{object_kind::resource_group, {}};
@@ -227,9 +235,9 @@ void write_with_groups(self_pointer self, batch_pointer batch, put_catalog group
     else
       done(how);
   };
-  gathering made([self, batch, done, written](const absl::Status& how) {
+  gathering made([self, batch, known_at, done, written](const absl::Status& how) {
     if (how.ok())
-      write_when_served(self, batch, written, tries);
+      write_when_served(self, batch, known_at, written, tries);
     else
       done(how);
   });
@@ -267,6 +275,7 @@ void end_unfinished(self_pointer self, const std::string& group) {
 void take_in(self_pointer self, catalog_update& update) {
   auto& state = self->state;
   state.known = std::move(update.known);
+  state.known_at = update.at;
   for (const auto& group : update.unfinished)
     if (!state.unfinished.contains(group))
       look_for_contents(self, group);
@@ -274,8 +283,10 @@ void take_in(self_pointer self, catalog_update& update) {
 }
 
 /// Makes all of the batch durable, or nothing of it.
-void write_batch(self_pointer self, batch_pointer batch, std::function<void(absl::Status)> done) {
-  const auto shares = std::make_shared<const shares_of_batch>(shares_of(self->state, *batch));
+void write_batch(self_pointer self, batch_pointer batch, revision known_at,
+                 std::function<void(absl::Status)> done) {
+  const auto shares =
+    std::make_shared<const shares_of_batch>(shares_of(self->state, *batch, known_at));
   if (!shares->unserved) {
     write_served(self, batch->size(), shares, std::move(done));
     return;
@@ -288,7 +299,7 @@ void write_batch(self_pointer self, batch_pointer batch, std::function<void(absl
   if (groups.objects.empty())
     done(not_serving(*shares->unserved));
   else
-    write_with_groups(self, batch, std::move(groups), std::move(done));
+    write_with_groups(self, batch, known_at, std::move(groups), std::move(done));
 }
 
 batch_pointer put_under_way(gateway_state& state, std::vector<admitted> objects) {
@@ -337,8 +348,7 @@ void begin_apply(self_pointer self, std::shared_ptr<const apply_request> wanted,
                  promise<apply_result> answer, int tries);
 
 void admit_and_write(self_pointer self, const std::shared_ptr<const apply_request>& asked,
-                     std::shared_ptr<const catalog> known, promise<apply_result> answer,
-                     int tries) {
+                     const confirmation& found, promise<apply_result> answer, int tries) {
   auto& state = self->state;
   const auto& wanted = *asked;
   if (auto gone = check_that_nobody_goes(state, wanted.objects); !gone.ok()) {
@@ -346,7 +356,7 @@ void admit_and_write(self_pointer self, const std::shared_ptr<const apply_reques
     return;
   }
   auto let_in =
-    admit(wanted.objects, *catalog_with_under_way(state, std::move(known)), gateway_facts{state});
+    admit(wanted.objects, *catalog_with_under_way(state, found.known), gateway_facts{state});
   if (!let_in.ok()) {
     answer.deliver(apply_result(let_in.status()));
     return;
@@ -359,15 +369,16 @@ void admit_and_write(self_pointer self, const std::shared_ptr<const apply_reques
     return;
   }
   const auto batch = put_under_way(state, *std::move(let_in));
-  write_batch(self, batch, [self, batch, asked, answer, outcomes, tries](absl::Status how) mutable {
-    end_under_way(self->state, batch);
-    if (how.ok())
-      answer.deliver(apply_result(std::move(outcomes)));
-    else if (was_in_the_way(how) && tries > 0)
-      begin_apply(self, asked, answer, tries - 1);
-    else
-      answer.deliver(apply_result(how));
-  });
+  write_batch(self, batch, found.known_at,
+              [self, batch, asked, answer, outcomes, tries](absl::Status how) mutable {
+                end_under_way(self->state, batch);
+                if (how.ok())
+                  answer.deliver(apply_result(std::move(outcomes)));
+                else if (was_in_the_way(how) && tries > 0)
+                  begin_apply(self, asked, answer, tries - 1);
+                else
+                  answer.deliver(apply_result(how));
+              });
 }
 
 /// Whether the group gets settings that all its workloads have to go with.
@@ -394,7 +405,7 @@ void begin_apply(self_pointer self, std::shared_ptr<const apply_request> wanted,
   const bool only_workloads = workloads.size() == wanted->objects.size();
   auto go_on = [self, wanted, answer, tries](const confirmation& found) mutable {
     if (found.how.ok())
-      admit_and_write(self, wanted, found.known, answer, tries);
+      admit_and_write(self, wanted, found, answer, tries);
     else
       answer.deliver(apply_result(and_nothing_changed(found.how)));
   };

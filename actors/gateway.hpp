@@ -84,6 +84,7 @@ struct gateway_state {
   /// When shards last said that they are still their owner's, by name.
   std::map<std::string, caf::actor_clock::time_point> confirmed;
   std::shared_ptr<const catalog> known;
+  revision known_at = 0;            ///< where it stood so in the store
   std::set<std::string> unfinished; ///< resource groups whose contents did not come yet
   told_objects<std::shared_ptr<const node_record>> nodes;
   pod_index pods; ///< on these nodes

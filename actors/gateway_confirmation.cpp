@@ -47,8 +47,9 @@ public:
     ++open_;
   }
 
-  void use(std::shared_ptr<const catalog> known) {
+  void use(std::shared_ptr<const catalog> known, revision at) {
     known_ = std::move(known);
+    known_at_ = at;
   }
 
   self_pointer self() const {
@@ -74,7 +75,8 @@ public:
       ask_more_();
     if (open_ > 0)
       return;
-    confirmation found{worst_, duration{0}, known_ ? known_ : self_->state.known};
+    confirmation found{worst_, duration{0}, known_ ? known_ : self_->state.known,
+                       known_ ? known_at_ : self_->state.known_at};
     if (!worst_.ok())
       found.age = self_->clock().now() - oldest();
     then_(std::move(found));
@@ -115,6 +117,7 @@ private:
   std::set<std::string> asked_;
   std::function<void()> ask_more_;
   std::shared_ptr<const catalog> known_; ///< from the store; null where the gateway's will do
+  revision known_at_ = 0;                ///< likewise
   absl::Status worst_;
   std::size_t open_ = 1;
 };
@@ -238,7 +241,10 @@ void read_catalog(const std::shared_ptr<confirming>& all,
                for (const auto& [group, settings] : known->groups)
                  if (!all->self()->state.known->groups.contains(group))
                    ask_about_names(all, group, about);
-               all->use(std::make_shared<const catalog>(*known));
+               revision newest = 0;
+               for (const auto& one : *found)
+                 newest = std::max(newest, one.modified);
+               all->use(std::make_shared<const catalog>(*known), newest);
              }
              all->one_less(known.status());
            });

@@ -29,6 +29,7 @@ struct confirmation {
   duration age{0};  ///< else: how long ago that was so
   /// The catalog of that moment, which the gateway need not have been told of.
   std::shared_ptr<const catalog> known{};
+  revision known_at = 0; ///< where it stood so in the store, or before
 };
 
 /// Calls `then` when those who own the objects have said whether they still do. What they told

@@ -53,14 +53,7 @@ std::optional<object_reference> gateway_facts::user_of(object_kind kind,
   // go without a look at all the others.
   static const decltype(state_.workloads) none;
   for (const auto& [user, record] : in_catalog(kind) ? state_.workloads : none) {
-    const auto& spec = record->spec;
-    const bool uses_class =
-      spec->priority_class == name || spec->preemption_priority_class == name
-      || std::any_of(spec->groups.begin(), spec->groups.end(),
-                     [&](const pod_group& group) { return group.priority_class == name; });
-    if ((kind == object_kind::queue && spec->queue == name)
-        || (kind == object_kind::priority_class && uses_class)
-        || (kind == object_kind::resource_group && spec->resource_group == name))
+    if (uses(record->spec, kind, name))
       return object_reference{object_kind::workload, user};
   }
   if (kind == object_kind::resource_group)

@@ -49,8 +49,11 @@ struct lend {
   bool operator==(const lend&) const = default;
 };
 
-/// The shard's resource group goes, if nothing is in it.
+/// The shard's resource group goes, if nothing is in it; or these go, if nothing in it names them.
 struct close_shard {
+  object_kind kind = object_kind::resource_group;
+  std::vector<std::string> names{}; ///< empty where it is its own resource group
+
   bool operator==(const close_shard&) const = default;
 };
 

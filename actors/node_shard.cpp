@@ -186,7 +186,8 @@ void put_all(self_pointer self, std::vector<node> nodes, status_answer answer,
              std::string lent_for = {}) {
   auto& state = self->state;
   if (is_closed(self) && !nodes.empty()) {
-    answer(group_goes({object_kind::node, nodes.front().name}, group_of_shard(state.shard)));
+    answer(used_goes({object_kind::node, nodes.front().name},
+                     {object_kind::resource_group, group_of_shard(state.shard)}));
     return;
   }
   record_changes changes;

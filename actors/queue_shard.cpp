@@ -74,10 +74,35 @@ void make(const catalog_change& one, catalog& in) {
     remove_from(in, one.what.kind, one.what.name);
 }
 
+revision revision_of(const queue_shard_state& state) {
+  return state.ledger.settings.sequence_revision;
+}
+
+/// Whether the queues still form a tree with the changes, which gateways may have looked at before
+/// others were made.
+absl::Status check_tree(const catalog& newest, const std::vector<catalog_change>& changes) {
+  auto after = newest;
+  for (const auto& one : changes)
+    make(one, after);
+  for (const auto& one : changes) {
+    const auto* put_in = one.next ? std::get_if<queue>(&*one.next) : nullptr;
+    if (put_in != nullptr && !put_in->parent.empty() && !after.queues.contains(put_in->parent))
+      return used_goes(one.what, {object_kind::queue, put_in->parent});
+    if (!one.next)
+      if (const auto user = user_in_catalog(one.what.kind, one.what.name, after))
+        return in_use(one.what, *user);
+  }
+  return absl::OkStatus();
+}
+
 /// Makes the changes durable, then visible, then answers.
 void commit(self_pointer self, std::vector<catalog_change> changes, status_answer answer,
             std::string lent_for = {}) {
   auto& state = self->state;
+  if (auto stands = check_tree(state.newest, changes); !stands.ok()) {
+    answer(stands);
+    return;
+  }
   std::vector<ledger_entry> writes;
   std::vector<object_reference> changed;
   for (const auto& one : changes) {
@@ -102,7 +127,7 @@ void commit(self_pointer self, std::vector<catalog_change> changes, status_answe
       }
       self->state.known = next;
       for (const auto& follower : self->state.followers)
-        self->send(follower, catalog_update{next, unfinished});
+        self->send(follower, catalog_update{next, unfinished, revision_of(self->state)});
       stage_is_due(self);
       answer(absl::OkStatus());
     },
@@ -191,7 +216,8 @@ queue_shard_actor::behavior_type queue_shard(self_pointer self, queue_shard_sett
     [self](const lend<remove_catalog>& wanted) { return make_change(self, wanted); },
     [self](const lent_end& end) { return end_lent(self, end); },
     [self](follow_catalog& wanted) {
-      self->send(wanted.follower, catalog_update{self->state.known, self->state.unfinished});
+      self->send(wanted.follower, catalog_update{self->state.known, self->state.unfinished,
+                                                 revision_of(self->state)});
       add_follower(self, self->state.followers, std::move(wanted.follower));
     },
     [self](follow_quota& wanted) {

@@ -18,6 +18,7 @@ namespace reprieve {
 struct catalog_update {
   std::shared_ptr<const catalog> known;
   std::set<std::string> unfinished{}; ///< resource groups whose contents did not come yet
+  revision at = 0;                    ///< where it stood so in the store
 };
 
 /// Admitted queues, priority classes and resource groups.

@@ -49,6 +49,11 @@ public:
     return staged.empty() ? durable : staged.back();
   }
 
+  /// The names of all that are there, or under way, in no order.
+  auto names() const {
+    return entries_ | std::views::keys;
+  }
+
   /// The name of one that is there, or under way; empty where there is none.
   std::string any() const {
     return entries_.empty() ? std::string{} : entries_.begin()->first;

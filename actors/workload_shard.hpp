@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <set>
@@ -40,9 +41,10 @@ struct workload_delta {
 /// Admitted workloads, budgets and placements.
 struct put_workloads {
   std::vector<std::shared_ptr<const admitted>> objects;
+  revision known_at = 0; ///< of the catalog that they were let in by; 0 where nobody knows
 
   bool operator==(const put_workloads& other) const {
-    return std::ranges::equal(objects, other.objects,
+    return known_at == other.known_at && std::ranges::equal(objects, other.objects,
                               [](const auto& a, const auto& b) { return *a == *b; });
   }
 };
@@ -195,6 +197,10 @@ struct workload_shard_state {
   std::uint64_t deltas = 0;
   std::uint64_t uids = 0;            ///< given to workloads in this epoch
   time_point closed_until = no_time; ///< nothing comes until then
+  /// Entries of the catalog that went, and when; they go just now where that is `goes_now`. Who was
+  /// let in by an earlier catalog may still name them.
+  static constexpr revision goes_now = std::numeric_limits<revision>::max();
+  std::map<object_reference, revision> gone;
 };
 
 workload_shard_actor::behavior_type

@@ -1,3 +1,4 @@
+#include "protocol/convert_object.hpp"
 #include "protocol/peer_form.hpp"
 #include "protocol/peer_messages.hpp"
 
@@ -84,12 +85,19 @@ REPRIEVE_PEER_MESSAGE(lent_end, v1::LentEnd)
 
 // -- what it is asked for -------------------------------------------------------------------------
 
-static v1::CloseShard to_proto(const close_shard&) {
-  return {};
+static v1::CloseShard to_proto(const close_shard& from) {
+  v1::CloseShard to;
+  to.set_kind(to_proto(from.kind));
+  to.mutable_names()->Assign(from.names.begin(), from.names.end());
+  return to;
 }
 
-static absl::StatusOr<close_shard> from_proto(const v1::CloseShard&) {
-  return close_shard{};
+static absl::StatusOr<close_shard> from_proto(const v1::CloseShard& from) {
+  close_shard to;
+  field_reader read;
+  read.one("kind", from.kind(), to.kind, from_proto);
+  to.names.assign(from.names().begin(), from.names().end());
+  return read.result(std::move(to));
 }
 
 REPRIEVE_PEER_MESSAGE(close_shard, v1::CloseShard)

@@ -54,6 +54,7 @@ static v1::CatalogUpdate to_proto(const catalog_update& from) {
   write_each(from.known->queues, *to.mutable_queues());
   write_each(from.known->groups, *to.mutable_groups());
   to.mutable_unfinished()->Assign(from.unfinished.begin(), from.unfinished.end());
+  to.set_at(from.at);
   return to;
 }
 
@@ -64,7 +65,8 @@ static absl::StatusOr<catalog_update> from_proto(const v1::CatalogUpdate& from) 
   read.each("queues", from.queues(), to.queues, from_proto);
   read.each("groups", from.groups(), to.groups, from_proto);
   return read.result(catalog_update{std::make_shared<const catalog>(std::move(to)),
-                                    {from.unfinished().begin(), from.unfinished().end()}});
+                                    {from.unfinished().begin(), from.unfinished().end()},
+                                    from.at()});
 }
 
 // -- quota ----------------------------------------------------------------------------------------

@@ -55,6 +55,7 @@ static v1::PutWorkloads to_proto(const put_workloads& from) {
   v1::PutWorkloads to;
   for (const auto& one : from.objects)
     *to.add_objects() = to_proto(*one);
+  to.set_known_at(from.known_at);
   return to;
 }
 
@@ -65,6 +66,7 @@ static absl::StatusOr<put_workloads> from_proto(const v1::PutWorkloads& from) {
   read.all("objects", from.objects(), objects, from_proto);
   for (auto& one : objects)
     to.objects.push_back(std::make_shared<const admitted>(std::move(one)));
+  to.known_at = from.known_at();
   return read.result(std::move(to));
 }
 

@@ -143,6 +143,8 @@ bool is_built_in(object_kind kind, std::string_view name) {
              && (name == system_node_critical().name || name == system_cluster_critical().name));
 }
 
+} // namespace
+
 std::optional<object_reference> user_in_catalog(object_kind kind, std::string_view name,
                                                 const catalog& known) {
   if (kind != object_kind::queue)
@@ -153,7 +155,20 @@ std::optional<object_reference> user_in_catalog(object_kind kind, std::string_vi
   return std::nullopt;
 }
 
-} // namespace
+bool uses(const workload& w, object_kind kind, std::string_view name) {
+  switch (kind) {
+  case object_kind::queue:
+    return w.queue == name;
+  case object_kind::priority_class:
+    return w.priority_class == name || w.preemption_priority_class == name
+           || std::ranges::any_of(
+             w.groups, [&](const pod_group& group) { return group.priority_class == name; });
+  case object_kind::resource_group:
+    return w.resource_group == name;
+  default:
+    return false;
+  }
+}
 
 std::string to_string(const refusal& r) {
   return fmt::format("{} {}: {}", to_string(r.kind), rules::in_quotes(r.name), r.message);
@@ -202,11 +217,11 @@ absl::Status in_use(const object_reference& what, const object_reference& user) 
                 rules::in_quotes(what.name), to_string(user.kind), rules::in_quotes(user.name)));
 }
 
-absl::Status group_goes(const object_reference& what, std::string_view group) {
+absl::Status used_goes(const object_reference& what, const object_reference& used) {
   return absl::NotFoundError(
-    fmt::format("{} {}: resource group {} is being deleted; name another, or apply that one again "
-                "first",
-                to_string(what.kind), rules::in_quotes(what.name), rules::in_quotes(group)));
+    fmt::format("{} {}: {} {} is being deleted; name another, or apply that one again first",
+                to_string(what.kind), rules::in_quotes(what.name), to_string(used.kind),
+                rules::in_quotes(used.name)));
 }
 
 absl::Status admit_removal(object_kind kind, std::string_view name, const catalog& known,

@@ -40,7 +40,7 @@ struct object_reference {
   object_kind kind = object_kind::node;
   std::string name;
 
-  bool operator==(const object_reference&) const = default;
+  auto operator<=>(const object_reference&) const = default;
 };
 
 /// How many workloads a queue has, and how many it may have.
@@ -125,8 +125,15 @@ absl::StatusOr<std::vector<admitted>> admit(std::span<const object> batch, const
 /// Refuses to remove an object that another refers to.
 absl::Status in_use(const object_reference& what, const object_reference& user);
 
-/// Refuses to put an object into a resource group that goes.
-absl::Status group_goes(const object_reference& what, std::string_view group);
+/// Refuses an object that names another which goes.
+absl::Status used_goes(const object_reference& what, const object_reference& used);
+
+/// Whether the workload names that queue, priority class or resource group.
+bool uses(const workload& w, object_kind kind, std::string_view name);
+
+/// What in the catalog stands on that; nothing where nothing does.
+std::optional<object_reference> user_in_catalog(object_kind kind, std::string_view name,
+                                                const catalog& known);
 
 /// Refuses to remove what is in use or built in (`kFailedPrecondition`), and what does not exist
 /// (`kNotFound`) as far as the catalog and the facts can tell.

@@ -10,6 +10,7 @@
 
 #include <fstream>
 #include <optional>
+#include <set>
 #include <thread>
 
 namespace reprieve {
@@ -155,6 +156,73 @@ TEST_P(whole_file_live, nothing_is_left_in_a_resource_group_that_does_not_exist)
       left += one["spec"].value("resourceGroup", "default") == group ? 1 : 0;
     EXPECT_TRUE(is_there ? left == 0 || left == 2 : left == 0)
       << group << (is_there ? " is there" : " is gone") << " and has " << left << " nodes";
+  }
+}
+
+/// An apply that names something, and a delete of that at the same moment: one of them is refused.
+TEST_P(whole_file_live, nothing_stands_on_a_queue_or_a_class_that_does_not_exist) {
+  int applied = 0;
+  int deleted = 0;
+  for (int i = 0; i < 16; ++i) {
+    const auto queue = fmt::format("q{}", i);
+    const auto tier = fmt::format("c{}", i);
+    ASSERT_EQ(try_to_apply(queue_of(queue, "weight: 1")
+                           + fmt::format("---\nkind: PriorityClass\nmetadata: {{name: {}}}\nspec: "
+                                         "{{value: 7}}\n",
+                                         tier))
+                .code,
+              0);
+    run_result put_in;
+    std::thread user([&] {
+      std::this_thread::sleep_for(milliseconds{20});
+      put_in = try_to_apply(fmt::format(
+        "kind: Queue\nmetadata: {{name: below-{0}}}\nspec: {{parent: {0}, weight: 1}}\n---\n"
+        "kind: Workload\nmetadata: {{name: w-{0}}}\nspec:\n  queue: below-{0}\n"
+        "  priorityClassName: {1}\n  podGroups: [{{name: g, count: 1, template: {{spec: {{requests: "
+        "{{gpu: 1}}}}}}}}]\n",
+        queue, tier));
+    });
+    std::this_thread::sleep_for(milliseconds{5 * (i % 9)});
+    const auto gone = cluster_->daemon().cli({"delete", "queue", queue});
+    (void)cluster_->daemon().cli({"delete", "priorityclass", tier});
+    user.join();
+    applied += put_in.code == 0 ? 1 : 0;
+    deleted += gone.code == 0 ? 1 : 0;
+    EXPECT_FALSE(put_in.code == 0 && gone.code == 0) << put_in.output << gone.output;
+  }
+  EXPECT_GT(applied, 0);
+  EXPECT_GT(deleted, 0);
+  std::set<std::string> queues;
+  for (const auto& one : cluster_->get("queues"))
+    queues.insert(one["metadata"]["name"].get<std::string>());
+  std::set<std::string> classes;
+  for (const auto& one : cluster_->get("priorityclasses"))
+    classes.insert(one["metadata"]["name"].get<std::string>());
+  const auto said = [](const nlohmann::json& one, const char* what) {
+    return one.value("spec", nlohmann::json::object()).value(what, "");
+  };
+  for (const auto& one : cluster_->get("queues"))
+    if (const auto parent = said(one, "parent"); !parent.empty()) {
+      EXPECT_TRUE(queues.contains(parent)) << parent;
+    }
+  for (const auto& one : cluster_->get("workloads")) {
+    EXPECT_TRUE(queues.contains(said(one, "queue"))) << one;
+    EXPECT_TRUE(classes.contains(said(one, "priorityClassName"))) << one;
+  }
+}
+
+/// Deleted, it may come again at once, and is used as any other.
+TEST_P(whole_file_live, a_queue_that_comes_again_can_be_used_at_once) {
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(try_to_apply(queue_of("again", "weight: 1")).code, 0);
+    const auto name = fmt::format("w{}", i);
+    const auto used = try_to_apply(work_of(name, {.queue = "again"}));
+    ASSERT_EQ(used.code, 0) << used.output;
+    ASSERT_EQ(cluster_->daemon().cli({"delete", "workload", name}).code, 0);
+    int tries = 0;
+    while (cluster_->daemon().cli({"delete", "queue", "again"}).code != 0 && tries++ < 50)
+      std::this_thread::sleep_for(milliseconds{100});
+    ASSERT_LT(tries, 50);
   }
 }
 

@@ -218,7 +218,10 @@ void draw(room_free& to) {
   draw_all(decision, shard);
 }
 
-void draw(close_shard&) {}
+void draw(close_shard& to) {
+  auto& [kind, names] = to;
+  draw_all(kind, names);
+}
 
 static void draw(comparison& to) {
   auto& [key, field, number] = to;
@@ -269,6 +272,7 @@ void draw(put_workloads& to) {
   draw(objects);
   for (auto& one : objects)
     to.objects.push_back(std::make_shared<const admitted>(std::move(one)));
+  draw(to.known_at);
 }
 
 void draw(remove_workloads& to) {
@@ -382,8 +386,10 @@ void draw(remove_catalog& to) {
 }
 
 void draw(catalog_update& to) {
-  auto& [known, unfinished] = to;
-  draw_all(known, unfinished);
+  auto& [known, unfinished, at] = to;
+  std::vector<std::string> names;
+  draw_all(known, names, at);
+  unfinished.insert(names.begin(), names.end());
 }
 
 static void draw(quota_need& to) {

@@ -136,7 +136,7 @@ bool same(const lent_result& a, const lent_result& b) {
 }
 
 bool same(const catalog_update& a, const catalog_update& b) {
-  return *a.known == *b.known && a.unfinished == b.unfinished;
+  return *a.known == *b.known && a.unfinished == b.unfinished && a.at == b.at;
 }
 
 /// Traces travel in the envelope.
