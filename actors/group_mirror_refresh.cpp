@@ -261,7 +261,9 @@ void group_mirror::refresh_workload(named_workload& one) {
   restless_replicas restless;
   for (const auto& [uid, node] : entry.pods) {
     const pod& p = *node->second.shown.find(uid);
-    const bool leaves = is_leaving(p.phase) || !p.evicted_by.empty();
+    // All that a workload does not want any more goes at once, whoever of them is told first.
+    const bool leaves =
+      is_leaving(p.phase) || !p.evicted_by.empty() || is_unwanted(p, record.get());
     restless.add(record.get(), p);
     if (!takes_room(p.phase))
       continue;

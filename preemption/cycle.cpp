@@ -712,6 +712,30 @@ claims scheduling_cycle::claims_before(const waiting_unit& unit) {
   return found;
 }
 
+/// Within a limit those who leave count until they have gone. What it will use is its already, so
+/// that nobody less important comes in between.
+bool scheduling_cycle::waits_for_a_limit(const waiting_unit& unit, judgement& made) {
+  const auto leaf = shares_->leaf_of(unit.queue());
+  if (leaf == no_vertex || !shares_->is_limited(leaf) || !made.made.victims.empty()
+      || !made.gives_up.empty() || made.made.result != plan::outcome::placed)
+    return false;
+  resources sum;
+  for (const auto& one : made.made.assignments)
+    add_taken(sum, one.placed);
+  const auto taken = shares_->columns_of(sum);
+  if (shares_->is_within_limits_with_all(leaf, taken, &taken))
+    return false;
+  for (const auto& one : judge_->movements_of(unit, made.made))
+    shares_->add(one.leaf, one.amounts, one.sign);
+  kept_for_a_limit_ = true;
+  auto policy = std::move(made.made.policy);
+  made.made = plan{};
+  made.made.policy = std::move(policy);
+  made.made.why.summary = "there is room, but pods that leave count within a limit of its queue "
+                          "until they have gone";
+  return true;
+}
+
 bool scheduling_cycle::serve(const waiting_unit& unit, bool& parked) {
   if (!lacks_its_pods(unit))
     return true;
@@ -733,9 +757,19 @@ bool scheduling_cycle::serve(const waiting_unit& unit, bool& parked) {
     port_.reserve(*unit.who, made.made);
   if (made.made.look_again != no_time)
     port_.look_again(made.made.look_again);
+  if (!made.made.assignments.empty() && waits_for_a_limit(unit, made)) {
+    port_.waits(unit, std::move(made.made));
+    return true;
+  }
   if (made.made.assignments.empty()) {
     if (!made.lets_others_back && may_park(unit)) {
-      port_.line().park(unit, reason_to_park(unit, made));
+      auto why = reason_to_park(unit, made);
+      if (kept_for_a_limit_) { // for one who may go
+        const auto soon = settings_.now + std::chrono::seconds{1};
+        why.look_again = why.look_again == no_time ? soon : std::min(why.look_again, soon);
+        port_.look_again(why.look_again);
+      }
+      port_.line().park(unit, std::move(why));
       parked = port_.line().parked(unit) != nullptr;
       // Its record may be another since shards were asked.
       const auto key = parked ? kind_of(unit) : std::nullopt;

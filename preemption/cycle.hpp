@@ -211,6 +211,8 @@ private:
   /// False where shards are asked first.
   bool serve(const waiting_unit& unit, bool& parked);
   bool lacks_its_pods(const waiting_unit& unit);
+  /// Whether it has to wait until others have gone, as a limit has no room for all of them.
+  bool waits_for_a_limit(const waiting_unit& unit, judgement& made);
   void others_go();
   bool may_park(const waiting_unit& unit) const;
   /// What more important work of its queue takes that comes back soon, and work of others.
@@ -239,7 +241,8 @@ private:
   bool begun_ = false;
   bool others_may_have_gone_ = false;
   bool decided_ = false;
-  bool made_room_ = false; ///< the unit that was served last has victims
+  bool made_room_ = false;        ///< the unit that was served last has victims
+  bool kept_for_a_limit_ = false; ///< somebody waits for that, and has its part of the limit
 };
 
 } // namespace reprieve

@@ -306,15 +306,22 @@ group_shares::limits_in_the_way(std::size_t leaf, const amounts_by_column& more)
   return found;
 }
 
-bool group_shares::is_within_limits_with_all(std::size_t leaf,
-                                             const amounts_by_column& asked) const {
+bool group_shares::is_limited(std::size_t leaf) const {
+  for (auto v = leaf; v != no_vertex; v = tree_.vertices[v].parent)
+    if (!tree_.vertices[v].spec.limit.empty())
+      return true;
+  return false;
+}
+
+bool group_shares::is_within_limits_with_all(std::size_t leaf, const amounts_by_column& asked,
+                                             const amounts_by_column* more) const {
   for (auto v = leaf; v != no_vertex; v = tree_.vertices[v].parent) {
     const auto& limit = tree_.vertices[v].spec.limit;
     for (std::size_t c = 0; c < columns_.size() && !limit.empty(); ++c) {
       const auto most = limit.find(columns_[c]);
       if (most == limit.end() || asked[c] == 0)
         continue;
-      wide_int all = 0;
+      wide_int all = more == nullptr ? 0 : (*more)[c];
       for (const auto other : tree_.leaves)
         if (is_below(other, v))
           all += used_[other][c];

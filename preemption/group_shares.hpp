@@ -79,9 +79,12 @@ public:
   };
   /// The limits in the way, from the leaf up.
   std::vector<obstacle> limits_in_the_way(std::size_t leaf, const amounts_by_column& more) const;
+  /// Whether there is a limit on it, or above it.
+  bool is_limited(std::size_t leaf) const;
   /// Whether all pods above the leaf and in it are within the limits on what is asked for, those who
-  /// leave too.
-  bool is_within_limits_with_all(std::size_t leaf, const amounts_by_column& asked) const;
+  /// leave too; with so much more, where that is given.
+  bool is_within_limits_with_all(std::size_t leaf, const amounts_by_column& asked,
+                                 const amounts_by_column* more = nullptr) const;
   /// What keeps the unit from more, where it may not borrow either.
   std::optional<obstacle> share_in_the_way(std::size_t leaf, const amounts_by_column& more) const;
   /// All in the way, where the unit may not borrow either: one for each queue whose limit it is,

@@ -91,7 +91,28 @@ void claims::add(group_shares::amounts_by_column& sum,
     sum[c] += more[c];
 }
 
+/// All of a gang that has to stop others come at once, where that can be: those that it does not
+/// need would stop others as soon as it runs, be it those who came in between.
 judgement unit_judge::judge(const waiting_unit& unit, bool at_front, const claims& before) {
+  auto made = judge_as_asked(unit, at_front, before);
+  std::size_t pods = 0;
+  for (const auto& group : unit.who->groups)
+    pods += group.pods.size();
+  if (made.asks || made.made.victims.empty() || !unit.who->gang
+      || made.made.assignments.size() >= pods)
+    return made;
+  auto all = *unit.who;
+  for (auto& group : all.groups)
+    group.needed = static_cast<std::int32_t>(group.pods.size());
+  asks_nobody_ = true;
+  auto whole = judge_as_asked({unit.record, std::make_shared<const preemptor>(std::move(all))},
+                              at_front, before);
+  asks_nobody_ = false;
+  return whole.made.assignments.size() == pods ? whole : made;
+}
+
+judgement unit_judge::judge_as_asked(const waiting_unit& unit, bool at_front,
+                                     const claims& before) {
   judgement made;
   auto who = unit.who;
   const auto since = is_bound_to_a_node(*who) ? port_.reserved_since(*who) : no_time;
@@ -235,8 +256,8 @@ bool unit_judge::take_waiting_holds(const preemptor& who, std::span<const held_d
 void unit_judge::by_priority(const preemptor& who, judgement& made) {
   if (take_waiting_holds(who, port_.holds_below(who.priority), made))
     return;
-  auto* seen = port_.answers_for(who);
-  if (seen == nullptr && port_.may_ask_shards(who, settings_)) {
+  auto* seen = asks_nobody_ ? nullptr : port_.answers_for(who);
+  if (seen == nullptr && !asks_nobody_ && port_.may_ask_shards(who, settings_)) {
     made.made = find_room(port_.nodes(), who, settings_);
     if (made.made.assignments.empty())
       made.asks = port_.ask_shards(who, settings_);
@@ -367,6 +388,8 @@ void unit_judge::within_quota(const case_at_hand& of, const obstacle& first, jud
       return;
   }
   auto candidates = less_important_below(of, first.vertex);
+  if (!first.limit)
+    leave_closed_nodes(candidates);
   leave_guarantees(of.leaf, candidates);
   const auto allowed = allowed_at(first, of.asked);
   if (!could_make_room(of, first, allowed, candidates)) {
@@ -393,6 +416,7 @@ bool unit_judge::within_share(const case_at_hand& of, judgement& made) {
     return false;
   const obstacle own{of.leaf, false, false, 0, 0};
   auto candidates = less_important_below(of, of.leaf);
+  leave_closed_nodes(candidates);
   const auto& share = shares_.deserved(of.leaf);
   if (!could_make_room(of, own, share, candidates))
     return false;
@@ -420,6 +444,18 @@ std::vector<queue_portion> unit_judge::less_important_below(const case_at_hand& 
                                 && !one.being_placed;
                        });
   return found;
+}
+
+/// What runs on a node that takes no pods is as much of what there is to share: with it, as much
+/// goes from all shares.
+void unit_judge::leave_closed_nodes(std::vector<queue_portion>& candidates) const {
+  const auto& view = port_.nodes();
+  std::erase_if(candidates, [&](const queue_portion& one) {
+    return std::ranges::any_of(one.pods, [&](const victim_pod& p) {
+      const auto n = view.find_node(p.node);
+      return n != no_row && !view.usable(n);
+    });
+  });
 }
 
 plan unit_judge::decide_among_these(const case_at_hand& of,

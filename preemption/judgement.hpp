@@ -149,6 +149,7 @@ private:
   const std::vector<queue_portion>& portions_below(std::size_t vertex);
   bool could_make_room(const case_at_hand& of, const obstacle& first, const column_amounts& allowed,
                        const std::vector<queue_portion>& candidates) const;
+  void leave_closed_nodes(std::vector<queue_portion>& candidates) const;
   void leave_guarantees(std::size_t own, std::vector<queue_portion>& candidates);
   bool take_holds_within_quota(const case_at_hand& of, const obstacle& first, judgement& made);
   /// Adds victims by their amounts alone until the quota holds; false where nobody else may go.
@@ -171,9 +172,12 @@ private:
   column_amounts allowed_at(const obstacle& one, const column_amounts& asked) const;
   column_amounts taken_by(const plan& made) const;
 
+  judgement judge_as_asked(const waiting_unit& unit, bool at_front, const claims& before);
+
   judgement_port& port_;
   plan_settings settings_;
   const group_shares& shares_;
+  bool asks_nobody_ = false;                                     ///< shards are not asked
   std::map<std::size_t, std::vector<queue_portion>> candidates_; ///< by vertex, in their order
 };
 

@@ -117,6 +117,12 @@ bool lacks_pods(const workload_record& record,
   });
 }
 
+/// Whether two pods in one place would do the same work at the same time. What serves others may
+/// have the next there before the last has gone.
+static bool runs_once(workload_kind kind) {
+  return kind != workload_kind::deployment && kind != workload_kind::inference;
+}
+
 void restless_replicas::add(const workload_record* owner, const pod& p) {
   if (is_leaving(p.phase) || !p.evicted_by.empty() || p.phase == pod_phase::nominated)
     unsettled_.emplace(p.group, p.replica);
@@ -124,6 +130,8 @@ void restless_replicas::add(const workload_record* owner, const pod& p) {
   if (p.disruption == disruption_mode::pod_group && !p.evicted_by.empty() && owner != nullptr
       && wants(*owner, p))
     doomed_.emplace(p.group, p.replica);
+  if (owner != nullptr && runs_once(owner->spec->kind) && takes_room(p.phase) && !wants(*owner, p))
+    taken_.emplace(p.group, p.replica, p.index);
 }
 
 resources restless_replicas::take_out_held_back(const workload_record& owner,
@@ -132,7 +140,7 @@ resources restless_replicas::take_out_held_back(const workload_record& owner,
   std::erase_if(units, [&](const preemptor& unit) {
     if (is_doomed(unit))
       return true;
-    if (!is_unsettled(owner, unit))
+    if (!is_unsettled(owner, unit) && !is_still_there(unit))
       return false;
     add_to(later, demand_of(unit));
     return true;
@@ -150,6 +158,14 @@ bool restless_replicas::is_unsettled(const workload_record& owner, const preempt
   const auto& more = unit.groups.front().pods.front();
   return !unit.gang && unsettled_.contains({more.group, more.replica})
          && owner.spec->groups[*group_position(owner.spec, more.group)].is_gang();
+}
+
+bool restless_replicas::is_still_there(const preemptor& unit) const {
+  return !taken_.empty() && std::ranges::any_of(unit.groups, [&](const wanted_group& group) {
+    return std::ranges::any_of(group.pods, [&](const pod& p) {
+      return taken_.contains({p.group, p.replica, p.index});
+    });
+  });
 }
 
 bool served_before(const workload_record& a, const workload_record& b) {

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -35,18 +36,22 @@ public:
   void add(const workload_record* owner, const pod& p);
 
   /// Takes the units out that have to wait: more of a gang comes when those that it needs are there
-  /// to stay, as the decision that places them may be given up, and nobody joins those who go.
-  /// Returns what the first will ask for: it is demand all the while.
+  /// to stay, as the decision that places them may be given up; nobody joins those who go; and
+  /// nobody comes back before he has gone. Returns what they will ask for, but for those who would
+  /// join others: it is demand all the while.
   resources take_out_held_back(const workload_record& owner, std::vector<preemptor>& units) const;
 
 private:
   bool is_doomed(const preemptor& unit) const;
   bool is_unsettled(const workload_record& owner, const preemptor& unit) const;
+  bool is_still_there(const preemptor& unit) const;
 
   using replica = std::pair<std::string_view, std::int32_t>; ///< of the group of that name
 
   std::set<replica> unsettled_; ///< with pods that come or go
   std::set<replica> doomed_;    ///< that go as a whole before their workload knows of it
+  /// Places whose former pods are still there.
+  std::set<std::tuple<std::string_view, std::int32_t, std::int32_t>> taken_;
 };
 
 /// Which of two workloads is served first: higher priority, earlier submission, name.

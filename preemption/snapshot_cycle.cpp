@@ -548,7 +548,9 @@ queue_stage_input queues_in(const snapshot& taken, const resource_group& group,
       continue;
     const auto* record = find(taken.workloads(), p.workload);
     const auto queue = record == nullptr ? std::string{} : record->spec->queue;
-    const bool leaves = is_leaving(p.phase) || !p.evicted_by.empty();
+    const bool is_unwanted = record != nullptr && p.placed_by != placed_by_cluster
+                             && !is_counted(record->spec) && !wants(*record, p);
+    const bool leaves = is_leaving(p.phase) || !p.evicted_by.empty() || is_unwanted;
     if (group_of(taken, p) != group.name) {
       if (!queue.empty() && !leaves)
         add_taken(elsewhere[queue], p);

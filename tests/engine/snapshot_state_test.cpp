@@ -120,15 +120,23 @@ TEST(snapshot_state, what_is_deleted_asks_for_nothing) {
   EXPECT_THAT(taken->pending("default"), IsEmpty());
 }
 
-TEST(snapshot_state, the_next_pod_of_a_place_is_wanted_while_the_one_before_leaves) {
-  const auto w = a_workload("old");
+TEST(snapshot_state, the_next_pod_of_a_place_waits_until_the_one_before_has_gone) {
+  auto w = a_workload("old");
   auto course = admitted();
   course.slots = {{{"w", 0, 0}, 1, slot_state::wanted, "d1"}};
   auto leaves = a_pod(w, 0, pod_phase::terminating);
   leaves.evicted_by = "d1";
   const auto taken = with({{w, course}, {leaves, {}}});
   ASSERT_TRUE(taken.ok()) << taken.status();
-  EXPECT_THAT(uids_waiting(*taken), ElementsAre("old-w-0-0.u1.1"));
+  EXPECT_THAT(uids_waiting(*taken), IsEmpty());
+  const auto later = with({{w, course}});
+  ASSERT_TRUE(later.ok()) << later.status();
+  EXPECT_THAT(uids_waiting(*later), ElementsAre("old-w-0-0.u1.1"));
+
+  w.kind = workload_kind::inference;
+  const auto serves = with({{w, course}, {leaves, {}}});
+  ASSERT_TRUE(serves.ok()) << serves.status();
+  EXPECT_THAT(uids_waiting(*serves), ElementsAre("old-w-0-0.u1.1")) << "others need it all the time";
 
   auto comes = a_pod(w, 0, pod_phase::nominated, 1);
   comes.placed_by = "d2";

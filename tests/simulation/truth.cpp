@@ -394,6 +394,7 @@ void truth::lived(const simulated_journal::entry& pod) {
     ++counted_.starts;
     if (before != machines_.end())
       complain(fmt::format("pod {} was started twice", pod.uid));
+    check_that_the_last_has_gone(pod);
   }
   if (pod.at == stage::stopping) {
     if (before != machines_.end() && before->second.at == stage::stopping && !pod.forced)
@@ -424,6 +425,21 @@ void truth::lived(const simulated_journal::entry& pod) {
   for (const auto& [resource, amount] : used)
     if (node == nodes_.end() || amount > amount_of(node->second.spec->capacity, resource))
       complain(fmt::format("the machine {} runs more than it has of {}", pod.node, resource));
+}
+
+/// Nobody runs twice at a time, unless his machine was given up for lost.
+void truth::check_that_the_last_has_gone(const simulated_journal::entry& pod) {
+  const auto place_of = [](std::string_view uid) { return uid.substr(0, uid.rfind('.')); };
+  for (const auto& [uid, one] : machines_) {
+    const auto node = nodes_.find(one.node);
+    const auto* there = node == nodes_.end() || !is_on_a_machine(one.at) || uid == pod.uid
+                            || place_of(uid) != place_of(pod.uid)
+                          ? nullptr
+                          : find_pod(node->second, uid);
+    const auto owner = there == nullptr ? workloads_.end() : workloads_.find(there->workload);
+    if (owner != workloads_.end() && owner->second.spec->kind == workload_kind::batch)
+      complain(fmt::format("pod {} starts, and {} is still there", pod.uid, uid));
+  }
 }
 
 /// It has gone, or has been told to for another reason: somebody deleted its workload.

@@ -166,6 +166,7 @@ private:
   void check_writer(const operation& one, std::span<const comparison> compared, int generation);
   void check_names();
   void carry_out(const operation& one);
+  void check_that_the_last_has_gone(const simulated_journal::entry& pod);
   std::set<std::string> made_good(const transaction& writes) const;
   void promise_counts(const std::string& shard, const sequence_record& batch);
   bool comes_late(const std::string& workload, const wish& now);
