@@ -162,6 +162,7 @@ struct coordinator_state {
   duration pause{0};
   bool looks_at_votes = false;               ///< whether a reminder is under way
   std::shared_ptr<live_cycle> running_cycle; ///< that waits for answers of shards
+  bool lets_others_go = false;               ///< the last was put off until others are told to go
   shard_inquiries inquiries;
   lifecycle_state lifecycle;
 };

@@ -259,6 +259,7 @@ void group_mirror::refresh_workload(named_workload& one) {
   const auto& record = entry.record;
   auto& now = entry.now;
   restless_replicas restless;
+  resources unwanted; // by anybody, for good
   for (const auto& [uid, node] : entry.pods) {
     const pod& p = *node->second.shown.find(uid);
     // All that a workload does not want any more goes at once, whoever of them is told first.
@@ -272,6 +273,8 @@ void group_mirror::refresh_workload(named_workload& one) {
         leaves && planted != planted_bug::double_count ? now.used.leaving : now.used.staying, p);
     if (leaves)
       now.told = std::max(now.told, p.stop_told);
+    if (record && is_unwanted(p, record.get()) && !wants_place_of(*record, p))
+      add_taken(unwanted, p);
     if (p.evicted_by.empty() && p.phase != pod_phase::nominated && p.stop_told == no_time
         && is_unwanted(p, record.get()))
       now.unwanted.push_back({uid, p.node});
@@ -313,11 +316,14 @@ void group_mirror::refresh_workload(named_workload& one) {
   add_to(usage.leaving, now.used.leaving);
   if (!now.held_back.empty())
     add_to(held_back_[record->spec->queue], now.held_back);
-  if (!now.used.leaving.empty() && (!now.lacking.empty() || !now.held_back.empty())) {
+  if (!now.used.leaving.empty()) {
     auto wanted = now.held_back;
     for (const auto& unit : now.lacking)
       add_to(wanted, demand_of(*unit));
-    now.again = waits_again(now.used.leaving, wanted);
+    auto returning = now.used.leaving;
+    take_from(returning, unwanted);
+    now.again = waits_again(returning, wanted);
+    add_to(now.again, unwanted);
     add_to(again_[record->spec->queue], now.again);
   }
   expect_in_budgets(now, 1);

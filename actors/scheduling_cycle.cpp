@@ -159,7 +159,13 @@ public:
         cycle_(*this, settings_of(state_, now_, explains)) {}
 
   void run() {
-    stop_unwanted();
+    if (stop_unwanted() && !std::exchange(state_.lets_others_go, true)) {
+      // What they leave goes to whom it is for, and that shows when they are told.
+      state_.running_cycle.reset();
+      cycle_after(self_, std::chrono::milliseconds{20});
+      return;
+    }
+    state_.lets_others_go = false;
     state_.waiting_because.clear();
     if (const auto* group = find(state_.known->groups, state_.settings.resource_group)) {
       state_.inquiries.forget_outdated(*group);
@@ -453,7 +459,8 @@ private:
         [again](caf::error&) { again(); });
   }
 
-  void stop_unwanted() {
+  /// Whether anybody is told to go.
+  bool stop_unwanted() {
     const auto& shards = *state_.settings.shards;
     std::map<std::uint32_t, stop_pods> orders;
     const auto node_shards = static_cast<std::uint32_t>(shards.nodes.size());
@@ -473,6 +480,7 @@ private:
     }
     for (auto& [number, order] : ended)
       clean_up(shards.workloads[number], std::move(order));
+    return !orders.empty();
   }
 
   /// Enough for all of the kind that wait, if they are spread over the shards.

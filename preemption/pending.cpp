@@ -109,6 +109,11 @@ std::vector<preemptor> lacking_units(const workload_record& record,
   return ordered;
 }
 
+bool wants_place_of(const workload_record& record, const pod& p) {
+  const pod_slot at{p.group, p.replica, p.index};
+  return wants(record, at, slot_at(record, at).incarnation);
+}
+
 bool lacks_pods(const workload_record& record,
                 const std::function<bool(const std::string& uid)>& stands) {
   return std::ranges::any_of(wanted_slots(record), [&](const auto& slot) {

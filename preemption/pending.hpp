@@ -24,6 +24,9 @@ std::vector<preemptor> lacking_units(const workload_record& record,
                                      const std::function<bool(const pod&)>& stands,
                                      const std::function<const node*(const pod&)>& node_of = {});
 
+/// Whether the workload asks for a pod in the place of this one, be it for the next.
+bool wants_place_of(const workload_record& record, const pod& p);
+
 /// Whether a pod that the workload asks for does not stand, which costs less to find out.
 bool lacks_pods(const workload_record& record,
                 const std::function<bool(const std::string& uid)>& stands);

@@ -4,6 +4,7 @@
 #include "preemption/ever_runs.hpp"
 #include "preemption/groundless.hpp"
 #include "preemption/lifecycle_snapshot.hpp"
+#include "preemption/pending.hpp"
 #include "preemption/quota.hpp"
 #include "preemption/required_node.hpp"
 #include "preemption/turn.hpp"
@@ -569,10 +570,16 @@ queue_stage_input queues_in(const snapshot& taken, const resource_group& group,
 void add_waiting_again(queue_stage_input& in, const snapshot& taken, std::string_view group,
                        std::span<const pod> pods, const by_name<resources>& wanted) {
   by_name<resources> leaving;
-  for (const auto& p : pods)
-    if (group_of(taken, p) == group && takes_room(p.phase)
-        && (is_leaving(p.phase) || !p.evicted_by.empty()))
+  for (const auto& p : pods) {
+    if (group_of(taken, p) != group || !takes_room(p.phase))
+      continue;
+    const auto* record = find(taken.workloads(), p.workload);
+    if (record != nullptr && p.placed_by != placed_by_cluster && !is_counted(record->spec)
+        && !wants_place_of(*record, p))
+      add_taken(in.again[record->spec->queue], p);
+    else if (is_leaving(p.phase) || !p.evicted_by.empty())
       add_taken(leaving[p.workload], p);
+  }
   for (const auto& [workload, uses] : leaving)
     if (const auto waits = wanted.find(workload); waits != wanted.end()) {
       const auto* record = find(taken.workloads(), workload);

@@ -52,10 +52,10 @@ TEST_F(leaving_live, pods_that_were_deleted_count_within_a_limit_until_they_have
 
 TEST_F(leaving_live, the_next_in_a_limit_is_the_more_important_one) {
   cluster_.apply(nodes(4, "gpu: 8") + queue_of("q", "limit: {gpu: 8}"));
-  cluster_.run(work_of("first", {.queue = "q",
-                                 .requests = "gpu: 8",
-                                 .annotations = "simulation/stop-takes: 3s"}),
-               "first");
+  cluster_.run(
+    work_of("first",
+            {.queue = "q", .requests = "gpu: 8", .annotations = "simulation/stop-takes: 3s"}),
+    "first");
   cluster_.remove("workload", "first");
   cluster_.mark();
   cluster_.apply(work_of("large", {.queue = "q", .priority = 50, .requests = "gpu: 8"})
@@ -115,6 +115,29 @@ TEST_F(leaving_live, what_a_gang_frees_is_used_where_others_take_long_to_go) {
   EXPECT_EQ(cluster_.told("Aborted"), 0);
 }
 
+/// Its share rises as others go, at once and not pod by pod.
+TEST_F(leaving_live, a_delete_does_not_start_anybody_who_has_to_go_again) {
+  const std::string capped = "capByDemand: true";
+  cluster_.apply(nodes(1, "gpu: 5") + queue_of("q1", capped) + queue_of("q2", capped)
+                 + queue_of("q3", capped + ", guaranteed: {gpu: 1}"));
+  for (int i = 0; i < 3; ++i) {
+    cluster_.run(
+      work_of("old", {.queue = "q1", .pods = 2, .annotations = "simulation/stop-takes: 300ms"}),
+      "old", 2);
+    cluster_.run(work_of("top", {.queue = "q2", .priority = 500, .requests = "gpu: 2"}), "top");
+    cluster_.apply(work_of("high", {.queue = "q2", .priority = 50, .requests = "gpu: 2"})
+                   + work_of("low", {.queue = "q2", .priority = 10}));
+    EXPECT_TRUE(cluster_.rests(seconds{1}));
+    cluster_.mark();
+    cluster_.remove("workload", "old");
+    cluster_.wait_for("high");
+    EXPECT_TRUE(cluster_.rests());
+    EXPECT_EQ(cluster_.evicted(), pod_counts{});
+    for (const auto* name : {"top", "high", "low"})
+      cluster_.remove("workload", name);
+    EXPECT_TRUE(within(seconds{10}, [&] { return cluster_.get("workloads").empty(); }));
+  }
+}
 
 TEST_F(leaving_live, nobody_goes_from_a_closed_node_for_a_share_that_falls_with_it) {
   const auto closed = [](bool is) {
@@ -126,7 +149,8 @@ TEST_F(leaving_live, nobody_goes_from_a_closed_node_for_a_share_that_falls_with_
                  + queue_of("b", "weight: 1"));
   cluster_.run(
     "---\nkind: Workload\nmetadata: {name: g}\nspec:\n  queue: a\n  priority: 10\n  podGroups: "
-    "[{name: g, count: 4, minCount: 4, disruptionMode: PodGroup, template: {spec: {nodeSelector: {h: "
+    "[{name: g, count: 4, minCount: 4, disruptionMode: PodGroup, template: {spec: {nodeSelector: "
+    "{h: "
     "n1}, requests: {gpu: 1}}}}]\n",
     "g", 4);
   cluster_.run(work_of("b", {.queue = "b", .pods = 3}), "b", 3);
