@@ -812,7 +812,8 @@ bool scheduling_cycle::serve(const waiting_unit& unit, bool& parked) {
     judge_->forget_candidates(); // more of a gang may have come, which goes as a whole
   } else {
     made_room_ = true;
-    port_.preempt(unit, std::move(made.made));
+    port_.preempt({unit.record, made.as_a_whole ? made.as_a_whole : unit.who},
+                  std::move(made.made));
     others_go();
   }
   return true;

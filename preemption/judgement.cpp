@@ -91,6 +91,12 @@ void claims::add(group_shares::amounts_by_column& sum,
     sum[c] += more[c];
 }
 
+std::shared_ptr<const preemptor> with_all_needed(preemptor who) {
+  for (auto& group : who.groups)
+    group.needed = static_cast<std::int32_t>(group.pods.size());
+  return std::make_shared<const preemptor>(std::move(who));
+}
+
 /// All of a gang that has to stop others come at once, where that can be: those that it does not
 /// need would stop others as soon as it runs, be it those who came in between.
 judgement unit_judge::judge(const waiting_unit& unit, bool at_front, const claims& before) {
@@ -101,14 +107,14 @@ judgement unit_judge::judge(const waiting_unit& unit, bool at_front, const claim
   if (made.asks || made.made.victims.empty() || !unit.who->gang
       || made.made.assignments.size() >= pods)
     return made;
-  auto all = *unit.who;
-  for (auto& group : all.groups)
-    group.needed = static_cast<std::int32_t>(group.pods.size());
+  const auto all = with_all_needed(*unit.who);
   asks_nobody_ = true;
-  auto whole = judge_as_asked({unit.record, std::make_shared<const preemptor>(std::move(all))},
-                              at_front, before);
+  auto whole = judge_as_asked({unit.record, all}, at_front, before);
   asks_nobody_ = false;
-  return whole.made.assignments.size() == pods ? whole : made;
+  if (whole.made.assignments.size() != pods)
+    return made;
+  whole.as_a_whole = all;
+  return whole;
 }
 
 judgement unit_judge::judge_as_asked(const waiting_unit& unit, bool at_front,

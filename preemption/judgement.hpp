@@ -83,6 +83,8 @@ struct judgement {
   std::vector<quota_movement> released; ///< what those decisions held
   std::string quota;             ///< which quota is in the way, as a sentence; empty where none is
   bool asks = false;             ///< shards are asked first: nothing is known yet
+  /// The unit with all its pods needed, where the plan is for that.
+  std::shared_ptr<const preemptor> as_a_whole;
   bool no_queue = false;         ///< its queue does not exist
   bool entitled = false;         ///< it is within what its queue deserves
   bool may_borrow = false;       ///< it takes nothing that is kept for others
@@ -180,6 +182,9 @@ private:
   bool asks_nobody_ = false;                                     ///< shards are not asked
   std::map<std::size_t, std::vector<queue_portion>> candidates_; ///< by vertex, in their order
 };
+
+/// The unit as one that does without none of its pods.
+std::shared_ptr<const preemptor> with_all_needed(preemptor who);
 
 /// What the pods that are needed of the preemptor take, by column.
 group_shares::amounts_by_column asked_by(const group_shares& shares, const preemptor& who);

@@ -1,6 +1,7 @@
 #include "tests/actors/reference_cycle.hpp"
 
 #include "preemption/engine.hpp"
+#include "preemption/judgement.hpp"
 #include "preemption/pending.hpp"
 
 #include <fmt/format.h>
@@ -142,6 +143,13 @@ void reference_cycle::carry_out(const plan& made, std::size_t turn) {
   view_.settle();
 }
 
+static std::size_t pods_of(const preemptor& who) {
+  std::size_t pods = 0;
+  for (const auto& group : who.groups)
+    pods += group.pods.size();
+  return pods;
+}
+
 std::vector<expected_turn> reference_cycle::run(time_point now, std::size_t most_domains_told) {
   begin(now);
   plan_settings settings;
@@ -157,8 +165,16 @@ std::vector<expected_turn> reference_cycle::run(time_point now, std::size_t most
       continue;
     settings.explained = depth_for(view_, who, most_domains_told);
     auto made = decide(view_, who, settings);
+    auto planned = std::make_shared<const preemptor>(who);
+    if (const auto all = with_all_needed(who); who.gang && !made.victims.empty())
+      if (auto whole = decide(view_, *all, settings);
+          whole.assignments.size() > made.assignments.size()
+          && whole.assignments.size() == pods_of(who)) {
+        made = std::move(whole);
+        planned = all;
+      }
     if (settings.explained == depth::summary && !made.victims.empty())
-      explain(view_, who, settings, made);
+      explain(view_, *planned, settings, made);
     carry_out(made, turns.size());
     turns.push_back({std::move(who), std::move(made)});
   }

@@ -145,7 +145,8 @@ void watched_replica::watch_cycle(std::size_t position, coordinator_pointer self
   cycle_seen seen;
   while (state.running_cycle && step_for_answers(self, seen)) {
   }
-  seen.undisturbed = seen.undisturbed && !state.running_cycle;
+  // One that was put off until others are told to go has decided nothing.
+  seen.undisturbed = seen.undisturbed && !state.running_cycle && !state.lets_others_go;
   if (!then)
     return;
   for (const auto& [id, one] : state.decisions) {

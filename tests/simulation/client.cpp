@@ -287,12 +287,12 @@ std::string client::change(member& through) {
 namespace {
 
 /// For a pod of its own on a node of the story.
-workload part_of_story(std::string name, std::string group, std::int64_t gpus,
-                       std::int64_t stops_within) {
+workload part_of_story(std::string name, std::string group, std::int32_t priority,
+                       std::int64_t gpus, std::int64_t stops_within) {
   workload w;
   w.name = std::move(name);
   w.resource_group = std::move(group);
-  w.priority = gpus > 1 ? 9 : 0;
+  w.priority = priority;
   w.kind = workload_kind::batch;
   w.resume.policy = resume_policy::always;
   w.resume.backoff = std::chrono::seconds{1};
@@ -319,15 +319,19 @@ std::string client::tell(step now, member& through) {
   switch (now) {
   case step::two_run:
     return submit(through,
-                  {part_of_story("quick", group, 1, luck_.between(0, 500)),
-                   part_of_story("slow", group, 1, luck_.between(20'000, 60'000))},
+                  {part_of_story("quick", group, 0, 1, luck_.between(0, 500)),
+                   part_of_story("slow", group, 0, 1, luck_.between(40'000, 80'000))},
                   {place_of_story("stage", group, 2)});
   case step::one_comes:
-    return submit(through, {part_of_story("star", group, 2, 0)});
+    return submit(through, {part_of_story("star", group, 9, 2, 0)});
   case step::another_node:
     return ask(through, "wings", {place_of_story("wings", group, 1)}, [] {});
+  case step::another_comes:
+    return submit(through, {part_of_story("guest", group, 9, 1, 0)});
+  case step::third_node:
+    return ask(through, "foyer", {place_of_story("foyer", group, 1)}, [] {});
   default:
-    for (const auto* name : {"quick", "slow"})
+    for (const auto* name : {"quick", "slow", "guest"})
       ask_to_delete_workload(through, name);
     return ask_to_delete_workload(through, "star");
   }

@@ -27,8 +27,9 @@ public:
   std::string change(member& through);
 
   /// A story in steps: two leave for one who is more important, one of them slowly; the other comes
-  /// back elsewhere meanwhile. Says what was asked for.
-  enum class step { two_run, one_comes, another_node, end };
+  /// back elsewhere meanwhile, has to leave again, and comes back once more. Says what was asked
+  /// for.
+  enum class step { two_run, one_comes, another_node, another_comes, third_node, end };
   std::string tell(step now, member& through);
 
   bool has_queues() const {

@@ -15,7 +15,9 @@ void simulation::tell_a_story() {
   };
   tell(client::step::two_run, 5'000, 10'000);
   tell(client::step::one_comes, 500, 3'000);
-  tell(client::step::another_node, 3'000, 8'000);
+  tell(client::step::another_node, 3'000, 5'000);
+  tell(client::step::another_comes, 1'000, 3'000);
+  tell(client::step::third_node, 4'000, 8'000);
   for (int ends = 0; ends < 3; ++ends) {
     if (auto* one = newest_live(); one != nullptr && facts_.broken().empty())
       log(fmt::format("process {} loses {}", one->generation(), one->lose_an_actor(luck_, true)));

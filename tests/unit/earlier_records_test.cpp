@@ -63,7 +63,12 @@ std::string made_owners(std::uint64_t) {
 }
 
 std::string made_sequence(std::uint64_t) {
-  return encode(sequence_record{17, "own/replica-0@12", {"00000008.000002.default"}});
+  return encode(sequence_record{17, "own/replica-0@12", {"00000008.000002.default"}, 3});
+}
+
+std::string made_promise(std::uint64_t) {
+  return encode(promised_writes{{put{"w/default.1/a", std::string("\x00\xff", 2), 0},
+                                 erase{just("w/default.1/b")}}});
 }
 
 std::string made_schema(std::uint64_t) {
@@ -124,6 +129,7 @@ const std::map<std::string, kind>& kinds() {
     {"owner", {made_owner, again<owner_record>}},
     {"owners", {made_owners, again<owners_record>}},
     {"sequence", {made_sequence, again<sequence_record>}},
+    {"promise", {made_promise, again<promised_writes>, 6}},
     {"archive", {made_archive, again<archive_record>, 5}},
     {"archive_total", {made_total, again<archive_total>, 5}},
     {"archived_decision", {made_archived, again<archived_decision>, 5}},
