@@ -69,10 +69,17 @@ bool awaits_grants(self_pointer self) {
   return !all_known && state.settings.clock.now(self) < state.grants_due;
 }
 
+/// Whether the group does with less by now and was not told yet that it is written down. Should it
+/// get lost, what others would be given meanwhile had to be taken from them again.
+bool awaits_lowering(self_pointer self) {
+  const auto& state = self->state;
+  return state.lowering_due != no_time && state.settings.clock.now(self) < state.lowering_due;
+}
+
 } // namespace
 
 bool may_run_cycle(self_pointer self) {
-  return knows_enough(self->state) && !awaits_grants(self);
+  return knows_enough(self->state) && !awaits_grants(self) && !awaits_lowering(self);
 }
 
 namespace {
@@ -83,6 +90,7 @@ void take_grants(coordinator_state& state, quota_grants told) {
   if (order < state.grants_order)
     return; // it was on its way for longer than what came since
   state.grants_order = order;
+  state.lowering_due = no_time;
   if (state.grants)
     for (const auto& [queue, amounts] : told.asked_down)
       if (const auto* kept = find(*state.grants, queue))
@@ -129,6 +137,7 @@ quota_grants lower(self_pointer self, const lower_grants& asked) {
       kept.queues[queue][resource] = std::max(amount, spent);
     }
   }
+  state.lowering_due = state.settings.clock.now(self) + answer_time;
   wake(self);
   return kept;
 }
@@ -350,8 +359,9 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
         return;
       self->state.cycle_due = false;
       if (!may_run_cycle(self)) {
-        if (const auto due = self->state.grants_due; due != no_time)
-          try_again_at(self, due);
+        for (const auto due : {self->state.grants_due, self->state.lowering_due})
+          if (due > self->state.settings.clock.now(self))
+            try_again_at(self, due);
         return;
       }
       self->state.grants_due = no_time;

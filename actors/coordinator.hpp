@@ -147,6 +147,7 @@ struct coordinator_state {
   std::optional<by_name<resources>> grants;   ///< of limits, by queue; not known at first
   std::pair<revision, std::uint64_t> grants_order; ///< the epoch and number that they came with
   time_point grants_due = no_time;   ///< until when those of limits are waited for that came since
+  time_point lowering_due = no_time; ///< likewise, where less was agreed to
   quota_report told;                 ///< to the queue shard
   std::set<std::string> seen_shards; ///< that have sent what they hold
   time_point next_retry = no_time;   ///< when a cycle is due for work that backs off

@@ -174,14 +174,39 @@ chaotic_store::event_position chaotic_store::choose(dice& luck) {
   return std::ranges::find(under_way_, chosen->watch, &event::watch);
 }
 
+/// How long it takes to be written, whatever else goes on: what is granted to whom takes a while now
+/// and then.
+duration chaotic_store::slowness_of(const event& one, dice& luck) const {
+  if (one.kind != event::type::request || !one.writes)
+    return duration{0};
+  if (!slowed_.empty() && one.what.find(slowed_) != std::string::npos)
+    return slowed_by_;
+  if (one.what.find("/quota/") != std::string::npos && luck.one_in(3))
+    return std::chrono::milliseconds{luck.between(100, 4'000)};
+  return duration{0};
+}
+
+void chaotic_store::hurry() {
+  slowed_.clear();
+  for (auto& one : under_way_)
+    if (one.kind == event::type::request)
+      one.not_before = std::min(one.not_before, clock_());
+}
+
+bool chaotic_store::is_slow_with(std::string_view part_of_key) const {
+  return !cut_ && std::ranges::any_of(under_way_, [&](const event& one) {
+    return one.kind == event::type::request && one.not_before > clock_()
+           && one.what.find(part_of_key) != std::string::npos;
+  });
+}
+
 std::string chaotic_store::step(dice& luck, bool with_faults) {
   const auto chosen = choose(luck);
-  // What is granted to whom may take a while to be written, whatever else goes on.
-  if (chosen->kind == event::type::request && chosen->not_before == duration{0}
-      && chosen->what.find("/quota/") != std::string::npos && luck.one_in(3)) {
-    chosen->not_before = clock_() + std::chrono::milliseconds{luck.between(100, 4'000)};
-    return "slow: " + chosen->what;
-  }
+  if (chosen->not_before == duration{0})
+    if (const auto slow = slowness_of(*chosen, luck); slow > duration{0}) {
+      chosen->not_before = clock_() + slow;
+      return "slow: " + chosen->what;
+    }
   if (chosen->kind == event::type::request && with_faults && !cut_) {
     if (!stalled_ && luck.one_in(40)) {
       auto refused = std::move(*chosen);

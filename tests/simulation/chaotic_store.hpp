@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace reprieve::simulation {
@@ -51,6 +52,16 @@ public:
     return blocked_;
   }
 
+  /// Whether a write that is slow, and not carried out yet, is of such a key.
+  bool is_slow_with(std::string_view part_of_key) const;
+  /// From now on writes of such keys take that long.
+  void slow_down(std::string part_of_key, duration by) {
+    slowed_ = std::move(part_of_key);
+    slowed_by_ = by;
+  }
+  /// Not any more, and what is slow already is not either.
+  void hurry();
+
   /// Renews the leases, or ends those whose time is over; whenever time has passed.
   void keep_leases();
 
@@ -90,12 +101,15 @@ private:
   void answer_later(std::string what, std::function<void()> answer);
   bool can_happen(const event& one) const;
   event_position choose(dice& luck);
+  duration slowness_of(const event& one, dice& luck) const;
   std::string carry_out(event now, dice& luck, bool with_faults);
 
   std::function<duration()> clock_;
   observer carried_out_;
   std::list<event> under_way_;
   std::map<lease_id, held_lease> leases_;
+  std::string slowed_;
+  duration slowed_by_{0};
   int last_watch_ = 0;
   bool cut_ = false;
   bool stalled_ = false;

@@ -107,6 +107,7 @@ std::string client::ask_for_a_node(member& through) {
 
 void client::beat(member& through) {
   heartbeat_request alive;
+  alive.nodes.assign(of_stories_.begin(), of_stories_.end());
   for (const auto& one : nodes_)
     if (!silent_.contains(one.name) && !gone_.contains(one.name)
         && one.resource_group != counted_group)
@@ -284,61 +285,15 @@ std::string client::change(member& through) {
   return !queues_.empty() && luck_.one_in(3) && ready_ ? ask_for_a_queue(through) : act(through);
 }
 
-namespace {
-
-/// For a pod of its own on a node of the story.
-workload part_of_story(std::string name, std::string group, std::int32_t priority,
-                       std::int64_t gpus, std::int64_t stops_within) {
-  workload w;
-  w.name = std::move(name);
-  w.resource_group = std::move(group);
-  w.priority = priority;
-  w.kind = workload_kind::batch;
-  w.resume.policy = resume_policy::always;
-  w.resume.backoff = std::chrono::seconds{1};
-  w.grace_period = std::chrono::seconds{90};
-  auto& pods = w.groups.emplace_back();
-  pods.name = "g";
-  pods.pods.requests = {{"story", gpus * 1000}};
-  pods.pods.annotations["simulation/stop-takes"] = fmt::format("{}ms", stops_within);
-  return w;
-}
-
-node place_of_story(std::string name, std::string group, std::int64_t gpus) {
-  node n;
-  n.name = std::move(name);
-  n.resource_group = std::move(group);
-  n.capacity = {{"story", gpus * 1000}};
-  return n;
-}
-
-} // namespace
-
-std::string client::tell(step now, member& through) {
-  const auto& group = groups_.front().name;
-  switch (now) {
-  case step::two_run:
-    return submit(through,
-                  {part_of_story("quick", group, 0, 1, luck_.between(0, 500)),
-                   part_of_story("slow", group, 0, 1, luck_.between(40'000, 80'000))},
-                  {place_of_story("stage", group, 2)});
-  case step::one_comes:
-    return submit(through, {part_of_story("star", group, 9, 2, 0)});
-  case step::another_node:
-    return ask(through, "wings", {place_of_story("wings", group, 1)}, [] {});
-  case step::another_comes:
-    return submit(through, {part_of_story("guest", group, 9, 1, 0)});
-  case step::third_node:
-    return ask(through, "foyer", {place_of_story("foyer", group, 1)}, [] {});
-  default:
-    for (const auto* name : {"quick", "slow", "guest"})
-      ask_to_delete_workload(through, name);
-    return ask_to_delete_workload(through, "star");
-  }
+void client::hear_machines(const std::vector<object>& objects) {
+  for (const auto& one : objects)
+    if (std::holds_alternative<node>(one))
+      of_stories_.insert(name_of(one));
 }
 
 std::string client::submit(member& through, const std::vector<workload>& wanted,
                            std::vector<object> beside) {
+  hear_machines(beside);
   for (const auto& one : wanted) {
     submitted_[one.name] = one;
     facts_.asked(one.name, one);
@@ -348,6 +303,24 @@ std::string client::submit(member& through, const std::vector<workload>& wanted,
     for (const auto& one : wanted)
       facts_.acknowledged(one);
   });
+}
+
+std::string client::put(member& through, std::vector<object> objects) {
+  hear_machines(objects);
+  auto name = name_of(objects.front());
+  return ask(through, std::move(name), std::move(objects), [] {});
+}
+
+std::string client::take_away(member& through, const std::vector<std::string>& workloads) {
+  std::string what;
+  for (const auto& name : workloads)
+    what += (what.empty() ? "" : ", ") + ask_to_delete_workload(through, name);
+  return what;
+}
+
+std::string client::take_away(member& through, object_kind kind, const std::string& name) {
+  of_stories_.erase(name);
+  return ask_to_delete(through, kind, name, [] {});
 }
 
 std::string client::ask(member& through, std::string name, std::vector<object> objects,

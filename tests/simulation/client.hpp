@@ -26,11 +26,16 @@ public:
   /// Likewise, of what queues are about more often.
   std::string change(member& through);
 
-  /// A story in steps: two leave for one who is more important, one of them slowly; the other comes
-  /// back elsewhere meanwhile, has to leave again, and comes back once more. Says what was asked
-  /// for.
-  enum class step { two_run, one_comes, another_node, another_comes, third_node, end };
-  std::string tell(step now, member& through);
+  /// What a story is made of: that these workloads and what they need are there, or are not any
+  /// more. Says what was asked for.
+  std::string submit(member& through, const std::vector<workload>& wanted,
+                     std::vector<object> beside = {});
+  std::string put(member& through, std::vector<object> objects);
+  std::string take_away(member& through, const std::vector<std::string>& workloads);
+  std::string take_away(member& through, object_kind kind, const std::string& name);
+  const std::vector<resource_group>& groups() const {
+    return groups_;
+  }
 
   bool has_queues() const {
     return !queues_.empty();
@@ -76,20 +81,20 @@ private:
   std::string ask_for_a_node(member& through);
   std::string ask_for_a_group(member& through);
   std::string set_up(member& through);
-  std::string submit(member& through, const std::vector<workload>& wanted,
-                     std::vector<object> beside = {});
   workload draw_workload(std::size_t number);
   workload draw_deployment(workload w);
   void draw_rank(workload& w);
   node draw_node(std::size_t number);
   void draw_queues();
   bool is_asked(const std::string& name) const;
+  void hear_machines(const std::vector<object>& objects);
 
   dice& luck_;
   truth& facts_;
   mood mood_;
   bool has_agents_; ///< whether machines are watched
   std::set<std::string> silent_;
+  std::set<std::string> of_stories_; ///< machines, which are never silent
   bool plenty_;    ///< nodes have something else of which there is enough for everybody
   bool has_files_; ///< whether all know how to make a promise of one
   std::int32_t last_file_ = 0;

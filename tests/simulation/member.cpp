@@ -98,6 +98,14 @@ std::string member::lose_an_actor(dice& luck, bool a_coordinator) {
   return fmt::format("actor {}", chosen.id());
 }
 
+void member::lose_coordinator(const std::string& group) {
+  if (serving() == nullptr)
+    return;
+  if (const auto found = serving()->groups.find(group);
+      found != serving()->groups.end() && found->second.coordinator)
+    caf::anon_send_exit(found->second.coordinator, caf::exit_reason::unhandled_exception);
+}
+
 void member::pass(duration time) {
   if (now_ == state::paused)
     missed_ += time;

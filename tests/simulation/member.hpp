@@ -86,6 +86,9 @@ public:
   /// Has a shard, a coordinator or one that speaks for another's end by a mistake. Says which.
   std::string lose_an_actor(dice& luck, bool a_coordinator = false);
 
+  /// Likewise the one that decides for the resource group.
+  void lose_coordinator(const std::string& group);
+
   /// Lets time pass; a paused process notices when it goes on.
   void pass(duration time);
 

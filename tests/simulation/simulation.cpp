@@ -225,8 +225,12 @@ void simulation::pass(duration time) {
     one->connection().keep_leases();
   }
   network_.pass(time);
-  if (auto* through = newest_live(); through != nullptr && !through->is_leaving())
+  constexpr std::chrono::milliseconds between_beats{300};
+  if (auto* through = newest_live();
+      through != nullptr && !through->is_leaving() && elapsed_ - last_beat_ >= between_beats) {
+    last_beat_ = elapsed_;
     people_.beat(*through);
+  }
 }
 
 void simulation::lose(member& gone, bool with_its_machine) {
@@ -321,6 +325,8 @@ std::string simulation::run() {
     heal();
   if (facts_.broken().empty())
     check_rest();
+  if (facts_.broken().empty())
+    tell_stories();
   if (facts_.broken().empty() && (people_.has_queues() || shape_.now == mood::crowded))
     change_things();
   if (!facts_.broken().empty())

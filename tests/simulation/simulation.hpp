@@ -9,10 +9,12 @@
 #include "tests/simulation/truth.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -53,7 +55,17 @@ private:
   void step();
   void heal();
   void change_things();
-  void tell_a_story();
+
+  // Stories, of what random steps hardly ever come to.
+  void tell_stories();
+  void tell_of_returns();
+  void tell_of_a_torn_gang();
+  void tell_of_a_moving_limit();
+  void tell(const std::function<std::string(member&)>& ask, duration then);
+  void move_until(duration longest, const std::function<bool()>& enough);
+  std::size_t standing_of(std::string_view workload, bool bound) const;
+  bool is_quota_written() const;
+
   void settle(duration time);
   void come_to_rest();
   bool handle_message();
@@ -95,6 +107,7 @@ private:
   bool healed_ = false;
   std::size_t steps_ = 0;
   duration elapsed_{0};
+  duration last_beat_{0}; ///< when machines were last heard
   std::shared_ptr<memory_store> store_;
   std::unique_ptr<watch_handle> records_; ///< of the owners
   wires network_;
