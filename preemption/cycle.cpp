@@ -712,36 +712,37 @@ claims scheduling_cycle::claims_before(const waiting_unit& unit) {
   return found;
 }
 
-/// Within a limit those who leave count until they have gone; its own victims have, when it starts.
-/// What it will use is its already where it stops nobody, so that nobody less important comes in
-/// between.
+/// Within a limit those who leave count until they have gone; its own victims have, when it starts,
+/// and those for whose room it waits. What it will use is its already where it stops nobody, so that
+/// nobody less important comes in between.
 bool scheduling_cycle::waits_for_a_limit(const waiting_unit& unit, judgement& made) {
   const auto leaf = shares_->leaf_of(unit.queue());
-  const bool stops_nobody = made.made.victims.empty() && made.released.empty();
-  if (leaf == no_vertex || !shares_->is_limited(leaf)
-      || (stops_nobody
-          && made.made.result != plan::outcome::placed)) // it waits for those who leave
+  if (leaf == no_vertex || !shares_->is_limited(leaf))
     return false;
   resources sum;
   for (const auto& one : made.made.assignments)
     add_taken(sum, one.placed);
   const auto taken = shares_->columns_of(sum);
   const auto movements = judge_->movements_of(unit, made.made);
-  if (stops_nobody) {
-    if (shares_->is_within_limits_with_all(leaf, taken, &taken))
-      return false;
-    for (const auto& one : movements)
-      shares_->add(one.leaf, one.amounts, one.sign);
-  } else {
-    auto then = *shares_;
+  const bool stops_nobody = made.made.victims.empty() && made.released.empty();
+  const bool waits = made.made.result != plan::outcome::placed;
+  std::optional<group_shares> then;
+  if (!stops_nobody || waits) {
+    then = *shares_;
     for (const auto& one : made.released)
-      then.release(one.leaf, one.amounts);
+      then->release(one.leaf, one.amounts);
     for (const auto& one : movements)
       if (one.sign < 0)
-        then.release(one.leaf, one.amounts);
-    if (then.is_within_limits_with_all(leaf, taken, &taken))
-      return false;
+        then->release(one.leaf, one.amounts);
+    if (waits)
+      for (const auto& one : judge_->awaited_by(made.made))
+        then->release(one.leaf, one.amounts);
   }
+  if ((then ? *then : *shares_).is_within_limits_with_all(leaf, taken, &taken))
+    return false;
+  if (stops_nobody)
+    for (const auto& one : movements)
+      shares_->add(one.leaf, one.amounts, one.sign);
   kept_for_a_limit_ = true;
   auto policy = std::move(made.made.policy);
   made.made = plan{};

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -630,6 +631,62 @@ unit_judge::column_amounts unit_judge::taken_by(const plan& made) const {
   return shares_.columns_of(sum);
 }
 
+/// Where the view has the resources of the shares.
+std::vector<std::optional<resource_column>> unit_judge::columns_in_view() {
+  std::vector<std::optional<resource_column>> columns;
+  for (const auto& name : shares_.columns())
+    columns.push_back(port_.nodes().column_of(name));
+  return columns;
+}
+
+namespace {
+
+/// What the plan places on each node, by the view's columns.
+std::map<node_row, std::vector<std::int64_t>> placed_by_node(const cluster_view& view,
+                                                             const plan& made) {
+  std::map<node_row, std::vector<std::int64_t>> found;
+  for (const auto& one : made.assignments) {
+    const auto more = view.columns(one.placed.requests);
+    const auto n = view.find_node(one.placed.node);
+    if (!more || n == no_row)
+      continue;
+    auto& sum = found[n];
+    sum.resize(more->size());
+    std::ranges::transform(sum, *more, sum.begin(), std::plus{});
+  }
+  return found;
+}
+
+/// Whether that fits on the node once all have gone who leave, even if this one stays.
+bool fits_beside(const cluster_view& view, node_row n, pod_row stays, amounts placed) {
+  const auto room = view.promised(n);
+  for (std::size_t c = 0; c < placed.size(); ++c)
+    if (placed[c] > 0 && placed[c] > room[c] - view.requests(stays)[c])
+      return false;
+  return true;
+}
+
+} // namespace
+
+std::vector<quota_movement> unit_judge::awaited_by(const plan& made) {
+  const auto& view = port_.nodes();
+  const auto columns = columns_in_view();
+  std::vector<quota_movement> found;
+  for (const auto& [n, placed] : placed_by_node(view, made))
+    for (const auto p : view.leaving_on(n)) {
+      const auto leaf =
+        shares_.leaf_of(port_.queue_of(view.id_of(view.portion_of(p)).workload));
+      if (leaf == no_vertex || fits_beside(view, n, p, placed))
+        continue;
+      quota_movement gone{leaf, column_amounts(columns.size()), -1};
+      for (std::size_t c = 0; c < columns.size(); ++c)
+        if (columns[c])
+          gone.amounts[c] = view.requests(p)[*columns[c]];
+      found.push_back(std::move(gone));
+    }
+  return found;
+}
+
 std::vector<quota_movement> unit_judge::movements_of(const waiting_unit& unit, const plan& made) {
   std::vector<quota_movement> found;
   if (const auto leaf = shares_.leaf_of(unit.queue()); leaf != no_vertex)
@@ -637,9 +694,7 @@ std::vector<quota_movement> unit_judge::movements_of(const waiting_unit& unit, c
   if (made.victims.empty())
     return found;
   const auto& view = port_.nodes();
-  std::vector<std::optional<resource_column>> columns;
-  for (const auto& name : shares_.columns())
-    columns.push_back(view.column_of(name));
+  const auto columns = columns_in_view();
   for (const auto& one : made.victims) {
     const auto leaf = shares_.leaf_of(port_.queue_of(one.portion.workload));
     if (leaf == no_vertex)

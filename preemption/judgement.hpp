@@ -117,9 +117,14 @@ public:
 
   /// What the plan takes and gives back in the queues.
   std::vector<quota_movement> movements_of(const waiting_unit& unit, const plan& made);
+  /// What those give back in the queues who leave its nodes anyway and without whose room it does
+  /// not fit: they have gone when it starts.
+  std::vector<quota_movement> awaited_by(const plan& made);
 
 private:
   using column_amounts = group_shares::amounts_by_column;
+
+  std::vector<std::optional<resource_column>> columns_in_view();
   using obstacle = group_shares::obstacle;
 
   /// One unit while it is judged.
