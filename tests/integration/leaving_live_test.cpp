@@ -50,6 +50,26 @@ TEST_F(leaving_live, pods_that_were_deleted_count_within_a_limit_until_they_have
   EXPECT_EQ(sum(cluster_.evicted()), 0);
 }
 
+TEST_F(leaving_live, room_that_is_free_is_not_taken_while_others_leave_elsewhere_within_its_limit) {
+  cluster_.apply(nodes(2, "gpu: 8") + queue_of("q", "limit: {gpu: 8}"));
+  cluster_.run(
+    work_of("slow",
+            {.queue = "q", .requests = "gpu: 8", .annotations = "simulation/stop-takes: 4s"})
+      + work_of("quick", {.requests = "gpu: 8", .annotations = "simulation/stop-takes: 1s"}),
+    "slow");
+  cluster_.wait_for("quick");
+  cluster_.remove("workload", "slow");
+  cluster_.remove("workload", "quick");
+  cluster_.mark();
+  cluster_.apply(work_of("next", {.queue = "q", .requests = "gpu: 8"}));
+  ASSERT_TRUE(within(seconds{3}, [&] { return there("quick") == 0; }));
+  std::this_thread::sleep_for(seconds{1});
+  EXPECT_EQ(there("slow"), 1);
+  EXPECT_EQ(cluster_.started()["next"], 0);
+  cluster_.wait_for("next");
+  EXPECT_EQ(there("slow"), 0);
+}
+
 TEST_F(leaving_live, the_next_in_a_limit_is_the_more_important_one) {
   cluster_.apply(nodes(4, "gpu: 8") + queue_of("q", "limit: {gpu: 8}"));
   cluster_.run(
