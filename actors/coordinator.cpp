@@ -108,21 +108,23 @@ std::int64_t grant_to_keep(std::int64_t wanted, std::int64_t used, std::int64_t 
   return std::max(wanted, std::min(spent, wanted + since));
 }
 
-/// Keeps to less from now on, and answers with what it still takes: what its pods use goes when they
-/// do, and they go because of that.
+/// Keeps to less from now on, and answers with what it still takes: what its pods use goes when
+/// they have gone, those that leave too, and those that stay leave because of that.
 quota_grants lower(self_pointer self, const lower_grants& asked) {
   auto& state = self->state;
   quota_grants kept;
   by_name<queue_totals> below;
-  const auto count = [&](const std::string& queue, const resources& used) {
+  const auto count = [&](const std::string& queue, const resources& stay, const resources& leave) {
     for (const auto* at = find(state.known->queues, queue); at != nullptr;
-         at = find(state.known->queues, at->parent))
-      add_to(below[at->name].staying, used);
+         at = find(state.known->queues, at->parent)) {
+      add_to(below[at->name].staying, stay);
+      add_to(below[at->name].leaving, leave);
+    }
   };
   for (const auto& [queue, used] : state.mirror.usage())
-    count(queue, used.staying);
+    count(queue, used.staying, used.leaving);
   for (const auto& [queue, used] : state.lifecycle.needs.coming)
-    count(queue, used);
+    count(queue, used, {});
   for (const auto& [queue, amounts] : asked.queues) {
     auto& granted = (*state.grants)[queue];
     const auto* reported = find(asked.used, queue);
@@ -134,7 +136,8 @@ quota_grants lower(self_pointer self, const lower_grants& asked) {
         had->second = std::min(had->second, amount);
       else
         granted[resource] = amount;
-      kept.queues[queue][resource] = std::max(amount, spent);
+      const auto leaves = amount_of(below[queue].leaving, resource);
+      kept.queues[queue][resource] = std::max(amount, spent + leaves);
     }
   }
   state.lowering_due = state.settings.clock.now(self) + answer_time;

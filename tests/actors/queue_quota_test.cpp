@@ -151,6 +151,63 @@ TEST_F(queue_quota, that_grows_lets_more_important_work_have_what_others_took_of
   EXPECT_EQ(replica.pods("first-work", pod_phase::running), 2U);
 }
 
+/// A limit of four GPUs that two resource groups share, of which the first has them all; its pods
+/// take long to stop.
+class quota_of_two_groups : public replica_test {
+protected:
+  void SetUp() override {
+    ASSERT_TRUE(replica_.start().ok());
+    auto all = weighing("all", 1, true);
+    all.limit = {{"gpu", 4000}};
+    resource_group elsewhere;
+    elsewhere.name = "elsewhere";
+    auto there = machine("n2", 4);
+    there.resource_group = "elsewhere";
+    auto slow = played(work("here", 0, 4), "stop-takes", "20s");
+    slow.queue = "all";
+    slow.grace_period = seconds{60};
+    ASSERT_TRUE(replica_.apply({elsewhere, machine("n1", 4), there, all, slow}).ok());
+    ASSERT_TRUE(comes_to(replica_, "here", pod_phase::running, 4, seconds{10}));
+    auto urgent = work("there", 9, 4);
+    urgent.queue = "all";
+    urgent.resource_group = "elsewhere";
+    ASSERT_TRUE(replica_.apply({urgent}).ok());
+    replica_.world().advance(seconds{5});
+  }
+
+  /// Pods that are on some machine.
+  std::size_t there_are() {
+    return replica_.get(object_kind::pod).size();
+  }
+
+  replica_world replica_{store_, journal()};
+};
+
+TEST_F(quota_of_two_groups, moves_when_pods_have_gone_and_not_when_they_begin_to_leave) {
+  EXPECT_EQ(replica_.pods("there", pod_phase::running), 0U);
+  ASSERT_TRUE(replica_.remove(object_kind::workload, "here").ok());
+  for (int i = 0; i < 18; ++i) {
+    replica_.world().advance(seconds{1});
+    EXPECT_EQ(replica_.pods("there", pod_phase::bound) + replica_.pods("there", pod_phase::running),
+              0U)
+      << i << " s after they were told to stop";
+  }
+  ASSERT_TRUE(comes_to(replica_, "there", pod_phase::running, 4, seconds{10}));
+  EXPECT_EQ(there_are(), 4U);
+}
+
+TEST_F(quota_of_two_groups, moves_part_by_part_as_pods_go) {
+  auto fewer = played(work("here", 0, 2), "stop-takes", "20s");
+  fewer.queue = "all";
+  fewer.grace_period = seconds{60};
+  ASSERT_TRUE(replica_.apply({fewer}).ok());
+  replica_.world().advance(seconds{10});
+  EXPECT_EQ(there_are(), 4U) << "two leave";
+  ASSERT_TRUE(comes_to(replica_, "there", pod_phase::running, 2, seconds{20}));
+  EXPECT_EQ(replica_.pods("here", pod_phase::running), 2U);
+  EXPECT_EQ(there_are(), 4U);
+}
+
 } // namespace
 
 } // namespace reprieve

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <thread>
 
 namespace reprieve {
@@ -103,6 +104,38 @@ TEST_F(leaving_live, nobody_comes_back_before_it_has_gone) {
   EXPECT_EQ(there("victim"), 1);
   cluster_.wait_for("victim");
   EXPECT_EQ(there("victim"), 1);
+}
+
+/// A node of four GPUs in a resource group of its own.
+std::string group_with_node(const std::string& group) {
+  return fmt::format(
+    "---\nkind: ResourceGroup\nmetadata: {{name: {0}}}\n---\nkind: Node\nmetadata: "
+    "{{name: {0}-node}}\nspec: {{resourceGroup: {0}, capacity: {{gpu: 4}}}}\n",
+    group);
+}
+
+TEST_F(leaving_live, a_limit_of_several_groups_is_kept_while_pods_of_one_leave) {
+  cluster_.apply(group_with_node("a") + group_with_node("b") + queue_of("q", "limit: {gpu: 4}"));
+  cluster_.run(work_of("first", {.queue = "q",
+                                 .pods = 4,
+                                 .annotations = "simulation/stop-takes: 4s",
+                                 .more = "resourceGroup: a\n  gracePeriod: 30s"}),
+               "first", 4);
+  cluster_.mark();
+  cluster_.apply(
+    work_of("second", {.queue = "q", .priority = 50, .pods = 4, .more = "resourceGroup: b"}));
+  EXPECT_TRUE(cluster_.rests());
+  EXPECT_EQ(cluster_.started()["second"], 0) << "others have all of the limit";
+  cluster_.remove("workload", "first");
+  int most = 0;
+  EXPECT_TRUE(within(seconds{20},
+                     [&] {
+                       most = std::max(most, static_cast<int>(cluster_.get("pods").size()));
+                       return cluster_.running()["second"] == 4;
+                     }))
+    << cluster_.explain("second");
+  EXPECT_EQ(most, 4);
+  EXPECT_EQ(sum(cluster_.evicted()), 0);
 }
 
 /// `many` may do with two of its four pods.

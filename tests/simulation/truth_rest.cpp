@@ -83,7 +83,7 @@ void truth::note_limits(const queue& record) {
 }
 
 /// Nobody is let in beyond a limit, whichever resource group comes first: those who leave count
-/// until they have gone, where there is one group. Where limits change, a group may not know yet.
+/// until they have gone. Where limits change, a group may not know yet.
 void truth::check_limits(const node_record* before, const node_record& now) {
   const auto is_there = [](const pod& p) {
     return takes_room(p.phase) && !is_leaving(p.phase) && p.phase != pod_phase::nominated
@@ -96,14 +96,12 @@ void truth::check_limits(const node_record* before, const node_record& now) {
   };
   if (std::ranges::none_of(now.pods, comes))
     return;
-  const bool alone = groups_.size() < 2;
   usage_by_queue used;
   usage_by_queue used_before;
   const auto count = [&](const node_record& record, usage_by_queue& to) {
     for (const auto& p : record.pods)
       if (const auto owner = workloads_.find(p.workload);
-          (is_there(p) || (alone && takes_room(p.phase) && p.phase != pod_phase::nominated))
-          && owner != workloads_.end())
+          takes_room(p.phase) && p.phase != pod_phase::nominated && owner != workloads_.end())
         add_taken(to[owner->second.spec->queue], p);
   };
   for (const auto& [name, record] : nodes_)
