@@ -18,8 +18,10 @@ struct pod_report {
     stopped,
     succeeded,
     failed,
-    placed,     ///< by the cluster's own scheduler
-    terminating ///< likewise
+    placed,      ///< by the cluster's own scheduler
+    terminating, ///< likewise
+    forgotten,   ///< its machine does not know it, though it was started there
+    came_back    ///< the machine itself, of no pod: it may have forgotten what it ran
   };
 
   std::string uid;
@@ -42,9 +44,20 @@ namespace reprieve {
 /// Whoever wants to know how its pods fare: a node shard.
 using pod_observer_actor = typed_actor<handles<void(pod_reports)>>;
 
-/// Start this pod on its node, if it was not started before; report either way.
+/// Start this pod on its node, if it was not started before; report either way. Only for a pod of
+/// which nobody has heard that it was started: of all others is asked how they fare.
 struct start_order {
   pod_list::pointer what;
+  revision epoch = 0;
+  pod_observer_actor report_to;
+};
+
+/// Report how this pod fares, which was started before: nothing is started for it. A machine that
+/// does not know it reports it as forgotten.
+struct pod_question {
+  std::string uid;
+  std::string node;
+  pod_phase phase = pod_phase::running; ///< as far as is known
   revision epoch = 0;
   pod_observer_actor report_to;
 };
@@ -74,8 +87,8 @@ struct watch_nodes {
 
 /// Have so many replicas of a deployment in the cluster. Those that are too many terminate, with
 /// the grace period of their own; those that lack are placed as there is room. The place of one
-/// that was ordered to stop is not filled before a count has come that was told after it, or a second
-/// has passed.
+/// that was ordered to stop is not filled before a count has come that was told after it, or a
+/// second has passed.
 struct count_order {
   std::string resource_group; ///< that stands for the cluster
   pod_list::pointer what;     ///< a replica, without name, uid and node
@@ -111,6 +124,7 @@ struct delete_order {
 } // namespace reprieve
 
 REPRIEVE_MESSAGE(reprieve::start_order)
+REPRIEVE_MESSAGE(reprieve::pod_question)
 REPRIEVE_MESSAGE(reprieve::stop_order)
 REPRIEVE_MESSAGE(reprieve::watch_nodes)
 REPRIEVE_MESSAGE(reprieve::count_order)
@@ -122,7 +136,7 @@ namespace reprieve {
 /// What runs the pods. Orders come at least once; a cluster remembers what it did, and refuses
 /// orders of an epoch older than the newest it has seen.
 using cluster_actor =
-  typed_actor<handles<void(start_order)>, handles<void(stop_order)>,
+  typed_actor<handles<void(start_order)>, handles<void(pod_question)>, handles<void(stop_order)>,
               /// From a node shard of a group whose cluster places pods by itself.
               handles<void(watch_nodes)>,
               /// From the coordinator of such a group.

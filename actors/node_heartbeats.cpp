@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -39,6 +40,20 @@ struct status_changes {
   }
 };
 
+/// Orders what waits for the machine, where it is there. One that was lost may have forgotten what
+/// it ran.
+void give_orders(self_pointer self, const std::string& name, bool was_lost) {
+  const auto record = self->state.records.newest(name);
+  if (!record || record->status.lost)
+    return;
+  if (was_lost) {
+    repeat_orders(self, name);
+    return;
+  }
+  stop_left_behind(self, name);
+  start_bound(self, name);
+}
+
 /// Writes them down and then tells people; a store is not bothered for nothing.
 void carry_out(self_pointer self, status_changes changes, std::function<void()> then) {
   if (changes.records.empty()) {
@@ -46,25 +61,25 @@ void carry_out(self_pointer self, status_changes changes, std::function<void()> 
     return;
   }
   std::vector<std::string> names;
+  std::set<std::string> were_lost;
   for (const auto& [name, record] : changes.records) {
     names.push_back(name);
+    if (self->state.records.newest(name)->status.lost)
+      were_lost.insert(name);
     if (record->status.lost)
       self->state.away.insert(name);
   }
-  write_records(
-    self, std::move(changes.records),
-    [self, names = std::move(names), told = std::move(changes.told), then = std::move(then)] {
-      watch_own_nodes(self); // nothing is to be placed on a lost one
-      for (const auto& one : told)
-        self->send(self->state.events, one);
-      for (const auto& name : names)
-        if (const auto record = self->state.records.newest(name); record && !record->status.lost) {
-          stop_left_behind(self, name);
-          start_bound(self, name);
-        }
-      look_at_lost_nodes(self);
-      then();
-    });
+  write_records(self, std::move(changes.records),
+                [self, names = std::move(names), were_lost = std::move(were_lost),
+                 told = std::move(changes.told), then = std::move(then)] {
+                  watch_own_nodes(self); // nothing is to be placed on a lost one
+                  for (const auto& one : told)
+                    self->send(self->state.events, one);
+                  for (const auto& name : names)
+                    give_orders(self, name, were_lost.contains(name));
+                  look_at_lost_nodes(self);
+                  then();
+                });
 }
 
 /// One timer is enough: it is for whoever has been silent longest, and sets the next.

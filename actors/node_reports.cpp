@@ -4,8 +4,12 @@
 #include "actors/node_stops.hpp"
 #include "actors/node_watch.hpp"
 #include "actors/node_writes.hpp"
+#include "actors/planted_bug.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 namespace reprieve {
 
@@ -17,21 +21,24 @@ using self_pointer = node_shard_pointer;
 struct pod_end {
   pod ended;
   slot_state how = slot_state::failed;
+  bool lost = false; ///< its machine does not know it any more
 };
 
 /// The pods ended by themselves: their records go only when their workloads know the end for good.
 void record_ends(self_pointer self, const std::vector<pod_end>& ends) {
   const auto& workloads = self->state.workloads;
+  if (workloads.empty())
+    return; // all is asked again when it meets them
   struct of_shard {
     slots_ended told;
     std::vector<victim_pod> pods;
   };
   std::map<std::uint32_t, of_shard> by_shard;
-  for (const auto& [ended, how] : ends) {
+  for (const auto& [ended, how, lost] : ends) {
     auto& [told, pods] =
       by_shard[shard_number(ended.workload, static_cast<std::uint32_t>(workloads.size()))];
     told.ends.push_back(
-      {ended.workload, {ended.group, ended.replica, ended.index}, ended.incarnation, how});
+      {ended.workload, {ended.group, ended.replica, ended.index}, ended.incarnation, how, lost});
     pods.push_back({ended.uid, ended.node});
   }
   for (auto& [number, one] : by_shard)
@@ -58,7 +65,15 @@ void record_ends(self_pointer self, const std::vector<pod_end>& ends) {
 bool is_end(const pod_report& report) {
   using what = pod_report::what;
   return report.happened == what::stopped || report.happened == what::succeeded
-         || report.happened == what::failed;
+         || report.happened == what::failed || report.happened == what::forgotten;
+}
+
+/// What the end of the pod comes to for its workload.
+slot_state outcome(const pod& ended, const pod_report& report) {
+  using what = pod_report::what;
+  if (ended.evicted_by == not_wanted || report.happened == what::forgotten)
+    return slot_state::wanted;
+  return report.happened == what::succeeded ? slot_state::succeeded : slot_state::failed;
 }
 
 /// Takes in how a pod of the record fares. Returns its end where its workload has to know it.
@@ -80,12 +95,11 @@ std::optional<pod_end> take_in(node_record& record, const pod_report& report) {
     }
     return std::nullopt;
   }
-  auto how =
-    report.happened == pod_report::what::succeeded ? slot_state::succeeded : slot_state::failed;
+  const bool is_forgotten = report.happened == pod_report::what::forgotten;
+  if (is_forgotten && changed.phase == pod_phase::bound)
+    return std::nullopt; // nobody has heard that it was started: it is ordered to, not asked about
   changed.phase = pod_phase::gone;
-  if (changed.evicted_by == not_wanted) {
-    how = slot_state::wanted;
-  } else if (!changed.evicted_by.empty()) {
+  if (!changed.evicted_by.empty() && changed.evicted_by != not_wanted) {
     // Its workload learns from the decision that it goes. As long as it was not told, that may be
     // taken back, and then its end counts.
     if (changed.stop_told == no_time)
@@ -95,7 +109,9 @@ std::optional<pod_end> take_in(node_record& record, const pod_report& report) {
     return std::nullopt;
   }
   put_pod(record, changed);
-  return pod_end{std::move(changed), how};
+  const auto how = outcome(changed, report);
+  const bool lost = is_forgotten && changed.evicted_by.empty();
+  return pod_end{std::move(changed), how, lost};
 }
 
 /// Whether the report tells something new; what was told again after a start does not.
@@ -121,6 +137,94 @@ std::vector<std::string> rid_of_all(const node_shard_state& state, const record_
   return found;
 }
 
+void tell(self_pointer self, const char* kind, const std::string& name, const char* type,
+          std::string message) {
+  self->send(self->state.events,
+             event{0, self->state.clock.now(self), kind, name, type, std::move(message), {}, {}});
+}
+
+/// Pods that were forgotten, by node and then by workload. Those that were gone before are left
+/// out: they have been told of.
+using forgotten_pods = std::map<std::string, std::map<std::string, std::size_t>>;
+
+void tell_forgotten(self_pointer self, const forgotten_pods& forgotten) {
+  const auto pods = [](std::size_t count) {
+    return count == 1 ? std::string("a pod") : fmt::format("{} pods", count);
+  };
+  for (const auto& [node, workloads] : forgotten) {
+    std::size_t all = 0;
+    for (const auto& [workload, count] : workloads) {
+      all += count;
+      tell(self, "Workload", workload, "PodsLost",
+           fmt::format("{} {} lost: the machine of node {} does not know {} any more", pods(count),
+                       count == 1 ? "was" : "were", node, count == 1 ? "it" : "them"));
+    }
+    tell(self, "Node", node, "PodsLost",
+         fmt::format("its machine does not know {} any more that ran there: {} lost", pods(all),
+                     all == 1 ? "it is" : "they are"));
+  }
+}
+
+/// Whether the record says that the pod ran, and its machine does not know it.
+bool is_forgotten_now(const node_record& record, const pod_report& report) {
+  const pod* known = find_pod(record, report.uid);
+  return report.happened == pod_report::what::forgotten && known != nullptr
+         && known->phase != pod_phase::gone && known->phase != pod_phase::bound
+         && known->stop_told == no_time;
+}
+
+/// Whether the pod was started, and nobody here has told it to stop.
+bool should_run(const pod& p) {
+  if (p.placed_by == placed_by_cluster) // which goes on by itself
+    return p.stop_told == no_time || p.evicted_by.empty();
+  return p.phase == pod_phase::running && p.stop_told == no_time;
+}
+
+/// Whether the pod is to be started, in the newest form of the record too.
+bool is_bound(const pod& durable, const pod& newest) {
+  return durable.phase == pod_phase::bound && newest.phase == pod_phase::bound;
+}
+
+/// Calls `use` with each pod of the node as it is durable, and as it is in the newest form.
+template <class F>
+void for_each_pod(const node_shard_state& state, const std::string& node, F use) {
+  const auto durable = state.records.durable(node);
+  const auto newest = state.records.newest(node);
+  if (!durable || !newest)
+    return;
+  for (const auto& shared : durable->pods.shared())
+    if (const pod* now = find_pod(*newest, shared->what().uid))
+      use(shared, *now);
+}
+
+/// Gives again what was ordered for the node's pods, and returns whether some should run.
+bool give_orders_again(self_pointer self, const std::string& node) {
+  bool some_run = false;
+  for_each_pod(self->state, node, [&](const pod_list::pointer& shared, const pod& newest) {
+    const auto& p = shared->what();
+    if (should_run(newest))
+      some_run = true;
+    else if (p.placed_by == placed_by_cluster && p.phase == pod_phase::force_deleting)
+      order_delete(self, shared);
+    else if (p.stop_told != no_time)
+      order_stop(self, shared);
+    else if (is_bound(p, newest))
+      order_start(self, shared);
+    else if (p.phase == pod_phase::gone)
+      ask_about(self, shared);
+  });
+  return some_run;
+}
+
+/// Asks how the pods on these nodes fare that should run.
+void ask_about_all(self_pointer self, const std::vector<std::string>& nodes) {
+  auto& waiting = self->state.to_repeat;
+  const bool under_way = !waiting.empty();
+  waiting.insert(waiting.end(), nodes.begin(), nodes.end());
+  if (!under_way)
+    ask_about_some(self);
+}
+
 } // namespace
 
 void order_start(self_pointer self, const pod_list::pointer& p) {
@@ -132,16 +236,31 @@ void order_start(self_pointer self, const pod_list::pointer& p) {
 }
 
 void start_bound(self_pointer self, const std::string& node) {
-  if (const auto record = self->state.records.durable(node))
-    for (const auto& shared : record->pods.shared())
-      if (shared->what().phase == pod_phase::bound)
-        order_start(self, shared);
+  for_each_pod(self->state, node, [&](const pod_list::pointer& shared, const pod& newest) {
+    if (is_bound(shared->what(), newest))
+      order_start(self, shared);
+  });
+}
+
+void ask_about(self_pointer self, const pod_list::pointer& p) {
+  if (planted == planted_bug::asks_by_starting) {
+    order_start(self, p);
+    return;
+  }
+  const auto& known = p->what();
+  self->send(self->state.cluster,
+             pod_question{known.uid, known.node, known.phase, epoch_of(self->state), self});
 }
 
 void take_in(self_pointer self, const pod_reports& reports) {
   record_changes changes;
   std::vector<pod_end> ends;
+  forgotten_pods forgotten;
   for (const auto& report : reports) {
+    if (report.happened == pod_report::what::came_back) {
+      repeat_orders(self, report.node);
+      continue;
+    }
     auto& record = changes[report.node];
     if (!record && is_end(report) && self->state.left_behind.contains(report.node))
       forget_left_behind(self, report.node, report.uid);
@@ -149,45 +268,44 @@ void take_in(self_pointer self, const pod_reports& reports) {
       continue;
     if (!record)
       record = edit(self->state, report.node);
-    if (record)
-      if (auto end = take_in(*record, report))
-        ends.push_back(*std::move(end));
+    if (!record)
+      continue;
+    const bool is_lost = is_forgotten_now(*record, report);
+    if (auto end = take_in(*record, report)) {
+      if (is_lost && end->lost)
+        ++forgotten[report.node][end->ended.workload];
+      ends.push_back(*std::move(end));
+    }
   }
   leave_out_unchanged(self->state, changes);
   if (changes.empty() && ends.empty())
     return;
   const auto clean = rid_of_all(self->state, changes);
-  write_records(self, std::move(changes), [self, clean, ends = std::move(ends)] {
-    for (const auto& name : clean) {
-      start_bound(self, name);
-      self->send(self->state.events,
-                 event{0,
-                       self->state.clock.now(self),
-                       "Node",
-                       name,
-                       "NodeClean",
-                       "what was left on it has been stopped; pods may come again",
-                       {},
-                       {}});
-    }
-    record_ends(self, ends);
-  });
+  write_records(self, std::move(changes),
+                [self, clean, forgotten = std::move(forgotten), ends = std::move(ends)] {
+                  for (const auto& name : clean) {
+                    start_bound(self, name);
+                    tell(self, "Node", name, "NodeClean",
+                         "what was left on it has been stopped; pods may come again");
+                  }
+                  tell_forgotten(self, forgotten);
+                  record_ends(self, ends);
+                });
 }
 
-void repeat_starts(self_pointer self) {
+void ask_about_some(self_pointer self) {
   constexpr std::size_t pods_at_once = 200;
   constexpr std::chrono::milliseconds pause{100};
   auto& state = self->state;
   for (std::size_t pods = 0; pods < pods_at_once && !state.to_repeat.empty();) {
-    const auto record = state.records.durable(state.to_repeat.back());
+    const auto record = state.records.newest(state.to_repeat.back());
     state.to_repeat.pop_back();
     if (!record)
       continue;
     pods += record->pods.size();
     for (const auto& shared : record->pods.shared())
-      if (const auto& p = shared->what(); p.phase == pod_phase::running && p.stop_told == no_time
-                                          && p.placed_by != placed_by_cluster)
-        order_start(self, shared);
+      if (should_run(shared->what()))
+        ask_about(self, shared);
   }
   if (!state.to_repeat.empty())
     self->delayed_send(self, pause, repeat_more_orders{});
@@ -195,28 +313,22 @@ void repeat_starts(self_pointer self) {
 
 void repeat_orders(self_pointer self) {
   auto& state = self->state;
+  std::vector<std::string> asked;
   for (const auto& [name, record] : state.records.durable()) {
-    bool runs = false;
-    for (const auto& shared : record->pods.shared()) {
-      const auto& p = shared->what();
-      if (p.placed_by == placed_by_cluster && (p.stop_told == no_time || p.evicted_by.empty()))
-        continue; // its cluster goes on by itself, and tells when it is asked to
-      if (p.placed_by == placed_by_cluster && p.phase == pod_phase::force_deleting)
-        order_delete(self, shared);
-      else if (p.stop_told != no_time)
-        order_stop(self, shared);
-      else if (p.phase == pod_phase::bound || p.phase == pod_phase::gone)
-        order_start(self, shared);
-      runs = runs || p.phase == pod_phase::running;
-    }
-    if (runs)
-      state.to_repeat.push_back(name);
+    if (give_orders_again(self, name))
+      asked.push_back(name);
     if (!record->status.lost && !record->status.pods_lost)
       stop_left_behind(self, name);
   }
   for (const auto& [name, left] : state.left_behind)
     stop_left_behind(self, name);
-  repeat_starts(self);
+  ask_about_all(self, asked);
+}
+
+void repeat_orders(self_pointer self, const std::string& node) {
+  if (give_orders_again(self, node))
+    ask_about_all(self, {node});
+  stop_left_behind(self, node);
 }
 
 void repeat_ends(self_pointer self) {
@@ -226,7 +338,7 @@ void repeat_ends(self_pointer self) {
         if (p.stop_told != no_time)
           order_stop(self, shared);
         else
-          order_start(self, shared);
+          ask_about(self, shared);
       }
 }
 

@@ -292,7 +292,7 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
         repeat_ends(self);
       look_at_lost_nodes(self);
     },
-    [self](repeat_more_orders) { repeat_starts(self); },
+    [self](repeat_more_orders) { ask_about_some(self); },
     [self](follow_nodes& wanted) {
       auto& s = self->state;
       node_delta everything{s.shard, ++s.deltas, {}, {}, true};
@@ -388,7 +388,7 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
                                 });
       });
       self->state.touched.erase(dropped.decision);
-      // Those who ended by themselves meanwhile and stay after all: their end is told again.
+      // Those who ended by themselves meanwhile and stay after all: how is asked again.
       pod_pointers ended;
       for (const auto& [name, next] : changes)
         std::ranges::copy_if(
@@ -396,7 +396,7 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
             return p->what().phase == pod_phase::gone && p->what().evicted_by.empty();
           });
       return write_and_answer(self, std::move(changes),
-                              order_each(self, std::move(ended), order_start));
+                              order_each(self, std::move(ended), ask_about));
     },
     [self](const pod_reports& reports) { take_in(self, reports); },
     [self](look_at_stops) { write_records(self, force_due(self)); },

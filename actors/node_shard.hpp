@@ -173,7 +173,7 @@ struct node_shard_state {
   reprieve::ledger ledger;
   cluster_actor cluster;
   std::vector<workload_shard_actor> workloads; ///< of the same resource group, once it knows them
-  /// Nodes with pods that run, of which the cluster does not know yet whom to tell.
+  /// Nodes with pods that run, about which the cluster is to be asked.
   std::vector<std::string> to_repeat;
   duration force_delete_after{0};
   wall_clock clock;

@@ -21,6 +21,7 @@ enum class planted_bug {
   any_incarnation,    ///< a decision evicts whoever stands where its victims stood
   tears_gangs, ///< what a decision has placed itself is in its way when it is carried out again
   tears_files, ///< what the shards have of a file is written by each by itself
+  asks_by_starting, ///< machines are asked how pods fare by orders to start them
 };
 
 inline planted_bug planted = planted_bug::none;

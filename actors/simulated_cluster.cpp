@@ -172,6 +172,21 @@ void take_order(self_pointer self, start_order& order) {
   enter(self, p, stage::starting);
 }
 
+void take_order(self_pointer self, pod_question& asked) {
+  auto& state = self->state;
+  if (is_stale(state, asked.node, asked.epoch))
+    return;
+  const auto found = state.pods.find(asked.uid);
+  if (found == state.pods.end()) {
+    reports_to(state, asked.report_to)
+      .push_back({asked.uid, asked.node, pod_report::what::forgotten,
+                  state.settings.clock.now(self), nullptr});
+    return;
+  }
+  found->second.observer = std::move(asked.report_to);
+  report(self, found->second);
+}
+
 void take_order(self_pointer self, stop_order& order) {
   auto& state = self->state;
   if (is_stale(state, order.node, order.epoch))
@@ -292,6 +307,31 @@ void schedule(self_pointer self) {
     self->delayed_send(self, made.look_again - now, simulation_step{});
 }
 
+/// Forgets what the machine ran. A connection that breaks with it is made anew by those who wait
+/// for its reports.
+void forget(self_pointer self, const forget_machine& which) {
+  auto& state = self->state;
+  const pod_report back{
+    {}, which.node, pod_report::what::came_back, state.settings.clock.now(self), nullptr};
+  for (auto one = state.pods.begin(); one != state.pods.end();) {
+    auto& [uid, p] = *one;
+    if (p.life.node != which.node || p.life.counted) {
+      ++one;
+      continue;
+    }
+    if (which.tells && p.observer)
+      if (auto& told = reports_to(state, p.observer);
+          told.empty() || told.back().happened != back.happened)
+        told.push_back(back);
+    if (p.due != no_time)
+      state.due.erase({p.due, uid});
+    if (state.settings.forgot)
+      state.settings.forgot(uid);
+    one = state.pods.erase(one);
+  }
+  state.newest_epoch.erase(which.node);
+}
+
 /// Does what is due. Those whose time comes within a millisecond share a reminder.
 void step_all(self_pointer self) {
   auto& state = self->state;
@@ -330,6 +370,10 @@ simulated_cluster_actor::behavior_type simulated_cluster(self_pointer self,
       take_order(self, order);
       send_reports(self);
     },
+    [self](pod_question& asked) {
+      take_order(self, asked);
+      send_reports(self);
+    },
     [self](stop_order& order) {
       take_order(self, order);
       schedule(self);
@@ -349,6 +393,10 @@ simulated_cluster_actor::behavior_type simulated_cluster(self_pointer self,
     [self](delete_order& order) {
       take_order(self, order);
       schedule(self);
+      send_reports(self);
+    },
+    [self](const forget_machine& which) {
+      forget(self, which);
       send_reports(self);
     },
     [self](simulation_step) {

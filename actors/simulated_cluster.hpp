@@ -22,14 +22,24 @@ struct simulated_cluster_settings {
   wall_clock clock;
   /// Is told of every step in the life of a pod.
   std::function<void(const simulated_journal::entry&)> watched;
+  /// Is told of every pod that its machine has forgotten, by uid.
+  std::function<void(const std::string&)> forgot;
 };
 
 /// The simulation's reminder to itself that some pod's next change is due.
 struct simulation_step {};
 
+/// The machine of a node begins anew without its memory: nothing runs there, and it knows neither
+/// what did nor whose orders it has seen. Replicas that the cluster's own scheduler counts stay.
+struct forget_machine {
+  std::string node;
+  bool tells = true; ///< whoever was to hear of its pods hears that it came back
+};
+
 } // namespace reprieve
 
 REPRIEVE_MESSAGE(reprieve::simulation_step)
+REPRIEVE_MESSAGE(reprieve::forget_machine)
 
 namespace reprieve {
 
@@ -40,7 +50,10 @@ namespace reprieve {
 /// Like a real one it goes on without the scheduler: its journal tells a new process what it did.
 /// Resource groups with the lifecycle policy have a plain scheduler of their own here: replicas of
 /// deployments are made, placed and stopped by it as the counts say that it is told.
-using simulated_cluster_actor = cluster_actor::extend<handles<void(simulation_step)>>;
+using simulated_cluster_actor =
+  cluster_actor::extend<handles<void(simulation_step)>,
+                        /// From tests.
+                        handles<void(forget_machine)>>;
 
 struct simulated_cluster_state {
   static inline const char* name = "simulated_cluster";

@@ -29,8 +29,11 @@ std::optional<held_back> why_backed_off(const workload_record& record, time_poin
   const auto& status = record.status;
   if (status.resume_after <= now)
     return std::nullopt;
-  return held_back{fmt::format("it was preempted {} time{} and is tried again in {}",
-                               status.attempts, status.attempts == 1 ? "" : "s",
+  const auto what =
+    status.attempts == 0
+      ? std::string("it lost pods with a machine")
+      : fmt::format("it was preempted {} time{}", status.attempts, status.attempts == 1 ? "" : "s");
+  return held_back{fmt::format("{} and is tried again in {}", what,
                                format_duration(std::chrono::ceil<std::chrono::seconds>(
                                  status.resume_after - now))),
                    status.resume_after};

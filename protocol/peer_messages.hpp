@@ -27,8 +27,8 @@
 ///                         by_name<queue_status>;
 ///   the coordinator's:    why_pending, answered by std::string; read_group, read_group_result;
 ///   the event log's:      event, event_list, read_events;
-///   of what runs pods:    start_order, stop_order, watch_nodes and delete_order (without whom to
-///                         report to), count_order, count_only, pod_reports;
+///   of what runs pods:    start_order, pod_question, stop_order, watch_nodes and delete_order
+///                         (without whom to report to), count_order, count_only, pod_reports;
 ///   to any shard:         lend of its puts and removes, answered by lent_result; lent_end;
 ///   answers of several:   absl::Status, std::size_t.
 /// A message's `trace` travels in the envelope: it is not encoded, and empty in what was decoded.

@@ -23,6 +23,25 @@ static absl::StatusOr<start_order> from_proto(const v1::StartOrder& from) {
   return start_order{*std::move(what), from.epoch(), {}};
 }
 
+static v1::PodQuestion to_proto(const pod_question& from) {
+  v1::PodQuestion to;
+  to.set_uid(from.uid);
+  to.set_node(from.node);
+  to.set_phase(to_proto(from.phase));
+  to.set_epoch(from.epoch);
+  return to;
+}
+
+static absl::StatusOr<pod_question> from_proto(const v1::PodQuestion& from) {
+  pod_question to;
+  field_reader read;
+  to.uid = from.uid();
+  to.node = from.node();
+  read.one("phase", from.phase(), to.phase, from_proto);
+  to.epoch = from.epoch();
+  return read.result(std::move(to));
+}
+
 static v1::StopOrder to_proto(const stop_order& from) {
   v1::StopOrder to;
   to.set_uid(from.uid);
@@ -151,6 +170,7 @@ static absl::StatusOr<pod_reports> from_proto(const v1::PodReports& from) {
 }
 
 REPRIEVE_PEER_MESSAGE(start_order, v1::StartOrder)
+REPRIEVE_PEER_MESSAGE(pod_question, v1::PodQuestion)
 REPRIEVE_PEER_MESSAGE(stop_order, v1::StopOrder)
 REPRIEVE_PEER_MESSAGE(watch_nodes, v1::WatchNodes)
 REPRIEVE_PEER_MESSAGE(count_order, v1::CountOrder)

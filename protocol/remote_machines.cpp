@@ -39,11 +39,50 @@ const pod_observer_actor& observer_of(const remote_machines_state::order& order)
     [](const auto& one) -> const auto& { return one.report_to; }, order);
 }
 
+/// Hears of the end of whoever gives orders.
+void observe_end(self_pointer self, const pod_observer_actor& observer) {
+  if (observer && self->state.observers.insert(observer.address()).second)
+    self->monitor(observer);
+}
+
+/// Keeps the order until the pod has ended, or who gave it, and gives it.
+template <class Order>
+void keep(self_pointer self, std::string uid, Order& order) {
+  observe_end(self, order.report_to);
+  auto& kept = self->state.orders[std::move(uid)];
+  kept = std::move(order);
+  send(self->state, kept);
+}
+
+/// The next owner of its pods knows better what has become of them.
+void drop_orders_of(remote_machines_state& state, const caf::actor_addr& ended) {
+  const auto has_ended = [&](const pod_observer_actor& one) { return one.address() == ended; };
+  std::erase_if(state.orders, [&](const auto& one) { return has_ended(observer_of(one.second)); });
+  std::erase_if(state.watched, [&](const auto& one) { return has_ended(one.second.report_to); });
+  std::erase_if(state.watchers, [&](const auto& one) { return has_ended(one.second); });
+  state.observers.erase(ended);
+}
+
+/// It was started: from now on it is only asked about.
+void note_start(remote_machines_state::order& kept) {
+  if (const auto* order = std::get_if<start_order>(&kept)) {
+    const auto& started = order->what->what();
+    kept =
+      pod_question{started.uid, started.node, pod_phase::running, order->epoch, order->report_to};
+  }
+}
+
+/// Whether nothing more is to be told of the pod.
+bool is_last(pod_report::what happened) {
+  using what = pod_report::what;
+  return happened == what::stopped || happened == what::succeeded || happened == what::failed
+         || happened == what::forgotten;
+}
+
 void take_in(self_pointer self, const pod_reports& reports) {
   auto& orders = self->state.orders;
   std::map<pod_observer_actor, pod_reports> by_observer;
   for (const auto& one : reports) {
-    using what = pod_report::what;
     const auto found = orders.find(one.uid);
     if (found != orders.end()) {
       by_observer[observer_of(found->second)].push_back(one);
@@ -51,8 +90,11 @@ void take_in(self_pointer self, const pod_reports& reports) {
                watcher != self->state.watchers.end()) {
       by_observer[watcher->second].push_back(one);
     }
-    if (found != orders.end() && one.happened != what::running && one.happened != what::placed
-        && one.happened != what::terminating)
+    if (found == orders.end())
+      continue;
+    if (one.happened == pod_report::what::running)
+      note_start(found->second);
+    else if (is_last(one.happened))
       orders.erase(found);
   }
   for (auto& [observer, some] : by_observer)
@@ -65,20 +107,16 @@ remote_machines_actor::behavior_type remote_machines(self_pointer self, std::str
                                                      wire_maker dial) {
   self->state.address = std::move(address);
   self->state.dial = std::move(dial);
+  self->set_down_handler(
+    [self](const caf::down_msg& down) { drop_orders_of(self->state, down.source); });
   connect(self);
   return {
-    [self](start_order& order) {
-      auto& kept = self->state.orders[order.what->what().uid];
-      kept = std::move(order);
-      send(self->state, kept);
-    },
-    [self](stop_order& order) {
-      auto& kept = self->state.orders[order.uid];
-      kept = std::move(order);
-      send(self->state, kept);
-    },
+    [self](start_order& order) { keep(self, std::string(order.what->what().uid), order); },
+    [self](pod_question& question) { keep(self, std::string(question.uid), question); },
+    [self](stop_order& order) { keep(self, std::string(order.uid), order); },
     [self](watch_nodes& order) {
       auto& s = self->state;
+      observe_end(self, order.report_to);
       for (const auto& one : order.nodes)
         s.watchers[one.name] = order.report_to;
       send_one(s, order);
@@ -102,10 +140,7 @@ remote_machines_actor::behavior_type remote_machines(self_pointer self, std::str
       auto group = order.resource_group;
       s.counted_only.insert_or_assign(std::move(group), std::move(order));
     },
-    [self](delete_order& order) {
-      auto& kept = self->state.orders[order.uid] = std::move(order);
-      send(self->state, kept);
-    },
+    [self](delete_order& order) { keep(self, std::string(order.uid), order); },
     [self](wire_opened) {
       self->state.open = true;
       for (const auto& [shard, order] : self->state.watched)
@@ -144,6 +179,8 @@ machine_session(machine_session_actor::stateful_pointer<machine_session_state> s
       };
       if (one.letter.kind == peer_kind<start_order>())
         pass(open_letter<start_order>(one.letter));
+      else if (one.letter.kind == peer_kind<pod_question>())
+        pass(open_letter<pod_question>(one.letter));
       else if (one.letter.kind == peer_kind<stop_order>())
         pass(open_letter<stop_order>(one.letter));
       else if (one.letter.kind == peer_kind<watch_nodes>())

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -26,7 +27,9 @@ namespace reprieve {
 // -- the replica's side ---------------------------------------------------------------------------
 
 /// Gives orders over a wire. Those that have not come to their end are given again whenever the
-/// connection was lost: the machines know what they have done.
+/// connection was lost: the machines know what they have done. They may have lost their memory
+/// meanwhile, so that of pods that were started is only asked how they fare; and what a shard has
+/// ordered that has ended here is for the next owner to order.
 using remote_machines_actor =
   cluster_actor::extend<handles<void(wire_opened)>, handles<void(wire_arrived)>,
                         handles<void(wire_closed)>, handles<void(connect_machines)>>;
@@ -38,14 +41,15 @@ struct remote_machines_state {
   wire_maker dial;
   std::shared_ptr<peer_wire> wire; ///< null while there is none
   bool open = false;
-  using order = std::variant<start_order, stop_order, delete_order>;
-  /// The last order for each pod that has not ended.
+  using order = std::variant<start_order, pod_question, stop_order, delete_order>;
+  /// The last order for each pod that has not ended; of one that was reported to run, a question.
   std::map<std::string, order> orders; ///< by uid
   /// What was said last to clusters with a scheduler of their own.
   std::map<std::string, watch_nodes> watched;                         ///< by shard
   std::map<std::pair<std::string, std::string>, count_order> counted; ///< by group and workload
   std::map<std::string, count_only> counted_only;                     ///< by group
   std::map<std::string, pod_observer_actor, std::less<>> watchers;    ///< by node
+  std::set<caf::actor_addr> observers;                                ///< all who have ordered
 };
 
 remote_machines_actor::behavior_type

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <sstream>
@@ -75,6 +76,17 @@ live_cluster::live_cluster(std::vector<std::string> more)
 
 void live_cluster::restart() {
   daemon_->kill();
+  start_again();
+}
+
+void live_cluster::restart_without_memory() {
+  daemon_->kill();
+  std::filesystem::remove(data_.path() / "daemon" / "simulated-cluster.jsonl");
+  mark_ = 0;
+  start_again();
+}
+
+void live_cluster::start_again() {
   daemon_ = std::make_unique<daemon_process>(data_.path() / "daemon", options_);
   ASSERT_TRUE(daemon_->serves()) << daemon_->output();
 }

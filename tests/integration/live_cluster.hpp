@@ -42,6 +42,8 @@ public:
   /// Kills it, as `kill -9` does, and starts it again where it was; the test fails where it does
   /// not come up.
   void restart();
+  /// Likewise, where its machines have lost their memory meanwhile.
+  void restart_without_memory();
 
   /// Applies manifests; the test fails where they are refused.
   void apply(const std::string& manifests);
@@ -92,6 +94,7 @@ public:
   offline_decision decide_with(const std::string& manifests) const;
 
 private:
+  void start_again();
   std::string file_of(const std::string& manifests) const;
   pod_counts counted(std::string_view stage) const;
 

@@ -197,6 +197,12 @@ std::vector<std::string> replica_world::told_of(const std::string& name) {
   return types;
 }
 
+void replica_world::forget_machine(const std::string& node, bool tells) {
+  world_.settle();
+  caf::anon_send(cluster_, reprieve::forget_machine{node, tells});
+  world_.settle();
+}
+
 std::size_t replica_world::pods(const std::string& workload, pod_phase phase) {
   std::size_t count = 0;
   for (const auto& one : get(object_kind::pod)) {

@@ -128,6 +128,8 @@ public:
   heartbeat_result heartbeat(std::vector<std::string> nodes, bool last = false);
   backup_page_result backup(const backup_page_request& wanted);
   snapshot_result snapshot();
+  /// The machine of the node begins anew without its memory.
+  void forget_machine(const std::string& node, bool tells = true);
   /// Who serves what.
   std::shared_ptr<const directory> serving();
   /// What people were told of the object, in order: the events' types.
@@ -145,7 +147,7 @@ private:
   std::shared_ptr<std::string> lost_ = std::make_shared<std::string>();
   std::shared_ptr<faulty_store> store_;
   actor_world world_;
-  cluster_actor cluster_;
+  simulated_cluster_actor cluster_;
   replica_actor replica_;
   gateway_actor gateway_;
 };

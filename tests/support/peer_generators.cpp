@@ -334,6 +334,11 @@ void draw(workload_delta& to) {
 
 // -- what runs the pods ---------------------------------------------------------------------------
 
+void draw(pod_question& to) {
+  draw_all(to.uid, to.node, to.phase);
+  draw_signed(to.epoch);
+}
+
 void draw(watch_nodes& to) {
   draw_all(to.shard, to.nodes);
   draw_signed(to.epoch);
@@ -360,7 +365,7 @@ void draw(delete_order& to) {
 static void draw(pod_report& to) {
   draw_all(to.uid, to.node);
   draw_signed(to.at);
-  draw_up_to(pod_report::what::terminating, to.happened);
+  draw_up_to(pod_report::what::came_back, to.happened);
   if (*rc::gen::arbitrary<bool>())
     return;
   pod p;

@@ -39,6 +39,7 @@ void draw(forget_workloads& to);
 void draw(slots_ended& to);
 void draw(prepare<workload_parts>& to);
 void draw(apply_parts<workload_parts>& to);
+void draw(pod_question& to);
 void draw(watch_nodes& to);
 void draw(count_order& to);
 void draw(count_only& to);

@@ -90,6 +90,10 @@ bool same(const watch_nodes& a, const watch_nodes& b) {
   return a.shard == b.shard && a.nodes == b.nodes && a.epoch == b.epoch;
 }
 
+bool same(const pod_question& a, const pod_question& b) {
+  return a.uid == b.uid && a.node == b.node && a.phase == b.phase && a.epoch == b.epoch;
+}
+
 bool same(const count_order& a, const count_order& b) {
   return a.resource_group == b.resource_group && a.what->what() == b.what->what() && a.uid == b.uid
          && a.node_selector == b.node_selector && a.tolerations == b.tolerations
@@ -161,7 +165,7 @@ using messages = ::testing::Types<
   put_catalog, remove_catalog, catalog_update, quota_report, quota_grants, lower_grants,
   read_queues, by_name<queue_status>, why_pending, read_group, read_group_result, std::string,
   event, event_list, read_events, absl::Status, std::size_t, close_shard, lent_result, lent_end,
-  watch_nodes, count_order, count_only, delete_order, pod_reports>;
+  pod_question, watch_nodes, count_order, count_only, delete_order, pod_reports>;
 TYPED_TEST_SUITE(peer_message, messages);
 
 TYPED_TEST(peer_message, comes_back_as_it_was_but_for_its_trace) {
