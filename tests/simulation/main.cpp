@@ -23,7 +23,8 @@ const std::vector<std::string> bugs{"no-epoch",       "tells-at-prepare", "drops
                                     "partial-vote",   "releases-told",    "unknown-is-aborted",
                                     "double-count",   "early-refill",     "deletes-held-nodes",
                                     "forgets-aborts", "grants-twice",     "keeps-dead-grants",
-                                    "any-incarnation", "tears-gangs",    "tears-files"};
+                                    "any-incarnation", "tears-gangs",    "tears-files",
+                                    "asks-by-starting"};
 
 } // namespace
 

@@ -80,6 +80,7 @@ simulation::simulation(const simulation_settings& settings)
       fmt::format("pod {} on {} {}", pod.uid, pod.node, stages[static_cast<std::size_t>(pod.at)]));
     facts_.lived(pod);
   };
+  machines.forgot = [this](const std::string& uid) { facts_.forgot(uid); };
   machines_ = outside_.system().spawn(simulated_cluster, machines);
   facts_.keep_time(
     [this] { return outside_.clock().now(caf::actor_cast<caf::scheduled_actor*>(machines_)); });

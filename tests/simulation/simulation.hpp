@@ -83,6 +83,8 @@ private:
   void harm();
   bool repair();
   void cut_a_wire(const member& from, const member& to);
+  bool forget_a_machine();
+  void handle_orders();
 
   // What holds at rest.
   void check_rest();
@@ -112,7 +114,7 @@ private:
   std::unique_ptr<watch_handle> records_; ///< of the owners
   wires network_;
   actor_world outside_;
-  cluster_actor machines_;
+  simulated_cluster_actor machines_;
   std::vector<std::unique_ptr<member>> members_; ///< by generation, from 1 on
   std::unordered_map<const caf::actor_system*, const member*> owners_;
   client people_;

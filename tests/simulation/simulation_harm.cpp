@@ -1,5 +1,6 @@
 #include "tests/simulation/simulation.hpp"
 
+#include <caf/scheduled_actor.hpp>
 #include <fmt/format.h>
 
 // What does happen to processes and to what connects them.
@@ -45,8 +46,37 @@ void simulation::cut_a_wire(const member& from, const member& to) {
     network_.cut(to.generation(), from.generation());
 }
 
+/// What was sent to the machines is there.
+void simulation::handle_orders() {
+  const auto* machines = caf::actor_cast<caf::scheduled_actor*>(machines_);
+  for (bool busy = true; busy;) {
+    busy = false;
+    for (std::size_t i = 0; i < outside_.waiting().size() && !busy; ++i)
+      if (dynamic_cast<caf::scheduled_actor*>(outside_.waiting()[i]) == machines) {
+        outside_.step_at(i);
+        busy = true;
+      }
+  }
+}
+
+/// A machine dies and comes back without its memory. What was on its way to it is lost with it, or
+/// was carried out before.
+bool simulation::forget_a_machine() {
+  const auto busy = facts_.busy_machines();
+  if (busy.empty())
+    return false;
+  const auto& node = busy[luck_.below(busy.size())];
+  log(fmt::format("machine {} begins anew and has forgotten what it ran", node));
+  handle_orders();
+  caf::anon_send(machines_, forget_machine{node, true});
+  handle_orders();
+  return true;
+}
+
 void simulation::harm() {
   if (luck_.one_in(2) && repair())
+    return;
+  if (luck_.one_in(5) && forget_a_machine())
     return;
   if (luck_.one_in(4))
     if (const auto what = people_.silence_one(); !what.empty()) {

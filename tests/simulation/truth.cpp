@@ -427,6 +427,31 @@ void truth::lived(const simulated_journal::entry& pod) {
       complain(fmt::format("the machine {} runs more than it has of {}", pod.node, resource));
 }
 
+const pod* truth::record_of(const simulated_journal::entry& on_machine) const {
+  const auto node = nodes_.find(on_machine.node);
+  return node == nodes_.end() ? nullptr : find_pod(node->second, on_machine.uid);
+}
+
+std::vector<std::string> truth::busy_machines() const {
+  std::set<std::string> found;
+  for (const auto& [uid, one] : machines_)
+    if (is_on_a_machine(one.at) && !one.counted)
+      found.insert(one.node);
+  return {found.begin(), found.end()};
+}
+
+/// It may be started once more only where nobody has heard that it was.
+void truth::forgot(const std::string& uid) {
+  const auto found = machines_.find(uid);
+  if (found == machines_.end())
+    return;
+  const pod* record = record_of(found->second);
+  if (record != nullptr && record->phase == pod_phase::bound)
+    machines_.erase(found);
+  else if (is_on_a_machine(found->second.at))
+    found->second.at = stage::stopped;
+}
+
 /// Nobody runs twice at a time, unless his machine was given up for lost.
 void truth::check_that_the_last_has_gone(const simulated_journal::entry& pod) {
   const auto place_of = [](std::string_view uid) { return uid.substr(0, uid.rfind('.')); };

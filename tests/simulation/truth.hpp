@@ -44,6 +44,11 @@ public:
   /// A pod on the machines is in a new stage of its life.
   void lived(const simulated_journal::entry& pod);
 
+  /// Machines with pods that were started by orders, in order of name.
+  std::vector<std::string> busy_machines() const;
+  /// The pod's machine does not know it any more, and runs it no more.
+  void forgot(const std::string& uid);
+
   /// A user was told that the workload is there, or that it is being deleted.
   void acknowledged(const workload& spec);
   void acknowledged_deletion(const std::string& name);
@@ -167,6 +172,7 @@ private:
   void check_names();
   void carry_out(const operation& one);
   void check_that_the_last_has_gone(const simulated_journal::entry& pod);
+  const pod* record_of(const simulated_journal::entry& on_machine) const;
   std::set<std::string> made_good(const transaction& writes) const;
   void promise_counts(const std::string& shard, const sequence_record& batch);
   bool comes_late(const std::string& workload, const wish& now);
