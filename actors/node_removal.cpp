@@ -156,15 +156,33 @@ void go_when_free(const removal_pointer& now) {
                      [now] { look_for_decisions(now); });
 }
 
-/// Whether the removal need not wait any more for pods that are given up.
+/// The records of its nodes that have pods, with these given up.
+record_changes give_up_pods(const removal_pointer& now) {
+  auto& state = now->self->state;
+  record_changes changes;
+  for (const auto& name : now->names)
+    if (auto next = edit(state, name); next && !next->pods.empty()) {
+      next->status.pods_lost = true;
+      state.away.insert(name);
+      changes[name] = std::move(next);
+    }
+  leave_out_unchanged(state, changes);
+  return changes;
+}
+
+/// Whether the removal need not wait any more for pods that are given up. Some may have come since
+/// by a decision that was committed before.
 bool go_when_empty(const removal_pointer& now) {
   const auto& state = now->self->state;
   if (can_go(state, now->names).ok()) {
     go_when_free(now);
     return true;
   }
-  if (state.clock.now(now->self) < now->give_up)
+  if (state.clock.now(now->self) < now->give_up) {
+    if (auto changes = give_up_pods(now); !changes.empty())
+      write_records(now->self, std::move(changes), [now] { look_at_lost_nodes(now->self); });
     return false;
+  }
   now->end(absl::UnavailableError(
     "its pods are given up, and some are not out of the way yet; try again in a moment"));
   return true;
@@ -173,17 +191,8 @@ bool go_when_empty(const removal_pointer& now) {
 /// Its pods are given up for lost, whatever its machine says; then it goes.
 void remove_with_pods(const removal_pointer& now) {
   constexpr std::chrono::seconds longest{10};
-  auto& state = now->self->state;
-  record_changes changes;
-  for (const auto& name : now->names)
-    if (auto next = edit(state, name); !next->pods.empty()) {
-      next->status.pods_lost = true;
-      state.away.insert(name);
-      changes[name] = std::move(next);
-    }
-  now->give_up = state.clock.now(now->self) + longest;
-  leave_out_unchanged(state, changes);
-  write_records(now->self, std::move(changes), [now] {
+  now->give_up = now->self->state.clock.now(now->self) + longest;
+  write_records(now->self, give_up_pods(now), [now] {
     now->self->state.removals.emplace_back([now] { return go_when_empty(now); });
     look_at_lost_nodes(now->self);
   });
