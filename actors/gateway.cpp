@@ -200,31 +200,47 @@ void write_served(self_pointer self, std::size_t objects,
   make_together(self, {add_to, in_turn, done}, objects);
 }
 
-/// Goes on when all resource groups of the batch are served: those that are new in the catalog take
-/// a moment to start.
-void write_when_served(self_pointer self, batch_pointer batch, revision known_at,
-                       std::function<void(absl::Status)> done, int tries) {
+/// Writes the batch where all its resource groups are served; else says which is not.
+std::optional<std::string> write_if_served(self_pointer self, batch_pointer batch,
+                                           revision known_at,
+                                           const std::function<void(absl::Status)>& done) {
   const auto shares =
     std::make_shared<const shares_of_batch>(shares_of(self->state, *batch, known_at));
-  if (!shares->unserved) {
-    write_served(self, batch->size(), shares, std::move(done));
+  if (!shares->unserved)
+    write_served(self, batch->size(), shares, done);
+  return shares->unserved;
+}
+
+/// Goes on when all resource groups of the batch are served: those that are new in the catalog take
+/// a moment to start, and the directory tells when they have.
+void write_when_served(self_pointer self, batch_pointer batch, revision known_at,
+                       const std::function<void(absl::Status)>& done) {
+  constexpr std::chrono::seconds longest{5};
+  if (!write_if_served(self, batch, known_at, done))
     return;
-  }
-  if (tries == 0) {
-    done(not_serving(*shares->unserved));
-    return;
-  }
-  constexpr std::chrono::milliseconds pause{20};
-  self->delayed_send(self, pause, go_on{[self, batch, known_at, done, tries] {
-                       write_when_served(self, batch, known_at, done, tries - 1);
+  auto& state = self->state;
+  const auto number = ++state.waits_for_groups;
+  state.for_groups[number] = [self, batch, known_at, done] {
+    return !write_if_served(self, batch, known_at, done);
+  };
+  self->delayed_send(self, longest, go_on{[self, batch, known_at, done, number] {
+                       if (self->state.for_groups.erase(number) > 0)
+                         if (const auto lacking = write_if_served(self, batch, known_at, done))
+                           done(not_serving(*lacking));
                      }});
+}
+
+/// Others are served by now.
+void look_at_groups(gateway_state& state) {
+  auto waiting = std::exchange(state.for_groups, {});
+  std::erase_if(waiting, [](const auto& one) { return one.second(); });
+  state.for_groups.merge(waiting);
 }
 
 /// The batch has things for resource groups that come with it. These have to be there first, and go
 /// again where nothing comes of the rest.
 void write_with_groups(self_pointer self, batch_pointer batch, revision known_at,
                        put_catalog groups, std::function<void(absl::Status)> done) {
-  constexpr int tries = 250;
   groups.unfinished = true;
   remove_catalog otherwise{object_kind::resource_group, {}};
   for (const auto& one : groups.objects)
@@ -237,7 +253,7 @@ void write_with_groups(self_pointer self, batch_pointer batch, revision known_at
   };
   gathering made([self, batch, known_at, done, written](const absl::Status& how) {
     if (how.ok())
-      write_when_served(self, batch, known_at, written, tries);
+      write_when_served(self, batch, known_at, written);
     else
       done(how);
   });
@@ -285,19 +301,16 @@ void take_in(self_pointer self, catalog_update& update) {
 /// Makes all of the batch durable, or nothing of it.
 void write_batch(self_pointer self, batch_pointer batch, revision known_at,
                  std::function<void(absl::Status)> done) {
-  const auto shares =
-    std::make_shared<const shares_of_batch>(shares_of(self->state, *batch, known_at));
-  if (!shares->unserved) {
-    write_served(self, batch->size(), shares, std::move(done));
+  const auto unserved = write_if_served(self, batch, known_at, done);
+  if (!unserved)
     return;
-  }
   put_catalog groups;
   for (const auto& one : *batch)
     if (const auto* made = std::get_if<resource_group>(&one->what);
         made != nullptr && !self->state.known->groups.contains(made->name))
       groups.objects.push_back(one->what);
   if (groups.objects.empty())
-    done(not_serving(*shares->unserved));
+    done(not_serving(*unserved));
   else
     write_with_groups(self, batch, known_at, std::move(groups), std::move(done));
 }
@@ -445,10 +458,9 @@ absl::Status remove_all(self_pointer self, const delete_request& wanted,
   if (auto allowed = may_delete(state, wanted); !allowed.ok())
     return allowed;
   const auto known = catalog_with_under_way(state, std::move(durable));
-  for (const auto& name : wanted.names)
-    if (auto possible = admit_removal(wanted.kind, name, *known, gateway_facts{state});
-        !possible.ok())
-      return possible;
+  if (auto possible = admit_removals(wanted.kind, wanted.names, *known, gateway_facts{state});
+      !possible.ok())
+    return possible;
   if (in_catalog(wanted.kind)) {
     remove_entries(self, {wanted.kind, wanted.names},
                    [answer](const absl::Status& how) { answer.deliver(how); });
@@ -620,7 +632,10 @@ gateway_actor::behavior_type gateway(self_pointer self) {
       if (self->state.serving)
         self->send(self->state.serving->events, std::move(wanted));
     },
-    [self](const directory_update& update) { follow_new(self, update.serving); },
+    [self](const directory_update& update) {
+      follow_new(self, update.serving);
+      look_at_groups(self->state);
+    },
     [self](node_delta& delta) { take_in(self->state, delta); },
     [self](workload_delta& delta) { take_in(self->state, delta); },
     [self](catalog_update& update) { take_in(self, update); },

@@ -103,6 +103,9 @@ struct gateway_state {
   /// How many of them are workloads that are not there yet, by queue.
   by_name<std::int64_t> new_in_queue;
   std::uint64_t bundles = 0; ///< that were made
+  /// What waits for resource groups to be served; each says whether it went on.
+  std::map<std::uint64_t, std::function<bool()>> for_groups;
+  std::uint64_t waits_for_groups = 0; ///< that there were
 };
 
 gateway_actor::behavior_type gateway(gateway_actor::stateful_pointer<gateway_state> self);

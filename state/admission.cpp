@@ -224,8 +224,11 @@ absl::Status used_goes(const object_reference& what, const object_reference& use
                 rules::in_quotes(used.name)));
 }
 
-absl::Status admit_removal(object_kind kind, std::string_view name, const catalog& known,
-                           const admission_facts& facts) {
+namespace {
+
+/// Whether it may go from what is known; `left` is what is left of that.
+absl::Status admit_removal_of(object_kind kind, std::string_view name, const catalog& known,
+                              const catalog& left, const admission_facts& facts) {
   const auto what = fmt::format("{} {}", to_string(kind), rules::in_quotes(name));
   if (kind == object_kind::pod)
     return absl::FailedPreconditionError(
@@ -235,10 +238,32 @@ absl::Status admit_removal(object_kind kind, std::string_view name, const catalo
   if (is_built_in(kind, name))
     return absl::FailedPreconditionError(
       fmt::format("{} is there from the start and can't be removed", what));
-  auto user = user_in_catalog(kind, name, known);
+  auto user = user_in_catalog(kind, name, left);
   if (!user)
     user = facts.user_of(kind, name);
   return user ? in_use({kind, std::string(name)}, *user) : absl::OkStatus();
+}
+
+} // namespace
+
+absl::Status admit_removal(object_kind kind, std::string_view name, const catalog& known,
+                           const admission_facts& facts) {
+  return admit_removal_of(kind, name, known, known, facts);
+}
+
+absl::Status admit_removals(object_kind kind, std::span<const std::string> names,
+                            const catalog& known, const admission_facts& facts) {
+  std::optional<catalog> left;
+  if (kind == object_kind::queue && names.size() > 1) { // others have nothing below them
+    left = known;
+    for (const auto& name : names)
+      remove_from(*left, kind, name);
+  }
+  for (const auto& name : names)
+    if (auto possible = admit_removal_of(kind, name, known, left ? *left : known, facts);
+        !possible.ok())
+      return possible;
+  return absl::OkStatus();
 }
 
 } // namespace reprieve

@@ -139,5 +139,8 @@ std::optional<object_reference> user_in_catalog(object_kind kind, std::string_vi
 /// (`kNotFound`) as far as the catalog and the facts can tell.
 absl::Status admit_removal(object_kind kind, std::string_view name, const catalog& known,
                            const admission_facts& facts);
+/// Likewise of several of one kind that go together: none of them is in another's way.
+absl::Status admit_removals(object_kind kind, std::span<const std::string> names,
+                            const catalog& known, const admission_facts& facts);
 
 } // namespace reprieve

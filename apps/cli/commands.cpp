@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstdio>
 #include <thread>
@@ -205,6 +206,23 @@ int describe(api_client& server, const std::string& kind, const std::string& nam
   return done;
 }
 
+/// What goes together is of one kind. Users go before what they use.
+static std::vector<delete_request> requests_to_delete(const std::vector<object>& objects) {
+  constexpr std::array order{
+    object_kind::pod,  object_kind::placement, object_kind::disruption_budget, object_kind::workload,
+    object_kind::node, object_kind::queue,     object_kind::priority_class,    object_kind::resource_group};
+  std::vector<delete_request> requests;
+  for (const auto kind : order) {
+    delete_request wanted{kind, {}};
+    for (const auto& one : objects)
+      if (kind_of(one) == kind)
+        wanted.names.push_back(name_of(one));
+    if (!wanted.names.empty())
+      requests.push_back(std::move(wanted));
+  }
+  return requests;
+}
+
 int remove(api_client& server, const std::string& kind, std::vector<std::string> names,
            const std::vector<std::string>& files, bool force) {
   std::vector<delete_request> requests;
@@ -212,9 +230,7 @@ int remove(api_client& server, const std::string& kind, std::vector<std::string>
     const auto objects = read_files(files);
     if (!objects.ok())
       return fail(bad_input, std::string(objects.status().message()));
-    // Users go before what they use, so in the opposite order of the file.
-    for (auto one = objects->rbegin(); one != objects->rend(); ++one)
-      requests.push_back({kind_of(*one), {name_of(*one)}});
+    requests = requests_to_delete(*objects);
   } else {
     const auto known = kind_named(kind);
     if (!known.ok())

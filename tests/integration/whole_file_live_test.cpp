@@ -134,6 +134,24 @@ TEST_P(whole_file_live, nobody_is_deleted_where_one_is_not_there) {
   EXPECT_EQ(there("some"), 16U);
 }
 
+TEST_P(whole_file_live, queues_of_a_file_go_together_or_not_at_all) {
+  const auto queues = queue_of("above", "weight: 1")
+                      + queue_of("one-below", "parent: above") + queue_of("two-below", "parent: above");
+  const auto names = [this] { return there("above") + there("one-below") + there("two-below"); };
+  ASSERT_EQ(try_to_apply(queues + work_of("user", {.queue = "two-below"})).code, 0);
+  const auto path = (data_.path() / "queues.yaml").string();
+  std::ofstream(path) << queues;
+  const auto tried = cluster_->daemon().cli({"delete", "-f", path});
+  EXPECT_EQ(tried.code, 1) << tried.output;
+  EXPECT_THAT(tried.output, HasSubstr("in use by Workload 'user'"));
+  EXPECT_EQ(names(), 3U);
+  ASSERT_EQ(cluster_->daemon().cli({"delete", "workload", "user"}).code, 0);
+  ASSERT_TRUE(within(std::chrono::seconds{10}, [&] { return there("user") == 0; }));
+  const auto removed = cluster_->daemon().cli({"delete", "-f", path});
+  EXPECT_EQ(removed.code, 0) << removed.output;
+  EXPECT_EQ(names(), 0U);
+}
+
 TEST_P(whole_file_live, nothing_is_left_in_a_resource_group_that_does_not_exist) {
   for (int i = 0; i < 8; ++i) {
     const auto group = fmt::format("g{}", i);

@@ -398,6 +398,15 @@ TEST(removal, is_refused_for_a_queue_with_queues_below_it) {
             "Queue 'research' is in use by Queue 'vision'; remove or change that first");
 }
 
+TEST(removal, is_allowed_for_a_queue_that_goes_with_all_below_it) {
+  const auto c = a_cluster();
+  const std::vector<std::string> both{"research", "vision"};
+  EXPECT_TRUE(admit_removals(object_kind::queue, both, c.known, c.facts).ok());
+  const std::vector<std::string> with_another{"research", "vision", "gone"};
+  EXPECT_EQ(admit_removals(object_kind::queue, with_another, c.known, c.facts).code(),
+            absl::StatusCode::kNotFound);
+}
+
 TEST(removal, is_refused_for_what_others_use) {
   auto c = a_cluster();
   c.facts.users = {{{object_kind::queue, "vision"}, {object_kind::workload, "train"}},
