@@ -25,6 +25,22 @@ void put_in_order(std::vector<slot_record>& slots) {
   slots.erase(twice.begin(), twice.end());
 }
 
+/// The slots of some pages, none of which is empty, one after the other.
+class slots_in_turn {
+public:
+  explicit slots_in_turn(std::span<const slot_list::page_pointer> pages) : pages_(pages) {}
+
+  slot_list::const_iterator begin() const {
+    return {pages_.data(), 0};
+  }
+  slot_list::const_iterator end() const {
+    return {pages_.data() + pages_.size(), 0};
+  }
+
+private:
+  std::span<const slot_list::page_pointer> pages_;
+};
+
 } // namespace
 
 slot_list::slot_list(std::vector<slot_record> slots) {
@@ -142,6 +158,45 @@ bool slot_list::operator==(const slot_list& other) const {
                          }))
     return true;
   return size() == other.size() && std::equal(begin(), end(), other.begin());
+}
+
+slot_list::page_difference slot_list::difference(const slot_list& before, const slot_list& next) {
+  page_difference found;
+  auto old = before.pages_.begin();
+  auto now = next.pages_.begin();
+  while (old != before.pages_.end() && now != next.pages_.end())
+    if (*old == *now) {
+      ++old;
+      ++now;
+    } else if (first_of(*old) <= first_of(*now)) {
+      found.before.push_back(*old++);
+    } else {
+      found.next.push_back(*now++);
+    }
+  found.before.insert(found.before.end(), old, before.pages_.end());
+  found.next.insert(found.next.end(), now, next.pages_.end());
+  return found;
+}
+
+std::vector<pod_slot> slot_list::changed_slots(const slot_list& before, const slot_list& next) {
+  const auto pages = difference(before, next);
+  const slots_in_turn old_slots{pages.before};
+  const slots_in_turn new_slots{pages.next};
+  std::vector<pod_slot> changed;
+  auto old = old_slots.begin();
+  auto now = new_slots.begin();
+  while (old != old_slots.end() || now != new_slots.end()) {
+    const bool old_first =
+      now == new_slots.end() || (old != old_slots.end() && old->slot < now->slot);
+    const bool both = !old_first && old != old_slots.end() && old->slot == now->slot;
+    if (!both || !(*old == *now))
+      changed.push_back(old_first ? old->slot : now->slot);
+    if (old_first || both)
+      ++old;
+    if (!old_first)
+      ++now;
+  }
+  return changed;
 }
 
 } // namespace reprieve

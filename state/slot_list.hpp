@@ -137,6 +137,16 @@ public:
   /// The same slots, on whatever pages.
   bool operator==(const slot_list& other) const;
 
+  /// The pages that are in one list only: of `before`, and of `next`. Those that both share are told
+  /// by a look at each, whatever is in them.
+  struct page_difference {
+    std::vector<page_pointer> before;
+    std::vector<page_pointer> next;
+  };
+  static page_difference difference(const slot_list& before, const slot_list& next);
+  /// The slots of which the lists say something else, in order.
+  static std::vector<pod_slot> changed_slots(const slot_list& before, const slot_list& next);
+
 private:
   std::size_t page_of(const pod_slot& slot) const;
   slot_page& own(std::size_t page);

@@ -1,5 +1,7 @@
 #include "state/slot_list.hpp"
 
+#include "tests/simulation/dice.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,6 +9,7 @@
 #include <iterator>
 #include <map>
 #include <random>
+#include <set>
 #include <vector>
 
 namespace reprieve {
@@ -146,6 +149,25 @@ TEST_F(slot_lists, are_equal_by_what_they_hold) {
   EXPECT_EQ(forwards, backwards);
   backwards.edit(at(5)).decision = "d2";
   EXPECT_NE(forwards, backwards);
+}
+
+TEST_F(slot_lists, tell_what_has_changed_by_the_pages_that_have) {
+  simulation::dice luck{11};
+  slot_list list;
+  for (int i = 0; i < 400; ++i) {
+    const auto before = list;
+    std::set<pod_slot> touched;
+    for (auto left = luck.between(0, 3); left > 0; --left) {
+      const pod_slot slot{luck.one_in(2) ? "a" : "b", static_cast<std::int32_t>(luck.below(3)),
+                          static_cast<std::int32_t>(luck.below(20))};
+      ++list.edit(slot).incarnation;
+      touched.insert(slot);
+    }
+    const auto changed = slot_list::changed_slots(before, list);
+    ASSERT_EQ(changed, std::vector<pod_slot>(touched.begin(), touched.end())) << i;
+    const auto pages = slot_list::difference(before, list);
+    ASSERT_LE(pages.before.size(), touched.size());
+  }
 }
 
 } // namespace
