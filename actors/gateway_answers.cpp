@@ -77,7 +77,7 @@ void each_pod(const gateway_state& state, const get_request& wanted, F f) {
   const auto on = [&](const node_record& record) {
     std::for_each(record.pods.begin(), record.pods.end(), f);
   };
-  const auto among = [&](const std::vector<pod_list::pointer>& pods) {
+  const auto among = [&](const auto& pods) {
     for (const auto& p : pods)
       f(p->what());
   };

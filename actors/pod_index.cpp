@@ -12,15 +12,17 @@ void pod_index::replace(const pod_list& before, const pod_list& after) {
       remove(*old++);
     if (old == end || (*old)->what().uid != p->what().uid)
       put(p);
-    else if (const auto& was = *old++; was != p)
-      change(was, p);
+    else if (const auto& was = *old++; was != p) {
+      put(p);
+      remove(was);
+    }
   }
   while (old != end)
     remove(*old++);
 }
 
-const std::vector<pod_list::pointer>& pod_index::of(std::string_view workload) const {
-  static const std::vector<pod_list::pointer> none;
+const pod_index::pods& pod_index::of(std::string_view workload) const {
+  static const pods none;
   const auto found = by_workload_.find(workload);
   return found == by_workload_.end() ? none : found->second;
 }
@@ -34,28 +36,15 @@ std::vector<pod_list::pointer> pod_index::named(std::string_view pod) const {
 }
 
 void pod_index::put(const pod_list::pointer& p) {
-  by_workload_[p->what().workload].push_back(p);
-}
-
-/// Of a uid the workload stays the same.
-void pod_index::change(const pod_list::pointer& from, const pod_list::pointer& to) {
-  auto& pods = by_workload_[to->what().workload];
-  if (const auto at = std::ranges::find(pods, from); at != pods.end())
-    *at = to;
-  else
-    pods.push_back(to);
+  by_workload_[p->what().workload].insert(p);
 }
 
 void pod_index::remove(const pod_list::pointer& p) {
   const auto found = by_workload_.find(p->what().workload);
   if (found == by_workload_.end())
     return;
-  auto& pods = found->second;
-  if (const auto at = std::ranges::find(pods, p); at != pods.end()) {
-    *at = std::move(pods.back());
-    pods.pop_back();
-  }
-  if (pods.empty())
+  found->second.erase(p);
+  if (found->second.empty())
     by_workload_.erase(found);
 }
 

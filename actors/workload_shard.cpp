@@ -60,15 +60,12 @@ const slot_page* own_page(const slot_list& slots) {
 /// right.
 std::vector<ledger_entry> page_writes(std::string_view shard, std::string_view name,
                                       const slot_list& before, const slot_list& next) {
+  static const slot_list none;
   std::map<std::uint32_t, slot_list::page_pointer, std::greater<>> changed;
-  for (const auto& page : next.pages())
+  const auto& stored = before.is_stored_in_pages() ? before : none;
+  for (const auto& page : slot_list::difference(stored, next).next)
     if (page->number != 0)
       changed.emplace(page->number, page);
-  if (before.is_stored_in_pages())
-    for (const auto& page : before.pages())
-      if (const auto found = changed.find(page->number);
-          found != changed.end() && found->second == page)
-        changed.erase(found);
   std::vector<ledger_entry> writes;
   for (const auto& [number, page] : changed)
     writes.push_back(

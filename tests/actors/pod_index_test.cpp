@@ -26,7 +26,8 @@ pod_list list_of(std::vector<pod> pods) {
   return list;
 }
 
-std::vector<std::string> places(const std::vector<pod_list::pointer>& pods) {
+template <class Pods>
+std::vector<std::string> places(const Pods& pods) {
   std::vector<std::string> found;
   for (const auto& p : pods)
     found.push_back(p->what().name + "@" + p->what().node);
