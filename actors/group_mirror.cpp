@@ -60,24 +60,52 @@ void group_mirror::remove_node(const std::string& name) {
   known.second.record = nullptr;
 }
 
+void group_mirror::put_record(named_workload& one, std::shared_ptr<const workload_record> record) {
+  mark(one);
+  const bool left = is_left_to_cluster(record.get());
+  one.second.stands.put_record(std::move(record), left, *this);
+}
+
+/// The decisions that place pods of the workload may have lost their ground by its next record.
+/// Where slots alone are others, those have that place pods there.
+void group_mirror::judge_those_who_place(const workload_entry& of, const workload_record* next) {
+  if (of.placed_by.empty())
+    return;
+  const auto* now = of.stands.record().get();
+  if (now == nullptr || next == nullptr || &now->spec.shared() != &next->spec.shared()
+      || now->status.uid != next->status.uid || now->deleting != next->deleting) {
+    unjudged_.insert(of.placed_by.begin(), of.placed_by.end());
+    return;
+  }
+  for (const auto& slot : slot_list::changed_slots(now->slots, next->slots)) {
+    const auto* placed = of.stands.find(
+      pod_uid(now->spec->name, now->status.uid, slot, slot_at(*now, slot).incarnation));
+    if (placed != nullptr && open_.contains(placed->placed_by))
+      unjudged_.insert(placed->placed_by);
+  }
+}
+
+void group_mirror::mark_nodes_of(const workload_entry& of) {
+  of.stands.each_pod([&](const pod& p) {
+    auto& on = node_named(p.node);
+    on.second.costs_changed = true;
+    mark(on);
+  });
+}
+
 void group_mirror::put(std::shared_ptr<const workload_record> record) {
   auto& known = workload_named(record->spec->name);
-  auto& entry = known.second;
-  mark(known);
-  unjudged_.insert(entry.placed_by.begin(), entry.placed_by.end());
-  if (!entry.record || !cost_the_same(*entry.record, *record))
-    for (const auto& [uid, node] : entry.pods) {
-      node->second.costs_changed = true;
-      mark(*node);
-    }
-  entry.record = std::move(record);
+  judge_those_who_place(known.second, record.get());
+  const auto& before = known.second.stands.record();
+  if (!before || !cost_the_same(*before, *record))
+    mark_nodes_of(known.second);
+  put_record(known, std::move(record));
 }
 
 void group_mirror::remove_workload(const std::string& name) {
   auto& known = workload_named(name);
-  mark(known);
-  unjudged_.insert(known.second.placed_by.begin(), known.second.placed_by.end());
-  known.second.record = nullptr;
+  judge_those_who_place(known.second, nullptr);
+  put_record(known, nullptr);
 }
 
 void group_mirror::put(const disruption_budget& budget) {
@@ -107,7 +135,14 @@ void group_mirror::promise(const std::string& id, const pod_list::pointer& place
     shown.put(placed);
   }
   ahead_.insert(&on);
-  show(on, nullptr, placed->what());
+  show(on, nullptr, placed);
+}
+
+/// Others take the portion than before, or nobody.
+void group_mirror::look_at(const portion_id& portion) {
+  auto& of = workload_named(portion.workload);
+  of.second.stands.look_at(portion, *this);
+  mark(of);
 }
 
 void group_mirror::open(open_decision d, std::span<const node_part> parts) {
@@ -129,9 +164,11 @@ void group_mirror::open(open_decision d, std::span<const node_part> parts) {
     owner.second.placed_by.insert(d.id);
     kept.owners.push_back(&owner);
   }
-  for (const auto& one : d.victims)
+  for (const auto& one : d.victims) {
     for (const auto& p : one.pods)
-      going_.insert(p.uid);
+      going_.insert_or_assign(p.uid, one.portion);
+    look_at(one.portion);
+  }
   unjudged_.insert(d.id);
   static_cast<open_decision&>(kept) = std::move(d);
   auto id = kept.id;
@@ -140,6 +177,10 @@ void group_mirror::open(open_decision d, std::span<const node_part> parts) {
 
 void group_mirror::set_given_up(kept_decision& d, bool so) {
   d.given_up = so;
+  if (so)
+    given_up_.insert(d.id);
+  else
+    given_up_.erase(d.id);
   const auto set_on = [&](const std::string& node) {
     auto& on = node_named(node);
     if (const auto part = on.second.promised.find(d.id); part != on.second.promised.end())
@@ -189,16 +230,17 @@ void group_mirror::close(const std::string& id) {
   for (const auto& p : found->second.placed)
     close_on(p->what().node);
   for (auto* owner : found->second.owners)
-    if (owner->second.placed_by.erase(id) > 0 && !owner->second.record)
+    if (owner->second.placed_by.erase(id) > 0 && !owner->second.stands.record())
       mark(*owner); // so that nothing is kept of one that is not there any more
   for (const auto& one : found->second.victims) {
-    mark(workload_named(one.portion.workload));
     for (const auto& p : one.pods) {
       close_on(p.node);
       going_.erase(p.uid);
     }
+    look_at(one.portion);
   }
   unjudged_.erase(id);
+  given_up_.erase(id);
   starting_.erase(id);
   open_.erase(found);
 }

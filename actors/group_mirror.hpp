@@ -8,6 +8,7 @@
 #include "preemption/preemptor.hpp"
 #include "preemption/queue_stage.hpp"
 #include "preemption/waiting_line.hpp"
+#include "preemption/workload_standing.hpp"
 #include "state/catalog.hpp"
 #include "state/cluster_snapshot.hpp"
 #include "state/cluster_view.hpp"
@@ -31,7 +32,7 @@ namespace reprieve {
 
 /// What a coordinator knows of its resource group: the durable records of all its shards, and over
 /// them what its own open decisions will do, so that these never conflict (DESIGN 4, progress).
-class group_mirror {
+class group_mirror : private standing_ground {
 public:
   // -- what the shards say ------------------------------------------------------------------------
 
@@ -153,19 +154,18 @@ public:
   void release(time_point now);
   /// When they let go of somebody next; `no_time` where they do not.
   time_point next_release() const {
-    return guarded_.empty() ? no_time : guarded_.begin()->first;
+    return guarded_.empty() ? no_time : guarded_.begin()->until;
   }
 
   /// Whether the unit lacks its pods even now: a decision made since may have taken those that it
   /// was to join.
   bool still_lacks(const preemptor& who);
 
-  /// Pods that no workload asks for any more and that were not told to go; those alone whose
-  /// workloads have changed since this was asked last, so that nobody is told of them again and
-  /// again.
+  /// Pods that no workload asks for any more and that were not told to go; those alone that came
+  /// to it or changed since this was asked last, so that nobody is told of them again and again.
   std::vector<victim_pod> take_unwanted();
 
-  /// Workloads that are being deleted and have no pod left, likewise.
+  /// Workloads that are being deleted and have no pod left; those alone that have changed since.
   std::vector<std::string> take_ended_workloads();
 
   /// What was done about them may have been lost: all of them count as changed.
@@ -250,23 +250,23 @@ private:
 
   using named_node = named<node_entry>;
 
-  /// What one workload's record and pods come to; found anew when either changes.
-  struct standing {
+  /// What of one workload counts in sums over many; counted anew when it changes.
+  struct counted_standing {
     std::shared_ptr<const workload_record> record;
-    std::vector<std::shared_ptr<const preemptor>> lacking;
-    std::vector<victim_pod> unwanted;
+    bool waits = false; ///< the line has something of it
+    bool unwanted = false;
     bool ended = false;
     queue_totals used;
-    resources held_back;       ///< what will be asked for when others have settled
-    resources again;           ///< of what leaves, what is waited for again already
-    time_point told = no_time; ///< when the last of those was told that leave
+    resources held_back; ///< what will be asked for when others have settled
+    resources again;     ///< of what leaves, what is waited for again already
+    /// How many pods with these labels are expected by budgets, and missing.
+    std::vector<std::pair<string_map, std::int64_t>> expected;
   };
 
   struct workload_entry {
-    std::shared_ptr<const workload_record> record;
-    std::map<std::string, named_node*, std::less<>> pods; ///< their nodes by uid
-    std::set<std::string> placed_by;                      ///< open decisions
-    standing now;
+    workload_standing stands;
+    std::set<std::string> placed_by; ///< open decisions
+    counted_standing counted;
     bool stale = false;
   };
 
@@ -289,33 +289,48 @@ private:
   bool stands_alike(const pod& before, const pod& now) const;
   void refresh_workload(named_workload& one);
   pod_list::pointer with_costs(const pod_list::pointer& p);
-  void show(named_node& on, const pod_list::pointer& before, const pod& now);
+  void show(named_node& on, const pod_list::pointer& before, const pod_list::pointer& now);
   void take_out(named_node& from, const pod& p);
-  void find_lacking(workload_entry& entry, const restless_replicas& restless);
+  std::vector<waiting_unit> line_up(const workload_entry& entry);
+  void count_what_returns(const workload_entry& entry, counted_standing& now);
+  void count_in_queue(named_workload& one);
   void forget_told(const std::string& uid);
-  void guard_until(time_point when, const std::string& workload);
+  void guard_until(time_point when, const std::string& workload, const std::string& node);
   void guard_started(const pod& p);
   void guard_preempted(const workload_record& record);
   void note_for_shards(const pod& p);
   void compare_with_shard(named_node& one);
-  standing forget_standing(named_workload& one); ///< what it was
+  counted_standing count_out(named_workload& one); ///< as it was counted
+  bool places_any_of(const std::string& decision, const pod_list& pods) const;
   std::vector<node_row> rows_of(const std::set<named_node*>& nodes);
   held_decision hold_of(const open_decision& d) const;
   std::vector<standing_decision> standing_decisions() const;
   bool is_left_to_cluster(const workload_record* record) const;
-  bool is_unwanted(const pod& p, const workload_record* owner) const;
-  void expect_in_budgets(const standing& of, std::int64_t sign);
+  void put_record(named_workload& one, std::shared_ptr<const workload_record> record);
+  void judge_those_who_place(const workload_entry& of, const workload_record* next);
+  void mark_nodes_of(const workload_entry& of);
+  void look_at(const portion_id& portion);
+  void expect_in_budgets(const counted_standing& of, std::int64_t sign);
   std::string why_groundless(const kept_decision& d) const;
+
+  bool goes(std::string_view uid) const override {
+    return going_.contains(uid);
+  }
+  void each_going(const std::string& workload,
+                  const std::function<void(const portion_id&)>& use) const override;
+  const node* node_of(const pod& p) const override;
+  bool counts_leaving() const override;
 
   text_map<node_entry> nodes_;
   text_map<workload_entry> workloads_;
   std::map<std::string, kept_decision, std::less<>> open_;
   std::set<std::string> unjudged_; ///< open decisions whose ground may have changed
 
+  std::set<std::string> given_up_; ///< open decisions that are to be given up
   std::set<std::string> starting_; ///< open decisions that can't be given up any more
-  /// Victims of open decisions. One may have gone before its workload knows that it goes; until
-  /// that is known, nobody comes in its stead.
-  std::set<std::string, std::less<>> going_;
+  /// Victims of open decisions, by uid. One may have gone before its workload knows that it goes;
+  /// until that is known, nobody comes in its stead.
+  by_name<portion_id> going_;
   std::vector<std::string> reserved_; ///< uids of pods that are in the view for their reservation
 
   cluster_view view_;
@@ -334,14 +349,22 @@ private:
   by_name<std::map<service_place, named_workload*>> with_leaving_; ///< likewise
   std::set<named_workload*> preempted_; ///< those that were preempted, of late or before
   guards guards_;
-  std::set<std::pair<time_point, std::string>> guarded_; ///< workloads, by when some of it may go
+  /// By when some of a workload may go: the workload, and the node where its pods are on any.
+  struct guarded_work {
+    time_point until = no_time;
+    std::string workload;
+    std::string node;
+
+    auto operator<=>(const guarded_work&) const = default;
+  };
+  std::set<guarded_work> guarded_;
   time_point released_ = no_time;                        ///< up to when they were let go
   /// Workloads that have something unwanted, or have ended; and those of them that were not taken.
   struct leftovers {
     std::set<std::string, std::less<>> all;
     std::set<std::string, std::less<>> fresh;
 
-    void put(const std::string& name);
+    void put(const std::string& name, bool is_fresh);
     void erase(const std::string& name);
   };
   leftovers with_unwanted_;

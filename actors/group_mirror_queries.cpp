@@ -23,12 +23,9 @@ std::set<std::string> group_mirror::counts_on(const std::string& id,
     for (const auto& [other, theirs] : on->second.promised)
       if (other != id && theirs.given_up)
         found.insert(other);
-    for (const auto& p : part.placed)
-      if (const auto owner = workloads_.find(p.workload); owner != workloads_.end())
-        for (const auto& other : owner->second.placed_by)
-          if (const auto open = open_.find(other);
-              other != id && open != open_.end() && open->second.given_up)
-            found.insert(other);
+    for (const auto& other : given_up_)
+      if (other != id && places_any_of(other, part.placed))
+        found.insert(other);
     if (part.placed.empty() || !on->second.record)
       continue;
     const auto& record = *on->second.record;
@@ -45,6 +42,14 @@ std::set<std::string> group_mirror::counts_on(const std::string& id,
       found.insert(untold.begin(), untold.end());
   }
   return found;
+}
+
+/// Whether the open decision places pods of a workload that one of these is of.
+bool group_mirror::places_any_of(const std::string& decision, const pod_list& pods) const {
+  return std::ranges::any_of(pods, [&](const pod& p) {
+    const auto owner = workloads_.find(p.workload);
+    return owner != workloads_.end() && owner->second.placed_by.contains(decision);
+  });
 }
 
 void group_mirror::starts(const std::string& id) {
@@ -158,9 +163,9 @@ std::vector<returning_work> group_mirror::leaving_in(std::string_view queue, tim
   std::vector<returning_work> found;
   if (const auto some = with_leaving_.find(queue); some != with_leaving_.end())
     for (const auto& [place, one] : some->second) {
-      const auto& standing = one->second.now;
-      if (comes_back(*standing.record, now))
-        found.push_back({place, standing.used.leaving, standing.told, true});
+      const auto& counted = one->second.counted;
+      if (comes_back(*counted.record, now))
+        found.push_back({place, counted.used.leaving, one->second.stands.told(), true});
     }
   return found;
 }
@@ -174,16 +179,13 @@ bool group_mirror::is_any_leaving_before(std::string_view queue, const service_p
 bool group_mirror::still_lacks(const preemptor& who) {
   refresh();
   const auto found = workloads_.find(who.workload);
-  const auto& uid = who.groups.front().pods.front().uid;
-  return found != workloads_.end()
-         && std::ranges::any_of(found->second.now.lacking, [&](const auto& unit) {
-              return unit->groups.front().pods.front().uid == uid;
-            });
+  return found != workloads_.end() && found->second.stands.lacks(who);
 }
 
-void group_mirror::leftovers::put(const std::string& name) {
+void group_mirror::leftovers::put(const std::string& name, bool is_fresh) {
   all.insert(name);
-  fresh.insert(name);
+  if (is_fresh)
+    fresh.insert(name);
 }
 
 void group_mirror::leftovers::erase(const std::string& name) {
@@ -195,8 +197,8 @@ std::vector<victim_pod> group_mirror::take_unwanted() {
   refresh();
   std::vector<victim_pod> found;
   for (const auto& name : std::exchange(with_unwanted_.fresh, {})) {
-    const auto& more = workloads_.find(name)->second.now.unwanted;
-    found.insert(found.end(), more.begin(), more.end());
+    auto more = workloads_.find(name)->second.stands.take_new_unwanted();
+    std::ranges::move(more, std::back_inserter(found));
   }
   return found;
 }
@@ -209,6 +211,8 @@ std::vector<std::string> group_mirror::take_ended_workloads() {
 
 void group_mirror::look_at_leftovers_again() {
   with_unwanted_.fresh = with_unwanted_.all;
+  for (const auto& name : with_unwanted_.all)
+    workloads_.find(name)->second.stands.look_at_unwanted_again();
   ended_.fresh = ended_.all;
 }
 
@@ -230,15 +234,16 @@ std::vector<queue_pod> group_mirror::pods_in(const std::vector<std::string>& que
     if (workloads == by_queue_.end())
       continue;
     for (const auto* one : workloads->second)
-      for (const auto& [uid, node] : one->second.pods)
-        if (const pod& p = *node->second.shown.find(uid); takes_room(p.phase)) {
-          auto& listed =
-            found.emplace_back(queue_pod_of(p, queue, one->second.record->spec->resource_group));
-          if (planted == planted_bug::double_count && listed.leaving()) {
-            listed.chosen = false;
-            listed.phase = pod_phase::nominated; // nobody can be told twice
-          }
+      one->second.stands.each_pod([&](const pod& p) {
+        if (!takes_room(p.phase))
+          return;
+        const auto& group = one->second.counted.record->spec->resource_group;
+        auto& listed = found.emplace_back(queue_pod_of(p, queue, group));
+        if (planted == planted_bug::double_count && listed.leaving()) {
+          listed.chosen = false;
+          listed.phase = pod_phase::nominated; // nobody can be told twice
         }
+      });
   }
   std::ranges::sort(found, {}, &queue_pod::uid);
   return found;
@@ -247,27 +252,28 @@ std::vector<queue_pod> group_mirror::pods_in(const std::vector<std::string>& que
 by_name<std::int32_t> group_mirror::preempted_lately(time_point now) const {
   by_name<std::int32_t> times;
   for (const auto* one : preempted_)
-    if (const auto count = reprieve::preempted_lately(one->second.now.record->status, now);
+    if (const auto count = reprieve::preempted_lately(one->second.counted.record->status, now);
         count > 0)
       times[one->first] = count;
   return times;
 }
 
-void group_mirror::guard_until(time_point when, const std::string& workload) {
+void group_mirror::guard_until(time_point when, const std::string& workload,
+                               const std::string& node) {
   if (when > released_)
-    guarded_.emplace(when, workload);
+    guarded_.insert({when, workload, node});
 }
 
 void group_mirror::guard_started(const pod& p) {
   const auto least = std::max(guards_.minimum_runtime, p.minimum_runtime);
   if (p.started != no_time && least > duration{0})
-    guard_until(p.started + least, p.workload);
+    guard_until(p.started + least, p.workload, p.node);
 }
 
 void group_mirror::guard_preempted(const workload_record& record) {
   if (guards_.preemptions_per_workload_per_hour)
     for (const auto& one : record.status.preempted)
-      guard_until(one.at + counts_as_lately, record.spec->name);
+      guard_until(one.at + counts_as_lately, record.spec->name, {});
 }
 
 void group_mirror::guard(const guards& limits) {
@@ -280,26 +286,32 @@ void group_mirror::guard(const guards& limits) {
     for (const auto& p : entry.shown)
       guard_started(p);
   for (const auto* one : preempted_)
-    guard_preempted(*one->second.now.record);
+    guard_preempted(*one->second.counted.record);
 }
 
 void group_mirror::release(time_point now) {
   released_ = std::max(released_, now);
-  while (!guarded_.empty() && guarded_.begin()->first <= released_) {
-    const auto of = workloads_.find(guarded_.begin()->second);
-    guarded_.erase(guarded_.begin());
+  while (!guarded_.empty() && guarded_.begin()->until <= released_) {
+    const auto one = std::move(guarded_.extract(guarded_.begin()).value());
+    const auto of = workloads_.find(one.workload);
     if (of == workloads_.end())
       continue;
-    for (const auto& [uid, node] : of->second.pods)
-      freed_.insert(node);
-    if (of->second.record)
-      lighter_.insert(of->second.record->spec->queue);
+    const auto free = [&](const std::string& node) {
+      if (const auto on = nodes_.find(node); on != nodes_.end())
+        freed_.insert(&*on);
+    };
+    if (one.node.empty())
+      of->second.stands.each_pod([&](const pod& p) { free(p.node); });
+    else
+      free(one.node);
+    if (const auto& record = of->second.stands.record())
+      lighter_.insert(record->spec->queue);
   }
 }
 
 std::shared_ptr<const workload_record> group_mirror::find_workload(std::string_view name) const {
   const auto found = workloads_.find(name);
-  return found == workloads_.end() ? nullptr : found->second.record;
+  return found == workloads_.end() ? nullptr : found->second.stands.record();
 }
 
 std::vector<group_mirror::groundless_decision> group_mirror::groundless() {
@@ -309,6 +321,23 @@ std::vector<group_mirror::groundless_decision> group_mirror::groundless() {
       if (auto reason = why_groundless(open->second); !reason.empty())
         found.push_back({id, std::move(reason)});
   return found;
+}
+
+void group_mirror::each_going(const std::string& workload,
+                              const std::function<void(const portion_id&)>& use) const {
+  const auto first = workload + '-'; // as the uids of its pods begin
+  for (auto at = going_.lower_bound(first); at != going_.end() && at->first.starts_with(first); ++at)
+    if (at->second.workload == workload)
+      use(at->second);
+}
+
+const node* group_mirror::node_of(const pod& p) const {
+  const auto on = nodes_.find(p.node);
+  return on == nodes_.end() || !on->second.in_view ? nullptr : &*on->second.in_view->spec;
+}
+
+bool group_mirror::counts_leaving() const {
+  return planted != planted_bug::double_count;
 }
 
 time_point group_mirror::look_for_stuck(time_point now, duration force_delete_after) {

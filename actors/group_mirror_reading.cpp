@@ -32,8 +32,8 @@ group_snapshot group_mirror::read_all() {
       found.nodes.push_back(std::make_shared<const node_record>(
         node_record{entry.record->spec, entry.shown, entry.record->status}));
   for (const auto& [name, entry] : workloads_)
-    if (entry.record)
-      found.workloads.push_back(entry.record);
+    if (entry.stands.record())
+      found.workloads.push_back(entry.stands.record());
   for (std::uint32_t row = 0; row < settled.budget_rows(); ++row)
     found.budgets.push_back(settled.budget_at(row));
   const auto by_name = [](const auto& one) -> const std::string& { return one->spec->name; };

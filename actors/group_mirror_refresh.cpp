@@ -36,7 +36,7 @@ bool stays_or_comes(const pod& p) {
 pod_list::pointer group_mirror::with_costs(const pod_list::pointer& p) {
   const bool stays = stuck_.contains(p->what().uid);
   const auto owner = workloads_.find(p->what().workload);
-  const auto* record = owner == workloads_.end() ? nullptr : owner->second.record.get();
+  const auto* record = owner == workloads_.end() ? nullptr : owner->second.stands.record().get();
   if (!stays && (record == nullptr || follows(p->what(), record->spec, record->status)))
     return p;
   auto shown = p->what();
@@ -62,9 +62,8 @@ void group_mirror::take_out(named_node& from, const pod& p) {
   freed_.insert(&from);
   note_for_shards(p);
   // It may stand on another node already.
-  if (const auto at = owner.second.pods.find(p.uid);
-      at != owner.second.pods.end() && at->second == &from) {
-    owner.second.pods.erase(at);
+  if (const auto* at = owner.second.stands.find(p.uid); at != nullptr && at->node == from.first) {
+    owner.second.stands.remove_pod(p.uid, *this);
     view_.remove_pod(p.uid);
   }
 }
@@ -161,11 +160,13 @@ void group_mirror::refresh_node(named_node& one) {
     add_to(capacity_, entry.record->spec->capacity);
   compare_with_shard(one);
   for (const auto& [before, now] : changed)
-    show(one, before, now->what());
+    show(one, before, now);
 }
 
 /// The pod stands on the node, or has changed there from what it was before.
-void group_mirror::show(named_node& on, const pod_list::pointer& before, const pod& p) {
+void group_mirror::show(named_node& on, const pod_list::pointer& before,
+                        const pod_list::pointer& now) {
+  const auto& p = now->what();
   view_.put_pod(p, before ? &before->what() : nullptr);
   note_for_shards(p);
   guard_started(p);
@@ -178,6 +179,8 @@ void group_mirror::show(named_node& on, const pod_list::pointer& before, const p
       at->second = std::min(at->second, p.priority);
     }
   }
+  auto& owner = workload_named(p.workload);
+  owner.second.stands.put_pod(now, *this);
   if (before && stands_alike(before->what(), p))
     return;
   // How long a replica has, its cluster decides, until it is to be taken away by force.
@@ -188,145 +191,130 @@ void group_mirror::show(named_node& on, const pod_list::pointer& before, const p
     told_[p.uid] = {&on, grace_over};
     told_in_order_.emplace(grace_over, p.uid);
   }
-  auto& owner = workload_named(p.workload);
-  owner.second.pods.insert_or_assign(p.uid, &on);
   mark(owner);
 }
 
-group_mirror::standing group_mirror::forget_standing(named_workload& one) {
-  auto& was = one.second.now;
+group_mirror::counted_standing group_mirror::count_out(named_workload& one) {
+  auto& was = one.second.counted;
+  if (was.unwanted)
+    with_unwanted_.erase(one.first);
+  if (was.ended)
+    ended_.erase(one.first);
   if (was.record) {
-    const auto of_queue = by_queue_.find(was.record->spec->queue);
+    const auto& queue = was.record->spec->queue;
+    const auto of_queue = by_queue_.find(queue);
     of_queue->second.erase(&one);
     if (of_queue->second.empty())
       by_queue_.erase(of_queue);
     preempted_.erase(&one);
     if (!was.used.leaving.empty()) {
-      const auto some = with_leaving_.find(was.record->spec->queue);
+      const auto some = with_leaving_.find(queue);
       some->second.erase(place_of_work(*was.record));
       if (some->second.empty())
         with_leaving_.erase(some);
     }
-    auto& usage = usage_[was.record->spec->queue];
+    auto& usage = usage_[queue];
     take_from(usage.staying, was.used.staying);
     take_from(usage.leaving, was.used.leaving);
     if (!was.again.empty())
-      take_from(again_[was.record->spec->queue], was.again);
+      take_from(again_[queue], was.again);
     if (!was.held_back.empty())
-      take_from(held_back_[was.record->spec->queue], was.held_back);
+      take_from(held_back_[queue], was.held_back);
     expect_in_budgets(was, -1);
   }
   return std::exchange(was, {});
 }
 
 /// Pods that wait are expected by budgets, and missing.
-void group_mirror::expect_in_budgets(const standing& of, std::int64_t sign) {
-  for (const auto& unit : of.lacking)
-    for (const auto& group : unit->groups)
-      view_.expect(group.pods.front().labels, sign * std::ssize(group.pods));
+void group_mirror::expect_in_budgets(const counted_standing& of, std::int64_t sign) {
+  for (const auto& [labels, pods] : of.expected)
+    view_.expect(labels, sign * pods);
 }
 
-/// What the workload lacks and may ask for.
-void group_mirror::find_lacking(workload_entry& entry, const restless_replicas& restless) {
-  const auto& record = *entry.record;
-  if (is_left_to_cluster(&record))
+/// All that the workload lacks and may ask for.
+std::vector<waiting_unit> group_mirror::line_up(const workload_entry& entry) {
+  const auto& record = entry.stands.record();
+  std::vector<waiting_unit> units;
+  for (const auto& unit : entry.stands.listed())
+    units.push_back({record, unit, nullptr});
+  for (const auto& run : entry.stands.runs())
+    units.push_back({record, run->unit_at(run->first()), run});
+  return units;
+}
+
+/// Of what leaves, what the workload waits for again already.
+void group_mirror::count_what_returns(const workload_entry& entry, counted_standing& now) {
+  if (now.used.leaving.empty())
     return;
-  const auto stands = [&](const std::string& uid) {
-    return entry.pods.contains(uid) || going_.contains(uid);
-  };
-  if (!lacks_pods(record, stands))
-    return;
-  auto lacking = lacking_units(
-    record, [&](const pod& p) { return stands(p.uid); },
-    [&](const pod& p) -> const node* {
-      const auto at = entry.pods.find(p.uid);
-      return at == entry.pods.end() ? nullptr : &*at->second->second.in_view->spec;
-    });
-  entry.now.held_back = restless.take_out_held_back(record, lacking);
-  for (auto& unit : lacking)
-    entry.now.lacking.push_back(std::make_shared<const preemptor>(std::move(unit)));
+  auto wanted = now.held_back;
+  for (const auto& unit : entry.stands.listed())
+    add_to(wanted, demand_of(*unit));
+  for (const auto& run : entry.stands.runs())
+    add_to(wanted, demand_of(run->group(), run->size()));
+  const auto& unwanted = entry.stands.unwanted_for_good();
+  auto returning = now.used.leaving;
+  take_from(returning, unwanted);
+  now.again = waits_again(returning, wanted);
+  add_to(now.again, unwanted);
+}
+
+/// Counts the workload among those of its queue.
+void group_mirror::count_in_queue(named_workload& one) {
+  auto& now = one.second.counted;
+  const auto& record = *now.record;
+  const auto& queue = record.spec->queue;
+  by_queue_[queue].insert(&one);
+  if (!now.used.leaving.empty())
+    with_leaving_[queue].emplace(place_of_work(record), &one);
+  if (!record.status.preempted.empty())
+    preempted_.insert(&one);
+  auto& usage = usage_[queue];
+  add_to(usage.staying, now.used.staying);
+  add_to(usage.leaving, now.used.leaving);
+  if (!now.held_back.empty())
+    add_to(held_back_[queue], now.held_back);
+  if (!now.again.empty())
+    add_to(again_[queue], now.again);
+  expect_in_budgets(now, 1);
 }
 
 void group_mirror::refresh_workload(named_workload& one) {
   auto& [name, entry] = one;
   entry.stale = false;
-  if (!entry.now.unwanted.empty())
-    with_unwanted_.erase(name);
-  if (entry.now.ended)
-    ended_.erase(name);
-  const auto before = forget_standing(one);
-  const bool lacked = !before.lacking.empty();
-  const auto& record = entry.record;
-  auto& now = entry.now;
-  restless_replicas restless;
-  resources unwanted; // by anybody, for good
-  for (const auto& [uid, node] : entry.pods) {
-    const pod& p = *node->second.shown.find(uid);
-    // All that a workload does not want any more goes at once, whoever of them is told first.
-    const bool leaves =
-      is_leaving(p.phase) || !p.evicted_by.empty() || is_unwanted(p, record.get());
-    restless.add(record.get(), p);
-    if (!takes_room(p.phase))
-      continue;
-    if (record)
-      add_taken(
-        leaves && planted != planted_bug::double_count ? now.used.leaving : now.used.staying, p);
-    if (leaves)
-      now.told = std::max(now.told, p.stop_told);
-    if (record && is_unwanted(p, record.get()) && !wants_place_of(*record, p))
-      add_taken(unwanted, p);
-    if (p.evicted_by.empty() && p.phase != pod_phase::nominated && p.stop_told == no_time
-        && is_unwanted(p, record.get()))
-      now.unwanted.push_back({uid, p.node});
-  }
-  if (!now.unwanted.empty())
-    with_unwanted_.put(name);
+  entry.stands.find_listed(*this);
+  const auto before = count_out(one);
+  const auto& record = entry.stands.record();
+  auto& now = entry.counted;
+  now.used = entry.stands.used();
+  now.unwanted = entry.stands.has_unwanted();
+  if (now.unwanted)
+    with_unwanted_.put(name, entry.stands.has_new_unwanted());
   if (before.record
       && (!record || record->spec->queue != before.record->spec->queue
           || uses_less(now.used.staying, before.used.staying)))
     lighter_.insert(before.record->spec->queue);
+  auto units = record ? line_up(entry) : std::vector<waiting_unit>{};
+  now.waits = !units.empty();
+  for (const auto& unit : units)
+    for (const auto& group : unit.who->groups)
+      now.expected.emplace_back(group.pods.front().labels,
+                                unit.run ? unit.run->size() : std::ssize(group.pods));
+  if (before.waits || now.waits)
+    line_.put(name, std::move(units));
   if (!record) {
-    if (lacked)
-      line_.put(name, {});
-    if (entry.pods.empty() && entry.placed_by.empty())
+    if (!entry.stands.has_pods() && entry.placed_by.empty())
       workloads_.erase(workloads_.find(name));
     return;
   }
-  now.record = record;
-  by_queue_[record->spec->queue].insert(&one);
-  if (!now.used.leaving.empty())
-    with_leaving_[record->spec->queue].emplace(place_of_work(*record), &one);
-  if (!record->status.preempted.empty()) {
-    preempted_.insert(&one);
+  if (record != before.record)
     guard_preempted(*record);
-  }
-  find_lacking(entry, restless);
-  if (lacked || !now.lacking.empty()) {
-    std::vector<waiting_unit> units;
-    units.reserve(now.lacking.size());
-    for (const auto& unit : now.lacking)
-      units.push_back({record, unit});
-    line_.put(name, std::move(units));
-  }
-  now.ended = record->deleting && entry.pods.empty();
+  now.record = record;
+  now.held_back = entry.stands.held_back();
+  count_what_returns(entry, now);
+  now.ended = record->deleting && !entry.stands.has_pods();
   if (now.ended)
-    ended_.put(name);
-  auto& usage = usage_[record->spec->queue];
-  add_to(usage.staying, now.used.staying);
-  add_to(usage.leaving, now.used.leaving);
-  if (!now.held_back.empty())
-    add_to(held_back_[record->spec->queue], now.held_back);
-  if (!now.used.leaving.empty()) {
-    auto wanted = now.held_back;
-    for (const auto& unit : now.lacking)
-      add_to(wanted, demand_of(*unit));
-    auto returning = now.used.leaving;
-    take_from(returning, unwanted);
-    now.again = waits_again(returning, wanted);
-    add_to(now.again, unwanted);
-    add_to(again_[record->spec->queue], now.again);
-  }
-  expect_in_budgets(now, 1);
+    ended_.put(name, true);
+  count_in_queue(one);
 }
 
 void group_mirror::refresh() {

@@ -12,7 +12,7 @@ void group_mirror::leave_replicas_to_cluster(bool so) {
   if (std::exchange(cluster_counts_, so) == so)
     return;
   for (auto& one : workloads_)
-    mark(one);
+    put_record(one, one.second.stands.record());
 }
 
 void group_mirror::put(const placement& share) {
@@ -27,18 +27,11 @@ bool group_mirror::is_left_to_cluster(const workload_record* record) const {
   return cluster_counts_ && record != nullptr && is_counted(record->spec);
 }
 
-/// What the cluster has placed is wanted as long as it is told how many there shall be.
-bool group_mirror::is_unwanted(const pod& p, const workload_record* owner) const {
-  if (is_left_to_cluster(owner))
-    return false;
-  return owner == nullptr || p.placed_by == placed_by_cluster || !wants(*owner, p);
-}
-
 std::vector<std::shared_ptr<const workload_record>> group_mirror::counted_deployments() const {
   std::vector<std::shared_ptr<const workload_record>> found;
   for (const auto& [name, entry] : workloads_)
-    if (is_left_to_cluster(entry.record.get()))
-      found.push_back(entry.record);
+    if (is_left_to_cluster(entry.stands.record().get()))
+      found.push_back(entry.stands.record());
   return found;
 }
 

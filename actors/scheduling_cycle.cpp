@@ -287,11 +287,9 @@ public:
       return std::nullopt;
     give_up(self_, one.decision, std::move(reason));
     holds_.clear();
-    const auto* unit = state_.mirror.line().find_like(*one.unit.who);
-    if (unit == nullptr)
-      return std::nullopt;
-    takes_holds_ = true;
-    return *unit;
+    auto unit = state_.mirror.line().find_like(*one.unit.who);
+    takes_holds_ = takes_holds_ || unit.has_value();
+    return unit;
   }
   time_point next_release() override {
     const auto next = state_.mirror.next_release();
@@ -393,6 +391,14 @@ public:
   void look_again(time_point when) override {
     try_again_at(self_, when);
   }
+  /// Not so many that others would have to wait behind them at the shards.
+  std::int64_t most_of_runs() override {
+    constexpr std::ptrdiff_t most_in_preparation = 4;
+    const auto in_preparation = std::ranges::count_if(state_.decisions, [](const auto& one) {
+      return one.second.phase == decision_phase::preparing && one.second.after.empty();
+    });
+    return in_preparation < most_in_preparation ? unit_run::served_at_once : 0;
+  }
 
 private:
   static plan_settings settings_of(coordinator_state& state, time_point now, bool explains) {
@@ -490,8 +496,9 @@ private:
     const evaluation_request kind = request_for(who, {});
     std::ptrdiff_t waiting = 0;
     for (const auto& [queue, units] : state_.mirror.line().fresh())
-      waiting += std::ranges::count_if(
-        units, [&](const auto& one) { return is_for(kind, *one.second.who); });
+      for (const auto& [place, one] : units)
+        if (is_for(kind, *one.who))
+          waiting += one.run ? one.run->size() : 1;
     const auto shards = std::ssize(state_.settings.shards->nodes);
     return static_cast<std::size_t>(std::clamp(2 * waiting / shards, least, most));
   }
@@ -699,8 +706,8 @@ std::string why_waits(self_pointer self, const std::string& workload) {
   const auto found = state.waiting_because.find(workload);
   if (found != state.waiting_because.end() && !found->second.empty())
     return found->second;
-  const auto* unit = state.mirror.line().last_of(workload);
-  if (unit == nullptr)
+  const auto unit = state.mirror.line().last_of(workload);
+  if (!unit)
     return {};
   if (const auto back = why_backed_off(*unit->record, state.settings.clock.now(self)))
     return back->why;

@@ -74,13 +74,20 @@ bool scheduling_cycle::run() {
       return true;
     const auto [place, unit, kind] = line->heap.front();
     last_ = {place, precedence_of(*line)};
-    bool parked = false;
+    if (unit.run && placed_of_runs_ >= most_of_runs_) { // nobody comes before it who is behind it
+      if (placed_of_runs_ > 0)
+        port_.look_again(settings_.now);
+      return true;
+    }
     made_room_ = false;
-    if (!serve(unit, parked))
+    const auto found = serve(unit);
+    if (found == turn_result::asks)
       return false;
-    advance(*line, parked);
+    advance(*line, found);
     if (made_room_)
       wake_kinds(&last_);
+    if (found == turn_result::decided && unit.run)
+      ++placed_of_runs_;
   }
 }
 
@@ -143,14 +150,13 @@ void scheduling_cycle::serve_only(const std::vector<waiting_unit>& units, front_
   begin();
   front_ = std::move(line);
   lines_.clear();
-  for (const auto& unit : units) {
-    bool parked = false;
-    serve(unit, parked);
-  }
+  for (const auto& unit : units)
+    serve(unit);
 }
 
 void scheduling_cycle::begin() {
   begun_ = true;
+  most_of_runs_ = port_.most_of_runs();
   auto& line = port_.line();
   line.wake_sleepers(settings_.now);
   if (const auto due = line.next_due(); due != no_time)
@@ -285,20 +291,20 @@ by_name<resources> scheduling_cycle::real_demand(queue_stage_input in) const {
   });
   std::vector<wish> wishes;
   std::deque<group_shares::amounts_by_column> kept;
-  const auto wish_of = [&](const waiting_unit& unit, const resources& each) {
+  const auto wish_of = [&](const waiting_unit& unit, const resources& each, std::int64_t units) {
     const auto& asked = kept.emplace_back(asked_by(columns, *unit.who));
-    wishes.push_back({unit.queue(), &asked, &kept.emplace_back(by_column(each)), 1});
+    wishes.push_back({unit.queue(), &asked, &kept.emplace_back(by_column(each)), units});
   };
   for (const auto& [queue, units] : line.fresh())
     for (const auto& [place, unit] : units)
       if (!queue.empty() && ever_runs(unit))
-        wish_of(unit, demand_of(*unit.who));
+        wish_of(unit, demand_of(*unit.who), unit.run ? unit.run->size() : 1);
   for (const auto& [key, kind] : line.all_kinds())
     if (!kind.units.empty() && kind.found.ever_runs)
-      wishes.push_back({kind.queue, &kind.found.asked, &kind.found.wanted, std::ssize(kind.units)});
-  line.each_asleep([&](const waiting_unit& unit, const resources& each) {
+      wishes.push_back({kind.queue, &kind.found.asked, &kind.found.wanted, kind.count});
+  line.each_asleep([&](const waiting_unit& unit, const resources& each, std::int64_t units) {
     if (unit.record && ever_runs(unit))
-      wish_of(unit, each);
+      wish_of(unit, each, units);
   });
   for (bool changed = true; changed;) {
     in.pending = beside;
@@ -388,6 +394,7 @@ void scheduling_cycle::wake_kinds(const turn_of* behind) {
     return;
   for (auto& [queue, line] : lines_)
     line.nobody_entitled = false;
+  line_up_passed_over(behind->place);
   for (const auto& key : woken) {
     const auto& of = port_.line().all_kinds().find(key)->second;
     const auto leaf = shares_->leaf_of(of.queue);
@@ -408,8 +415,8 @@ void scheduling_cycle::wake_kinds(const turn_of* behind) {
     const service_place* after = own == behind->before ? &behind->place : nullptr;
     if (line.passed && (after == nullptr || *after < *line.passed))
       after = &*line.passed;
-    auto next = after != nullptr ? waiting_line::next_of(of, *after)
-                                 : std::optional<std::pair<service_place, waiting_unit>>{first};
+    auto next =
+      after != nullptr ? waiting_line::next_of(of, *after) : std::optional<placed_unit>{first};
     if (next) {
       line.leaf = leaf;
       line.heap.push_back({next->first, next->second, key});
@@ -518,13 +525,9 @@ void scheduling_cycle::find_who_is_before(queue_line& line) {
     const auto of = kinds.find(key);
     if (of == kinds.end() || !of->second.aside || shares_->is_entitled(line.leaf, asked))
       continue;
-    const auto& units = of->second.units;
-    auto last = units.lower_bound(line.heap.front().place);
-    if (last == units.begin())
-      continue;
-    const auto& place = (--last)->first;
-    if ((!line.passed || *line.passed < place) && (!line.behind || *line.behind < place))
-      line.behind = place;
+    const auto last = waiting_line::last_before(of->second, line.heap.front().place);
+    if (last && (!line.passed || *line.passed < *last) && (!line.behind || *line.behind < *last))
+      line.behind = last;
   }
 }
 
@@ -567,6 +570,13 @@ scheduling_cycle::precedence scheduling_cycle::precedence_of(queue_line& line) c
   return has_entitled(line) ? precedence::has_entitled : precedence::others;
 }
 
+/// Behind everybody who waits.
+static const service_place behind_all{std::numeric_limits<std::int32_t>::min(),
+                                      std::numeric_limits<std::int32_t>::min(),
+                                      time_point::max(),
+                                      {},
+                                      0};
+
 /// Those who are set aside count as well, so that it does not matter that they are.
 bool scheduling_cycle::has_entitled(queue_line& line) const {
   if (line.nobody_entitled || line.heap.empty() || line.leaf == no_vertex)
@@ -584,8 +594,10 @@ bool scheduling_cycle::has_entitled(queue_line& line) const {
   const auto& kinds = port_.line().all_kinds();
   const auto is_aside = [&](const kind_aside& one) {
     const auto of = kinds.find(one.key);
-    return of != kinds.end() && of->second.aside && !of->second.units.empty()
-           && found(of->second.units.rbegin()->first, one.asked);
+    const auto last = of != kinds.end() && of->second.aside
+                        ? waiting_line::last_before(of->second, behind_all)
+                        : std::nullopt;
+    return last && found(*last, one.asked);
   };
   const auto waits = [&](const candidate& one) {
     return found(one.place, asked_by(*shares_, *one.unit.who));
@@ -600,22 +612,47 @@ bool scheduling_cycle::is_entitled(const queue_line& line) const {
          || shares_->is_entitled(line.leaf, line.asked);
 }
 
-void scheduling_cycle::advance(queue_line& line, bool parked) {
+/// Where there was nothing for one of a run, and it is not set aside, there is nothing for those
+/// behind it until somebody makes room.
+void scheduling_cycle::advance(queue_line& line, turn_result found) {
   std::pop_heap(line.heap.begin(), line.heap.end());
-  const auto served = std::move(line.heap.back());
+  auto served = std::move(line.heap.back());
   line.heap.pop_back();
   if (!line.passed || *line.passed < served.place)
     line.passed = served.place;
-  if (!served.kind.empty() && !parked) {
-    const auto& kinds = port_.line().all_kinds();
-    const auto of = kinds.find(served.kind);
-    if (of != kinds.end() && !of->second.aside)
-      if (auto next = waiting_line::next_of(of->second, served.place)) {
-        line.heap.push_back({next->first, next->second, served.kind});
-        std::push_heap(line.heap.begin(), line.heap.end());
-      }
-  }
+  if (found == turn_result::waits && served.unit.run)
+    passed_over_.push_back(served);
+  else if (found != turn_result::parked)
+    line_up_next(line, served, served.place);
   look_at_front(line);
+}
+
+/// Lines up the next of its kind, or of its run, behind that place.
+void scheduling_cycle::line_up_next(queue_line& line, const candidate& of,
+                                    const service_place& behind) {
+  std::optional<placed_unit> next;
+  if (of.kind.empty()) {
+    if (of.unit.run)
+      next = port_.line().next_of_run(of.unit, behind);
+  } else {
+    const auto& kinds = port_.line().all_kinds();
+    const auto alike = kinds.find(of.kind);
+    if (alike != kinds.end() && !alike->second.aside)
+      next = waiting_line::next_of(alike->second, behind);
+  }
+  if (!next)
+    return;
+  line.heap.push_back({next->first, next->second, of.kind});
+  std::push_heap(line.heap.begin(), line.heap.end());
+}
+
+/// Somebody has made room: those of runs that were passed over have their turn behind that place.
+void scheduling_cycle::line_up_passed_over(const service_place& behind) {
+  for (const auto& one : std::exchange(passed_over_, {})) {
+    auto& line = lines_[std::string(one.unit.queue())];
+    line_up_next(line, one, one.place < behind ? behind : one.place);
+    look_at_front(line);
+  }
 }
 
 /// A decision with victims may have taken those that the unit was to join, and so may whatever came
@@ -752,19 +789,18 @@ bool scheduling_cycle::waits_for_a_limit(const waiting_unit& unit, judgement& ma
   return true;
 }
 
-bool scheduling_cycle::serve(const waiting_unit& unit, bool& parked) {
+scheduling_cycle::turn_result scheduling_cycle::serve(const waiting_unit& unit) {
   if (!lacks_its_pods(unit))
-    return true;
+    return turn_result::passes;
   if (may_park(unit) && port_.line().joins_parked(unit)) {
-    parked = true;
     port_.waits(unit, plan{});
-    return true;
+    return turn_result::parked;
   }
   const bool sessions = settings_.group.policy == group_policy::sessions;
   auto made = judge_->judge(unit, !sessions || front_.has(*unit.who), claims_before(unit));
   if (made.asks) {
     others_go();
-    return false;
+    return turn_result::asks;
   }
   // Who could not run in empty nodes either stands in nobody's way.
   if (made.quota.empty() && (!sessions || ever_runs(unit)))
@@ -775,9 +811,10 @@ bool scheduling_cycle::serve(const waiting_unit& unit, bool& parked) {
     port_.look_again(made.made.look_again);
   if (!made.made.assignments.empty() && waits_for_a_limit(unit, made)) {
     port_.waits(unit, std::move(made.made));
-    return true;
+    return turn_result::passes;
   }
   if (made.made.assignments.empty()) {
+    bool parked = false;
     if (!made.lets_others_back && may_park(unit)) {
       auto why = reason_to_park(unit, made);
       if (kept_for_a_limit_) { // for one who may go
@@ -796,7 +833,7 @@ bool scheduling_cycle::serve(const waiting_unit& unit, bool& parked) {
     if (!made.quota.empty())
       made.made.why.summary = std::move(made.quota);
     port_.waits(unit, std::move(made.made));
-    return true;
+    return parked ? turn_result::parked : turn_result::waits;
   }
   decided_ = true;
   for (const auto& one : judge_->movements_of(unit, made.made))
@@ -817,7 +854,7 @@ bool scheduling_cycle::serve(const waiting_unit& unit, bool& parked) {
                   std::move(made.made));
     others_go();
   }
-  return true;
+  return turn_result::decided;
 }
 
 std::string scheduling_cycle::why_waits(const waiting_unit& unit, bool at_front) {

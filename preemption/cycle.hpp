@@ -88,6 +88,11 @@ public:
   /// The unit goes on waiting. The sentence in the plan is empty where nobody asked for it.
   virtual void waits(const waiting_unit& unit, plan made) = 0;
   virtual void look_again(time_point when) = 0;
+  /// How many units of runs may have places in this cycle. Where it is none, the end of a decision
+  /// brings the next cycle.
+  virtual std::int64_t most_of_runs() {
+    return unit_run::served_at_once;
+  }
 };
 
 /// One scheduling cycle of a resource group (DESIGN 3).
@@ -207,9 +212,18 @@ private:
   /// Whether its first is within what its queue deserves.
   bool is_entitled(const queue_line& line) const;
   bool has_entitled(queue_line& line) const;
-  void advance(queue_line& line, bool parked);
-  /// False where shards are asked first.
-  bool serve(const waiting_unit& unit, bool& parked);
+  /// What came of a unit's turn.
+  enum class turn_result : std::uint8_t {
+    asks,    ///< shards are asked first
+    decided, ///< it has its place
+    passes,  ///< it has nothing, and others that are alike have their turn
+    waits,   ///< there is nothing for it, nor for others that are alike
+    parked   ///< likewise, and all of its kind are set aside
+  };
+  turn_result serve(const waiting_unit& unit);
+  void advance(queue_line& line, turn_result found);
+  void line_up_next(queue_line& line, const candidate& of, const service_place& behind);
+  void line_up_passed_over(const service_place& behind);
   bool lacks_its_pods(const waiting_unit& unit);
   /// Whether it has to wait until others have gone, as a limit has no room for all of them.
   bool waits_for_a_limit(const waiting_unit& unit, judgement& made);
@@ -238,6 +252,9 @@ private:
   std::optional<std::vector<cycle_port::awaited_room>> awaiting_;
   std::set<std::string> looked_at_;
   turn_of last_; ///< that was taken
+  std::vector<candidate> passed_over_;  ///< of runs for which there was nothing
+  std::int64_t most_of_runs_ = 0;
+  std::int64_t placed_of_runs_ = 0;
   bool begun_ = false;
   bool others_may_have_gone_ = false;
   bool decided_ = false;

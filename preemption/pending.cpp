@@ -51,6 +51,22 @@ preemptor unit_of(const workload_record& record, const resolved_priority& with, 
 std::vector<preemptor> lacking_units(const workload_record& record,
                                      const std::function<bool(const pod&)>& stands,
                                      const std::function<const node*(const pod&)>& node_of) {
+  return lacking_units_of(record, [](const pod_group&) { return true; }, stands, node_of);
+}
+
+preemptor single_unit(const workload_record& record, const wanted_slot& at) {
+  auto unit = unit_of(record, record.status.by_group[at.group], false);
+  unit.groups.push_back(group_of(record.spec->groups[at.group],
+                                 {pod_at(record.spec, record.status, at.group, at.replica,
+                                         at.index, at.incarnation)},
+                                 1));
+  return unit;
+}
+
+std::vector<preemptor> lacking_units_of(const workload_record& record,
+                                        const std::function<bool(const pod_group&)>& groups,
+                                        const std::function<bool(const pod&)>& stands,
+                                        const std::function<const node*(const pod&)>& node_of) {
   struct replica_need {
     std::vector<pod> lacking;
     std::int32_t standing = 0;
@@ -58,7 +74,7 @@ std::vector<preemptor> lacking_units(const workload_record& record,
   const auto& spec = record.spec;
   std::map<std::pair<std::int32_t, std::size_t>, replica_need> needs; // by replica, then group
   std::map<std::int32_t, const node*> homes;                          // of gangs, by replica
-  for (const auto& slot : wanted_slots(record)) {
+  for (const auto& slot : wanted_slots(record, groups)) {
     auto& need = needs[{slot.replica, slot.group}];
     auto wanted =
       pod_at(spec, record.status, slot.group, slot.replica, slot.index, slot.incarnation);
@@ -114,38 +130,47 @@ bool wants_place_of(const workload_record& record, const pod& p) {
   return wants(record, at, slot_at(record, at).incarnation);
 }
 
-bool lacks_pods(const workload_record& record,
-                const std::function<bool(const std::string& uid)>& stands) {
-  return std::ranges::any_of(wanted_slots(record), [&](const auto& slot) {
-    return !stands(
-      uid_at(record.spec, record.status, slot.group, slot.replica, slot.index, slot.incarnation));
-  });
-}
-
 /// Whether two pods in one place would do the same work at the same time. What serves others may
 /// have the next there before the last has gone.
 static bool runs_once(workload_kind kind) {
   return kind != workload_kind::deployment && kind != workload_kind::inference;
 }
 
-void restless_replicas::add(const workload_record* owner, const pod& p) {
-  if (is_leaving(p.phase) || !p.evicted_by.empty() || p.phase == pod_phase::nominated)
-    unsettled_.emplace(p.group, p.replica);
+restlessness restlessness_of(const workload_record* owner, const pod& p) {
+  restlessness how;
+  if (owner == nullptr)
+    return how;
+  const auto group = group_position(owner->spec, p.group);
+  how.unsettled =
+    group && owner->spec->groups[*group].is_gang()
+    && (is_leaving(p.phase) || !p.evicted_by.empty() || p.phase == pod_phase::nominated);
+  const bool wanted = wants(*owner, p);
   // What the replica lacks will not be wanted any more, or not as it is now.
-  if (p.disruption == disruption_mode::pod_group && !p.evicted_by.empty() && owner != nullptr
-      && wants(*owner, p))
-    doomed_.emplace(p.group, p.replica);
-  if (owner != nullptr && runs_once(owner->spec->kind) && takes_room(p.phase) && !wants(*owner, p))
-    taken_.emplace(p.group, p.replica, p.index);
+  how.doomed =
+    p.disruption == disruption_mode::pod_group && !p.evicted_by.empty() && wanted;
+  how.taken = runs_once(owner->spec->kind) && takes_room(p.phase) && !wanted;
+  return how;
 }
 
-resources restless_replicas::take_out_held_back(const workload_record& owner,
-                                                std::vector<preemptor>& units) const {
+void restless_replicas::count(const pod& p, const restlessness& how, int sign) {
+  const auto add = [sign](auto& to, auto key) {
+    if (const auto at = to.try_emplace(std::move(key), 0).first; (at->second += sign) == 0)
+      to.erase(at);
+  };
+  if (how.unsettled)
+    add(unsettled_, replica{p.group, p.replica});
+  if (how.doomed)
+    add(doomed_, replica{p.group, p.replica});
+  if (how.taken)
+    add(taken_, pod_slot{p.group, p.replica, p.index});
+}
+
+resources restless_replicas::take_out_held_back(std::vector<preemptor>& units) const {
   resources later;
   std::erase_if(units, [&](const preemptor& unit) {
     if (is_doomed(unit))
       return true;
-    if (!is_unsettled(owner, unit) && !is_still_there(unit))
+    if (!is_unsettled(unit) && !is_still_there(unit))
       return false;
     add_to(later, demand_of(unit));
     return true;
@@ -155,20 +180,19 @@ resources restless_replicas::take_out_held_back(const workload_record& owner,
 
 bool restless_replicas::is_doomed(const preemptor& unit) const {
   return std::ranges::any_of(unit.groups, [&](const wanted_group& one) {
-    return doomed_.contains({one.name, one.pods.front().replica});
+    return is_doomed(one.name, one.pods.front().replica);
   });
 }
 
-bool restless_replicas::is_unsettled(const workload_record& owner, const preemptor& unit) const {
+bool restless_replicas::is_unsettled(const preemptor& unit) const {
   const auto& more = unit.groups.front().pods.front();
-  return !unit.gang && unsettled_.contains({more.group, more.replica})
-         && owner.spec->groups[*group_position(owner.spec, more.group)].is_gang();
+  return !unit.gang && unsettled_.contains(replica_view{more.group, more.replica});
 }
 
 bool restless_replicas::is_still_there(const preemptor& unit) const {
   return !taken_.empty() && std::ranges::any_of(unit.groups, [&](const wanted_group& group) {
     return std::ranges::any_of(group.pods, [&](const pod& p) {
-      return taken_.contains({p.group, p.replica, p.index});
+      return is_taken({p.group, p.replica, p.index});
     });
   });
 }

@@ -328,7 +328,7 @@ std::vector<preemptor> snapshot::lacking_with(const workload_record& record,
       const auto* at = standing(p);
       return at == nullptr ? nullptr : find(nodes_, at->node);
     });
-  const auto later = restless.take_out_held_back(record, lacking);
+  const auto later = restless.take_out_held_back(lacking);
   if (held_back != nullptr)
     add_to(*held_back, later);
   return lacking;

@@ -25,6 +25,14 @@ resources demand_of(const preemptor& who) {
   return sum;
 }
 
+resources demand_of(const pod_group& group, std::int64_t pods) {
+  resources sum;
+  for (const auto& [name, amount] : group.pods.requests)
+    sum[name] += amount * pods;
+  sum[std::string(resource::pods)] += pods;
+  return sum;
+}
+
 std::optional<held_back> why_backed_off(const workload_record& record, time_point now) {
   const auto& status = record.status;
   if (status.resume_after <= now)

@@ -21,6 +21,9 @@ resources wanted_by(const preemptor& who);
 /// asks for its part when the others run.
 resources demand_of(const preemptor& who);
 
+/// Likewise of so many pods of the group.
+resources demand_of(const pod_group& group, std::int64_t pods);
+
 /// Whether the workload was preempted and is resumed later (DESIGN 3.6).
 std::optional<held_back> why_backed_off(const workload_record& record, time_point now);
 

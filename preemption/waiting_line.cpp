@@ -54,53 +54,50 @@ void append(std::string& key, const wanted_group& group) {
   key += '\x1d';
 }
 
-const std::string& first_uid(const waiting_unit& unit) {
-  return unit.who->groups.front().pods.front().uid;
+const std::string& first_uid(const preemptor& who) {
+  return who.groups.front().pods.front().uid;
+}
+
+/// What tells a unit from others of its workload: runs go by their groups.
+const std::string& name_of(const waiting_unit& unit) {
+  return unit.run ? unit.run->group().name : first_uid(*unit.who);
+}
+
+resources times(std::int64_t count, resources of_one) {
+  for (auto& [name, amount] : of_one)
+    amount *= count;
+  return of_one;
 }
 
 time_point due_of(const waiting_unit& unit) {
   return unit.record ? unit.record->status.resume_after : no_time;
 }
 
-} // namespace
-
-bool service_place::operator<(const service_place& other) const {
-  if (priority != other.priority)
-    return priority > other.priority;
-  if (workload_priority != other.workload_priority)
-    return workload_priority > other.workload_priority;
-  return std::tie(submitted, workload, unit)
-         < std::tie(other.submitted, other.workload, other.unit);
+/// The next unit of the run behind that place.
+std::optional<placed_unit> next_in(const waiting_unit& of, const service_place& behind) {
+  const auto next = of.run->first_behind(behind);
+  if (!next)
+    return std::nullopt;
+  return placed_unit{of.run->place_at(*next), {of.record, of.run->unit_at(*next), of.run}};
 }
+
+} // namespace
 
 service_place place_of(const waiting_unit& unit, std::size_t position) {
   service_place place;
-  place.priority = unit.who->priority;
-  place.workload = unit.who->workload;
-  place.unit = position;
   if (unit.record) {
-    // By its first pod, so that a unit keeps its place when others of the workload have theirs.
     const auto& first = unit.who->groups.front();
-    const auto group = group_position(unit.record->spec, first.name).value_or(0);
-    constexpr auto bits = 20U; // more than a workload may have pods
-    place.unit = (((std::size_t{unit.who->gang ? 0U : 1U} << bits)
-                   + static_cast<std::size_t>(first.pods.front().replica))
-                  << 2 * bits)
-                 + (group << bits) + static_cast<std::size_t>(first.pods.front().index);
-    place.workload_priority = unit.record->status.resolved.priority;
-    place.submitted = unit.record->status.submitted;
+    place = place_of_work(*unit.record);
+    place.unit = number_of({unit.who->gang, static_cast<std::size_t>(first.pods.front().replica),
+                            group_position(unit.record->spec, first.name).value_or(0),
+                            static_cast<std::size_t>(first.pods.front().index)});
   } else {
     // Those without a record come after all others of their priority.
     place.workload_priority = std::numeric_limits<std::int32_t>::min();
+    place.unit = position;
   }
-  return place;
-}
-
-service_place place_of_work(const workload_record& record) {
-  service_place place;
-  place.priority = place.workload_priority = record.status.resolved.priority;
-  place.submitted = record.status.submitted;
-  place.workload = record.spec->name;
+  place.priority = unit.who->priority;
+  place.workload = unit.who->workload;
   return place;
 }
 
@@ -134,7 +131,7 @@ void waiting_line::count(const entry& one, std::int64_t sign) {
     return;
   auto& sum = asked_[std::string(one.unit.queue())];
   for (const auto& [resource, amount] : one.wanted)
-    if (auto& total = sum[resource]; (total += sign * amount) == 0)
+    if (auto& total = sum[resource]; (total += sign * amount * one.count) == 0)
       sum.erase(resource);
   if (sum.empty())
     asked_.erase(asked_.find(one.unit.queue()));
@@ -145,10 +142,15 @@ void waiting_line::add(const entry& one) {
     places_asleep_[std::string(one.unit.queue())].insert(one.place);
     return;
   }
-  if (one.kind.empty())
+  if (one.kind.empty()) {
     fresh_[std::string(one.unit.queue())].emplace(one.place, one.unit);
-  else
-    kinds_[one.kind].units.emplace(one.place, one.unit);
+    return;
+  }
+  auto& kind = kinds_[one.kind];
+  kind.units.emplace(one.place, one.unit);
+  kind.count += one.count;
+  if (one.unit.run)
+    kind.runs.insert(one.place);
 }
 
 void waiting_line::remove(const entry& one) {
@@ -160,7 +162,10 @@ void waiting_line::remove(const entry& one) {
     return;
   }
   if (!one.kind.empty()) {
-    kinds_.find(one.kind)->second.units.erase(one.place);
+    auto& kind = kinds_.find(one.kind)->second;
+    kind.units.erase(one.place);
+    kind.count -= one.count;
+    kind.runs.erase(one.place);
     return;
   }
   const auto line = fresh_.find(one.unit.queue());
@@ -170,34 +175,36 @@ void waiting_line::remove(const entry& one) {
 }
 
 void waiting_line::put(const std::string& workload, std::vector<waiting_unit> units) {
-  const auto before = exchange(workload, std::move(units));
-  for (const auto& [uid, kind] : before)
+  for (const auto& kind : exchange(workload, std::move(units)))
     if (const auto of = kinds_.find(kind); of != kinds_.end() && of->second.units.empty())
       kinds_.erase(of);
 }
 
-/// The kinds of those that were there and had one, by first uid.
-std::map<std::string, std::string, std::less<>>
-waiting_line::exchange(const std::string& workload, std::vector<waiting_unit> units) {
+/// The kinds of those that were there and had one.
+std::set<std::string> waiting_line::exchange(const std::string& workload,
+                                             std::vector<waiting_unit> units) {
   const auto known = by_workload_.find(workload);
-  std::map<std::string, std::string, std::less<>> kinds;
+  text_map<std::string> kinds; // by what tells that a unit is the same as before
+  std::set<std::string> all;
   if (known != by_workload_.end()) {
-    for (const auto& one : known->second) {
-      if (!one.kind.empty())
-        kinds.emplace(first_uid(one.unit), one.kind);
+    for (const auto& one : known->second.entries) {
+      if (!one.kind.empty()) {
+        kinds.emplace(name_of(one.unit), one.kind);
+        all.insert(one.kind);
+      }
       count(one, -1);
       remove(one);
-      --size_;
+      size_ -= static_cast<std::size_t>(one.count);
     }
-    if (!known->second.empty())
-      asleep_.erase({due_of(known->second.front().unit), workload});
+    if (!known->second.entries.empty())
+      asleep_.erase({due_of(known->second.entries.front().unit), workload});
     if (units.empty())
       by_workload_.erase(known);
   }
   if (units.empty())
-    return kinds;
-  auto& entries = by_workload_[workload];
-  entries.clear();
+    return all;
+  auto& of = by_workload_[workload];
+  of = {};
   const auto due = due_of(units.front());
   const bool asleep = due > now_;
   if (asleep)
@@ -205,17 +212,20 @@ waiting_line::exchange(const std::string& workload, std::vector<waiting_unit> un
   for (std::size_t i = 0; i < units.size(); ++i) {
     auto place = place_of(units[i], i);
     auto wanted = demand_of(*units[i].who);
-    auto& one = entries.emplace_back(
-      entry{std::move(place), std::move(units[i]), {}, std::move(wanted), asleep});
+    const auto pods = units[i].run ? units[i].run->size() : 1;
+    if (!units[i].run)
+      of.by_uid.emplace(first_uid(*units[i].who), i);
+    auto& one = of.entries.emplace_back(
+      entry{std::move(place), std::move(units[i]), {}, std::move(wanted), pods, asleep});
     // Who is the same as before stays among its kind: it may be the next of it.
-    if (const auto before = kinds.find(first_uid(one.unit)); before != kinds.end() && !asleep)
+    if (const auto before = kinds.find(name_of(one.unit)); before != kinds.end() && !asleep)
       if (auto kind = kind_of(one.unit); kind && *kind == before->second)
         one.kind = *std::move(kind);
     count(one, 1);
     add(one);
-    ++size_;
+    size_ += static_cast<std::size_t>(one.count);
   }
-  return kinds;
+  return all;
 }
 
 void waiting_line::wake_sleepers(time_point now) {
@@ -223,7 +233,7 @@ void waiting_line::wake_sleepers(time_point now) {
   while (!asleep_.empty() && asleep_.begin()->first <= now_) {
     const auto workload = asleep_.begin()->second;
     asleep_.erase(asleep_.begin());
-    for (auto& one : by_workload_.find(workload)->second) {
+    for (auto& one : by_workload_.find(workload)->second.entries) {
       remove(one);
       one.asleep = false;
       add(one);
@@ -237,9 +247,9 @@ std::vector<returning_work> waiting_line::asleep_in(std::string_view queue,
   for (const auto& [due, workload] : asleep_) {
     if (due > until)
       break;
-    for (const auto& one : by_workload_.find(workload)->second)
+    for (const auto& one : by_workload_.find(workload)->second.entries)
       if (one.unit.queue() == queue)
-        found.push_back({one.place, wanted_by(*one.unit.who), due, false});
+        found.push_back({one.place, times(one.count, wanted_by(*one.unit.who)), due, false});
   }
   return found;
 }
@@ -253,17 +263,23 @@ time_point waiting_line::next_due() const {
   return asleep_.empty() ? no_time : asleep_.begin()->first;
 }
 
-waiting_line::entry* waiting_line::find(const waiting_unit& unit) {
-  const auto known = by_workload_.find(unit.who->workload);
+const waiting_line::entry* waiting_line::find(const preemptor& who) const {
+  const auto known = by_workload_.find(who.workload);
   if (known == by_workload_.end())
     return nullptr;
+  const auto& [entries, by_uid] = known->second;
+  if (const auto at = by_uid.find(first_uid(who)); at != by_uid.end())
+    return &entries[at->second];
+  if (by_uid.size() == entries.size())
+    return nullptr;
+  const auto& first = who.groups.front().pods.front();
   const auto found = std::ranges::find_if(
-    known->second, [&](const entry& one) { return first_uid(one.unit) == first_uid(unit); });
-  return found == known->second.end() ? nullptr : &*found;
+    entries, [&](const entry& one) { return one.unit.run && one.unit.run->has(first); });
+  return found == entries.end() ? nullptr : &*found;
 }
 
 void waiting_line::park(const waiting_unit& unit, parked_reason why) {
-  auto* one = find(unit);
+  auto* one = find(*unit.who);
   if (one == nullptr || one->asleep)
     return;
   if (one->kind.empty()) {
@@ -285,7 +301,7 @@ void waiting_line::park(const waiting_unit& unit, parked_reason why) {
 bool waiting_line::joins_parked(const waiting_unit& unit) {
   if (kinds_.empty())
     return false;
-  auto* one = find(unit);
+  auto* one = find(*unit.who);
   if (one == nullptr || one->asleep)
     return false;
   if (!one->kind.empty())
@@ -301,53 +317,96 @@ bool waiting_line::joins_parked(const waiting_unit& unit) {
 }
 
 const parked_reason* waiting_line::parked(const waiting_unit& unit) const {
-  const auto known = by_workload_.find(unit.who->workload);
-  if (known == by_workload_.end())
+  const auto* one = find(*unit.who);
+  if (one == nullptr || one->kind.empty())
     return nullptr;
-  for (const auto& one : known->second)
-    if (first_uid(one.unit) == first_uid(unit) && !one.kind.empty()) {
-      const auto& aside = kinds_.find(one.kind)->second.aside;
-      return aside ? &*aside : nullptr;
-    }
-  return nullptr;
+  const auto& aside = kinds_.find(one->kind)->second.aside;
+  return aside ? &*aside : nullptr;
 }
 
-const waiting_unit* waiting_line::find_like(const preemptor& who) const {
-  const auto known = by_workload_.find(who.workload);
-  if (known == by_workload_.end())
-    return nullptr;
-  const auto& uid = who.groups.front().pods.front().uid;
-  const auto found = std::ranges::find_if(
-    known->second, [&](const entry& one) { return first_uid(one.unit) == uid; });
-  return found == known->second.end() ? nullptr : &found->unit;
+std::optional<waiting_unit> waiting_line::find_like(const preemptor& who) const {
+  const auto* one = find(who);
+  if (one == nullptr)
+    return std::nullopt;
+  const auto& run = one->unit.run;
+  return run ? waiting_unit{one->unit.record, run->unit_at(run->number_of(who))} : one->unit;
 }
 
-const waiting_unit* waiting_line::last_of(std::string_view workload) const {
+std::optional<waiting_unit> waiting_line::last_of(std::string_view workload) const {
   const auto known = by_workload_.find(workload);
-  if (known == by_workload_.end() || known->second.empty())
-    return nullptr;
-  return &std::max_element(known->second.begin(), known->second.end(),
-                           [](const entry& a, const entry& b) { return a.place < b.place; })
-            ->unit;
+  if (known == by_workload_.end())
+    return std::nullopt;
+  const entry* last = nullptr;
+  service_place place;
+  for (const auto& one : known->second.entries) {
+    const auto& run = one.unit.run;
+    const auto at = run ? run->place_at(run->last()) : one.place;
+    if (last != nullptr && at < place)
+      continue;
+    last = &one;
+    place = at;
+  }
+  if (last == nullptr || !last->unit.run)
+    return last == nullptr ? std::nullopt : std::optional{last->unit};
+  const auto& run = *last->unit.run;
+  return waiting_unit{last->unit.record, run.unit_at(run.last())};
 }
 
 std::vector<waiting_unit> waiting_line::in_order() const {
   units_by_place ordered;
-  for (const auto& [workload, entries] : by_workload_)
-    for (const auto& one : entries)
-      ordered.emplace(one.place, one.unit);
+  for (const auto& [workload, units] : by_workload_)
+    for (const auto& one : units.entries)
+      for (std::optional<placed_unit> next{{one.place, one.unit}}; next;
+           next = one.unit.run ? next_in(one.unit, next->first) : std::nullopt)
+        ordered.emplace(next->first, waiting_unit{next->second.record, next->second.who});
   std::vector<waiting_unit> found;
   for (auto& [place, unit] : ordered)
     found.push_back(std::move(unit));
   return found;
 }
 
-std::optional<std::pair<service_place, waiting_unit>>
-waiting_line::next_of(const kind& of, const service_place& behind) {
-  const auto next = of.units.upper_bound(behind);
-  if (next == of.units.end())
+std::optional<placed_unit> waiting_line::next_of_run(const waiting_unit& of,
+                                                     const service_place& behind) const {
+  const auto known = by_workload_.find(of.who->workload);
+  if (known == by_workload_.end())
     return std::nullopt;
-  return std::pair{next->first, next->second};
+  const auto& group = of.who->groups.front().name;
+  for (const auto& one : known->second.entries)
+    if (one.unit.run && one.kind.empty() && !one.asleep && one.unit.run->group().name == group)
+      return next_in(one.unit, behind);
+  return std::nullopt;
+}
+
+std::optional<placed_unit> waiting_line::next_of(const kind& of, const service_place& behind) {
+  std::optional<placed_unit> found;
+  if (const auto next = of.units.upper_bound(behind); next != of.units.end())
+    found.emplace(next->first, next->second);
+  // Runs of the same workload may begin before it and go on behind it.
+  for (auto run = of.runs.upper_bound(behind); run != of.runs.begin();) {
+    if (!differ_in_unit_only(*--run, behind))
+      break;
+    auto next = next_in(of.units.find(*run)->second, behind);
+    if (next && (!found || next->first < found->first))
+      found = std::move(next);
+  }
+  return found;
+}
+
+std::optional<service_place> waiting_line::last_before(const kind& of,
+                                                       const service_place& before) {
+  const auto behind = of.units.lower_bound(before);
+  if (behind == of.units.begin())
+    return std::nullopt;
+  auto last = std::prev(behind)->first;
+  const auto of_workload = last;
+  for (auto run = of.runs.lower_bound(before); run != of.runs.begin();) {
+    if (!differ_in_unit_only(*--run, of_workload))
+      break;
+    const auto& units = *of.units.find(*run)->second.run;
+    if (const auto one = units.last_before(before))
+      last = std::max(last, units.place_at(*one));
+  }
+  return last;
 }
 
 } // namespace reprieve

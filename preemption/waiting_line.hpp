@@ -1,6 +1,8 @@
 #pragma once
 
 #include "preemption/preemptor.hpp"
+#include "preemption/service_place.hpp"
+#include "preemption/unit_run.hpp"
 #include "state/catalog.hpp"
 #include "state/text_map.hpp"
 #include "state/workload_record.hpp"
@@ -14,6 +16,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace reprieve {
@@ -22,28 +25,18 @@ namespace reprieve {
 struct waiting_unit {
   std::shared_ptr<const workload_record> record;
   std::shared_ptr<const preemptor> who;
+  /// Those that are alike and come after it, where it stands for them as well; else null.
+  std::shared_ptr<const unit_run> run{};
 
   std::string_view queue() const {
     return record ? std::string_view(record->spec->queue) : std::string_view{};
   }
 };
 
-/// The place of a unit among those that wait: higher priority first, then as their workloads are
-/// served (`served_before`), then as the workload lists them.
-struct service_place {
-  std::int32_t priority = 0;
-  std::int32_t workload_priority = 0;
-  time_point submitted = no_time;
-  std::string workload;
-  std::size_t unit = 0;
-
-  bool operator==(const service_place&) const = default;
-  bool operator<(const service_place& other) const;
-};
-
 service_place place_of(const waiting_unit& unit, std::size_t position);
-/// That of a workload's pods as a whole.
-service_place place_of_work(const workload_record& record);
+
+/// A unit with its place.
+using placed_unit = std::pair<service_place, waiting_unit>;
 
 /// Work that was stopped and comes back to its queue.
 struct returning_work {
@@ -97,12 +90,13 @@ public:
 
   /// Units whose time has not come are left out until `now` reaches it.
   void wake_sleepers(time_point now);
-  /// Calls `use(unit, wanted)` for everybody whose time has not come.
+  /// Calls `use(unit, wanted, count)` for everybody whose time has not come: so many that each want
+  /// that.
   template <class F>
   void each_asleep(F use) const {
     for (const auto& [due, workload] : asleep_)
-      for (const auto& one : by_workload_.find(workload)->second)
-        use(one.unit, one.wanted);
+      for (const auto& one : by_workload_.find(workload)->second.entries)
+        use(one.unit, one.wanted, one.count);
   }
   /// Those of a queue that are due by then.
   std::vector<returning_work> asleep_in(std::string_view queue, time_point until) const;
@@ -119,7 +113,9 @@ public:
   const parked_reason* parked(const waiting_unit& unit) const;
 
   struct kind {
-    std::map<service_place, waiting_unit> units;
+    std::map<service_place, waiting_unit> units; ///< of runs the first
+    std::int64_t count = 0;                      ///< of all units, those of runs too
+    std::set<service_place> runs;                ///< where they begin
     std::optional<parked_reason> aside;
     resources wanted; ///< by one unit
     std::string queue;
@@ -185,8 +181,11 @@ public:
   }
 
   /// The next unit of the kind behind that place, or nothing.
-  static std::optional<std::pair<service_place, waiting_unit>> next_of(const kind& of,
-                                                                       const service_place& behind);
+  static std::optional<placed_unit> next_of(const kind& of, const service_place& behind);
+  /// The place of the last unit of the kind before that one, or nothing.
+  static std::optional<service_place> last_before(const kind& of, const service_place& before);
+  /// The next of a run that is of no kind with others, likewise.
+  std::optional<placed_unit> next_of_run(const waiting_unit& of, const service_place& behind) const;
 
   /// Up to which decision all were over when arrivals were looked at last.
   std::uint64_t settled() const {
@@ -196,21 +195,21 @@ public:
     settled_ = decisions;
   }
 
-  /// The unit that has the same first pod, whether its time has come or not, or null.
-  const waiting_unit* find_like(const preemptor& who) const;
-  /// The unit of the workload that is served last, or null.
-  const waiting_unit* last_of(std::string_view workload) const;
+  /// The unit that has the same first pod, by itself, whether its time has come or not.
+  std::optional<waiting_unit> find_like(const preemptor& who) const;
+  /// The unit of the workload that is served last.
+  std::optional<waiting_unit> last_of(std::string_view workload) const;
 
   std::size_t size() const {
     return size_;
   }
   /// Everybody, in the order in which they are served where queues do not matter.
   std::vector<waiting_unit> in_order() const;
-  /// Everybody, in no order.
+  /// Everybody, in no order; of runs the first.
   template <class F>
   void each(F use) const {
     for (const auto& [workload, units] : by_workload_)
-      for (const auto& one : units)
+      for (const auto& one : units.entries)
         use(one.unit);
   }
 
@@ -219,18 +218,25 @@ private:
     service_place place;
     waiting_unit unit;
     std::string kind; ///< empty where it is not known to be of one
-    resources wanted;
+    resources wanted; ///< by each of its units
+    std::int64_t count = 1;
     bool asleep = false;
   };
+  struct units_of_workload {
+    std::vector<entry> entries;
+    text_map<std::size_t> by_uid; ///< positions of those that are no runs, by first uid
+  };
 
-  std::map<std::string, std::string, std::less<>> exchange(const std::string& workload,
-                                                           std::vector<waiting_unit> units);
+  std::set<std::string> exchange(const std::string& workload, std::vector<waiting_unit> units);
   void add(const entry& one);
   void remove(const entry& one);
   void count(const entry& one, std::int64_t sign);
-  entry* find(const waiting_unit& unit);
+  const entry* find(const preemptor& who) const;
+  entry* find(const preemptor& who) {
+    return const_cast<entry*>(std::as_const(*this).find(who)); // NOLINT: of one that may change
+  }
 
-  text_map<std::vector<entry>> by_workload_;
+  text_map<units_of_workload> by_workload_;
   std::map<std::string, units_by_place, std::less<>> fresh_; ///< by queue
   kinds kinds_;
   std::set<std::pair<time_point, std::string>> asleep_; ///< workloads by when they are due

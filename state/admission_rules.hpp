@@ -22,8 +22,11 @@ namespace reprieve::rules {
 /// Above these, sums and products over a cluster could leave 64 bits; and 2^53 is the last number
 /// up to which JSON readers are exact.
 inline constexpr std::int64_t largest_amount = std::int64_t{1} << 53;
-/// Of one workload: whenever one of them changes, its coordinator looks at all of them.
-inline constexpr std::int64_t most_pods = 100'000;
+/// Of one workload.
+inline constexpr std::int64_t most_pods = record_limits::pods;
+/// Of those, pods of gangs and of groups that are bound to a node: whenever one of them changes, its
+/// coordinator looks at all of them.
+inline constexpr std::int64_t most_pods_looked_at = record_limits::pods_looked_at;
 inline constexpr std::int64_t largest_weight = 1'000'000;
 inline constexpr std::size_t most_queues_above = 64;
 inline constexpr duration longest_wait = std::chrono::hours{24 * 365 * 10};

@@ -133,6 +133,15 @@ void check_lifecycle(findings& out, const prospect& cluster, const workload& w) 
                w.groups.size(), in_quotes(group->name));
 }
 
+/// The pods of gangs and of groups that are bound to a node.
+std::int64_t pods_looked_at_together(const workload& w) {
+  std::int64_t pods = 0;
+  for (const auto& group : w.groups)
+    if (group.is_gang() || !group.required_node.empty())
+      pods += std::int64_t{group.count} * group.replicas;
+  return pods;
+}
+
 /// The workload's pods and what they request must add up in 64 bits.
 void check_totals(findings& out, const workload& w) {
   if (!std::all_of(w.groups.begin(), w.groups.end(), [](const pod_group& group) {
@@ -142,6 +151,11 @@ void check_totals(findings& out, const workload& w) {
   if (const auto pods = pod_count(w); pods > most_pods)
     out.refuse("spec.podGroups", "ask for {} pods in all; a workload has at most {}", pods,
                most_pods);
+  else if (const auto looked_at = pods_looked_at_together(w); looked_at > most_pods_looked_at)
+    out.refuse("spec.podGroups",
+               "ask for {} pods of gangs and of groups with a requiredNode; a workload has at most "
+               "{} of those, as all of them are looked at when one changes",
+               looked_at, most_pods_looked_at);
   resources total;
   for (std::size_t i = 0; i < w.groups.size(); ++i) {
     const auto& group = w.groups[i];

@@ -18,6 +18,8 @@ inline constexpr std::size_t topology_keys = 8;
 inline constexpr std::size_t protected_members = 4096;
 inline constexpr std::size_t pod_groups = 128;
 inline constexpr std::int64_t pods = 1'000'000; ///< of one workload
+/// Of those, the ones of gangs and of groups that are bound to a node.
+inline constexpr std::int64_t pods_looked_at = 100'000;
 inline constexpr std::size_t template_bytes = 64 * 1024;
 inline constexpr std::size_t workload_bytes = 512 * 1024;
 inline constexpr std::size_t priority_classes = 10'000;

@@ -251,11 +251,18 @@ void lose_slots(workload_record& record, std::span<const std::pair<pod_slot, std
 }
 
 std::vector<wanted_slot> wanted_slots(const workload_record& record) {
+  return wanted_slots(record, [](const pod_group&) { return true; });
+}
+
+std::vector<wanted_slot> wanted_slots(const workload_record& record,
+                                      const std::function<bool(const pod_group&)>& groups) {
   std::vector<wanted_slot> wanted;
   if (record.deleting)
     return wanted;
   for (std::size_t g = 0; g < record.spec->groups.size(); ++g) {
     const auto& group = record.spec->groups[g];
+    if (!groups(group))
+      continue;
     for (std::int32_t r = 0; r < group.replicas; ++r)
       for (std::int32_t i = 0; i < group.count; ++i) {
         const auto slot = slot_at(record, {group.name, r, i});

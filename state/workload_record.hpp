@@ -6,6 +6,7 @@
 #include "state/workload.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <span>
 #include <string>
@@ -94,6 +95,9 @@ struct wanted_slot {
   std::uint32_t incarnation = 0;
 };
 std::vector<wanted_slot> wanted_slots(const workload_record& record);
+/// Likewise of some of its groups alone.
+std::vector<wanted_slot> wanted_slots(const workload_record& record,
+                                      const std::function<bool(const pod_group&)>& groups);
 
 /// Whether the workload still asks for this very pod.
 bool wants(const workload_record& record, const pod& p);

@@ -24,8 +24,10 @@ void expect_the_same(const cost& small, const cost& large) {
   EXPECT_LE(large.bytes, small.bytes + digits);
 }
 
-/// What one lone pod costs on a cluster of so many nodes, from its submission until it runs.
-cost of_a_lone_pod(std::size_t nodes, std::size_t spare_per_node, std::int32_t priority) {
+/// What one lone pod costs on a cluster of so many nodes, from its submission until it runs, while
+/// so many of another workload wait.
+cost of_a_lone_pod(std::size_t nodes, std::size_t spare_per_node, std::int32_t priority,
+                   std::int32_t waiting = 0) {
   stored_cluster made_up;
   made_up.nodes = nodes;
   made_up.pods_per_node = 2;
@@ -36,6 +38,11 @@ cost of_a_lone_pod(std::size_t nodes, std::size_t spare_per_node, std::int32_t p
   made_up.write_to(*behind);
   replica_world world{behind, ""};
   EXPECT_TRUE(world.start().ok());
+  if (waiting > 0) {
+    auto many = stored_cluster::lone_pod("many", -1);
+    many.groups[0].count = waiting;
+    EXPECT_TRUE(world.apply({many}).ok());
+  }
   world.world().advance(std::chrono::seconds{2});
   const auto messages = world.world().handled();
   const auto transactions = behind->transactions();
@@ -60,6 +67,11 @@ TEST(cost, of_a_placement_does_not_grow_with_the_nodes) {
   const auto small = of_a_lone_pod(100, 1, 0);
   expect_the_same(small, of_a_lone_pod(1'000, 1, 0));
   expect_the_same(small, of_a_lone_pod(10'000, 1, 0));
+}
+
+TEST(cost, of_a_preemption_does_not_grow_with_the_pods_that_wait) {
+  const auto few = of_a_lone_pod(100, 0, stored_cluster::urgent, 10);
+  expect_the_same(few, of_a_lone_pod(100, 0, stored_cluster::urgent, 1'000'000));
 }
 
 } // namespace

@@ -169,7 +169,7 @@ std::string cycle_comparison::of_waiting(coordinator_pointer self, const cycle_s
       waiting.insert(turn.who.workload);
   sum_.waiting += static_cast<int>(waiting.size());
   for (const auto& name : waiting)
-    if (!live.waiting.contains(name) && self->state.mirror.line().last_of(name) == nullptr)
+    if (!live.waiting.contains(name) && !self->state.mirror.line().last_of(name))
       return fmt::format("{} should wait", name);
   for (const auto& [name, why] : live.waiting)
     if (!waiting.contains(name))

@@ -1,5 +1,6 @@
 #include "tests/simulation/simulation.hpp"
 
+#include "preemption/unit_run.hpp"
 #include "state/keys.hpp"
 
 #include <caf/scheduled_actor.hpp>
@@ -62,6 +63,9 @@ simulation::simulation(const simulation_settings& settings)
       people_(luck_, facts_, shape_) {
   // Every other cluster has slots in pages, which workloads are too small for otherwise.
   slot_list::page_size = settings.seed % 2 == 0 ? 512 : 1 + settings.seed % 3;
+  // Likewise, in every fourth, of the pods that wait as one some are served at a time.
+  const auto few = 1 + static_cast<std::int64_t>(settings.seed % 3);
+  unit_run::served_at_once = settings.seed % 4 == 1 ? few : 512;
   if (settings.log)
     facts_.tell_decisions([this](const std::string& what) { log(what); });
   store_ = std::make_shared<memory_store>();

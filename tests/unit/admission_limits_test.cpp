@@ -119,7 +119,9 @@ TEST(limits_of_objects, refuse_nothing_that_is_just_within) {
   pods.labels = pods.node_selector = texts(64);
   pods.annotations = {{"note", std::string(55'000, 'x')}};
   pods.tolerations.resize(64, {"key", true, {}, {}});
-  w.groups[0].count = 100'000;
+  w.groups[0].count = 1'000'000;
+  w.groups[0].min_count.reset();
+  w.groups[0].disruption = disruption_mode::pod;
   w.groups[0].pods.requests = {};
   EXPECT_EQ(check(std::vector<object>{w}, c.known, c.facts), std::vector<refusal>{});
 }

@@ -58,9 +58,28 @@ INSTANTIATE_TEST_SUITE_P(
                     [](auto& w) {
                       w.groups.push_back(w.groups[0]);
                       w.groups[1].name = "more";
-                      w.groups[1].count = 100'000;
+                      w.groups[1].count = 1'000'000;
                     },
-                    "spec.podGroups", "100004 pods"),
+                    "spec.podGroups", "1000004 pods"),
+                  bad_workload(
+                    "too_many_pods_of_gangs",
+                    [](auto& w) {
+                      w.groups.push_back(w.groups[0]);
+                      w.groups[1].name = "more";
+                      w.groups[1].count = 10;
+                      w.groups[1].min_count = 10;
+                      w.groups[1].replicas = 10'001;
+                    },
+                    "spec.podGroups", "at most 100000 of those"),
+                  bad_workload(
+                    "too_many_pods_that_are_bound_to_a_node",
+                    [](auto& w) {
+                      w.groups.push_back(w.groups[0]);
+                      w.groups[1].name = "more";
+                      w.groups[1].required_node = "n1";
+                      w.groups[1].count = 100'001;
+                    },
+                    "spec.podGroups", "at most 100000 of those"),
                   bad_workload(
                     "requests_that_overflow_together",
                     [](auto& w) {
@@ -77,7 +96,7 @@ INSTANTIATE_TEST_SUITE_P(
   testing::Values(bad_pod_group(
                     "no_pods", [](auto& g) { g.count = 0; }, "count", "is 0"),
                   bad_pod_group(
-                    "too_many_pods", [](auto& g) { g.count = 100'001; }, "count", "1 to 100000"),
+                    "too_many_pods", [](auto& g) { g.count = 1'000'001; }, "count", "1 to 1000000"),
                   bad_pod_group(
                     "no_replicas", [](auto& g) { g.replicas = -3; }, "replicas", "is -3"),
                   bad_pod_group(

@@ -1,0 +1,105 @@
+#include "preemption/unit_run.hpp"
+
+#include "preemption/pending.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace reprieve {
+
+bool waits_as_run(const pod_group& group) {
+  return !group.is_gang() && group.required_node.empty();
+}
+
+unit_run::unit_run(std::shared_ptr<const workload_record> record, std::size_t group)
+    : record_(std::move(record)), group_(group),
+      numbers_(number{record_->spec->groups[group].count} * record_->spec->groups[group].replicas),
+      waiting_(numbers_) {}
+
+void unit_run::renew(std::shared_ptr<const workload_record> record) {
+  record_ = std::move(record);
+  made_ = nullptr;
+}
+
+void unit_run::set(number one, bool waits) {
+  if (waits)
+    waiting_.insert(one);
+  else
+    waiting_.erase(one);
+  if (!waits && one == made_number_)
+    made_ = nullptr;
+}
+
+pod_slot unit_run::slot_of(number one) const {
+  const auto count = group().count;
+  return {group().name, static_cast<std::int32_t>(one / count),
+          static_cast<std::int32_t>(one % count)};
+}
+
+std::uint32_t unit_run::incarnation_at(number one) const {
+  const auto* known = record_->slots.find(slot_of(one));
+  return known == nullptr ? 0 : known->incarnation;
+}
+
+unit_run::number unit_run::number_of(const preemptor& who) const {
+  const auto& p = who.groups.front().pods.front();
+  return number{p.replica} * group().count + p.index;
+}
+
+bool unit_run::has(const pod& p) const {
+  if (p.group != group().name || p.index >= group().count)
+    return false;
+  const auto one = number{p.replica} * group().count + p.index;
+  return waiting_.contains(one)
+         && p.uid == pod_uid(record_->spec->name, record_->status.uid, slot_of(one),
+                             incarnation_at(one));
+}
+
+service_place unit_run::place_at(number one) const {
+  service_place place = place_of_work(*record_);
+  place.priority = record_->status.by_group[group_].priority;
+  place.unit = reprieve::number_of({false, static_cast<std::size_t>(one / group().count), group_,
+                          static_cast<std::size_t>(one % group().count)});
+  return place;
+}
+
+/// The first number whose place is that position or behind it.
+unit_run::number unit_run::first_number_from(const unit_position& at) const {
+  if (at.gang)
+    return 0;
+  const auto replica = static_cast<number>(at.replica);
+  if (replica >= group().replicas)
+    return numbers_;
+  const number of_replica = replica * group().count;
+  if (group_ < at.group)
+    return of_replica + group().count;
+  return group_ > at.group
+           ? of_replica
+           : of_replica + std::min<number>(static_cast<number>(at.index), group().count);
+}
+
+std::optional<unit_run::number> unit_run::first_behind(const service_place& place) const {
+  const auto begin = place_at(0);
+  if (!differ_in_unit_only(begin, place))
+    return place < begin ? waiting_.first_from(0) : std::nullopt;
+  return waiting_.first_from(first_number_from(position_of(place.unit + 1)));
+}
+
+std::optional<unit_run::number> unit_run::last_before(const service_place& place) const {
+  const auto begin = place_at(0);
+  if (!differ_in_unit_only(begin, place))
+    return begin < place ? waiting_.last_before(numbers_) : std::nullopt;
+  return waiting_.last_before(first_number_from(position_of(place.unit)));
+}
+
+std::shared_ptr<const preemptor> unit_run::unit_at(number one) const {
+  if (!made_ || made_number_ != one) {
+    const auto slot = slot_of(one);
+    made_ = std::make_shared<const preemptor>(
+      single_unit(*record_, {group_, slot.replica, slot.index, incarnation_at(one)}));
+    made_number_ = one;
+  }
+  return made_;
+}
+
+} // namespace reprieve

@@ -1,0 +1,83 @@
+#pragma once
+
+#include "preemption/preemptor.hpp"
+#include "preemption/service_place.hpp"
+#include "state/number_ranges.hpp"
+#include "state/workload_record.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace reprieve {
+
+/// The pods of one group that a workload lacks and that are placed one by one. They ask for the
+/// same and may be a million, so they wait as one, and a unit is made when its turn comes. Numbered
+/// by replica, then index.
+class unit_run {
+public:
+  using number = number_ranges::number;
+
+  /// How many of one run are served before others are heard who may come before the rest; fewer
+  /// where a test wants that to happen often.
+  static inline std::int64_t served_at_once = 512;
+
+  /// Of the group at that position, of which no pod stands and all are wanted.
+  unit_run(std::shared_ptr<const workload_record> record, std::size_t group);
+
+  /// The record has another form, in which the group is as it was.
+  void renew(std::shared_ptr<const workload_record> record);
+
+  /// Whether the pod of that number waits for its turn.
+  void set(number one, bool waits);
+
+  const std::shared_ptr<const workload_record>& record() const {
+    return record_;
+  }
+  const pod_group& group() const {
+    return record_->spec->groups[group_];
+  }
+  std::size_t group_position() const {
+    return group_;
+  }
+  number size() const {
+    return waiting_.size();
+  }
+  /// Whether this very pod is one of them.
+  bool has(const pod& p) const;
+  /// The number of the unit's pod.
+  number number_of(const preemptor& who) const;
+
+  /// The first of them; there must be one.
+  number first() const {
+    return *waiting_.first_from(0);
+  }
+  std::optional<number> first_behind(const service_place& place) const;
+  std::optional<number> last_before(const service_place& place) const;
+  number last() const {
+    return *waiting_.last_before(numbers_);
+  }
+
+  service_place place_at(number one) const;
+  std::shared_ptr<const preemptor> unit_at(number one) const;
+
+private:
+  number first_number_from(const unit_position& at) const;
+  std::uint32_t incarnation_at(number one) const;
+  pod_slot slot_of(number one) const;
+
+  std::shared_ptr<const workload_record> record_;
+  std::size_t group_;
+  number numbers_; ///< of pods that the group has
+  number_ranges waiting_;
+  /// The one that was asked for last, as it is asked for several times.
+  mutable number made_number_ = -1;
+  mutable std::shared_ptr<const preemptor> made_;
+};
+
+/// Whether what the workload lacks of the group waits as a run: its pods are placed one by one, and
+/// on any node.
+bool waits_as_run(const pod_group& group);
+
+} // namespace reprieve

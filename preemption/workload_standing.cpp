@@ -1,0 +1,361 @@
+#include "preemption/workload_standing.hpp"
+
+#include "preemption/turn.hpp"
+#include "state/queue_limits.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace reprieve {
+
+namespace {
+
+void add(resources& to, std::string_view name, std::int64_t amount) {
+  if (amount == 0)
+    return;
+  auto at = to.find(name);
+  if (at == to.end())
+    at = to.emplace(std::string(name), 0).first;
+  if ((at->second += amount) == 0)
+    to.erase(at);
+}
+
+/// Adds what the pod takes, or takes it away; what comes to nothing is not there.
+void add_taken(resources& to, const pod& p, int sign) {
+  for (const auto& [name, amount] : p.requests)
+    add(to, name, sign * amount);
+  add(to, resource::pods, sign);
+}
+
+pod_slot slot_of(const pod& p) {
+  return {p.group, p.replica, p.index};
+}
+
+/// Whether pods and slots that are the same count for the same by either record.
+bool counts_alike(const workload_record& a, const workload_record& b) {
+  return (&a.spec.shared() == &b.spec.shared() || *a.spec == *b.spec) && a.deleting == b.deleting
+         && a.status.uid == b.status.uid;
+}
+
+/// Whether the pod is to stay where it is, or to come there.
+bool stays(const pod& p) {
+  return takes_room(p.phase) && !is_leaving(p.phase) && p.evicted_by.empty()
+         && p.stop_told == no_time;
+}
+
+/// Whether the pod is the same at the same place, however far it has come.
+bool is_same(const pod& a, const pod& b) {
+  return a.node == b.node && a.group == b.group && a.replica == b.replica && a.index == b.index
+         && a.incarnation == b.incarnation && a.disruption == b.disruption
+         && a.placed_by == b.placed_by && a.requests == b.requests;
+}
+
+} // namespace
+
+const pod* workload_standing::find(std::string_view uid) const {
+  const auto found = pods_.find(uid);
+  return found == pods_.end() ? nullptr : &found->second.shown->what();
+}
+
+// -- what pods count for --------------------------------------------------------------------------
+
+/// What the cluster has placed is wanted as long as it is told how many there shall be.
+bool workload_standing::is_unwanted(const pod& p) const {
+  if (left_to_cluster_)
+    return false;
+  return !record_ || p.placed_by == placed_by_cluster || !wants(*record_, p);
+}
+
+workload_standing::role workload_standing::role_of(const pod& p) const {
+  role as;
+  as.restless = restlessness_of(record_.get(), p);
+  if (!takes_room(p.phase))
+    return as;
+  const bool unwanted = is_unwanted(p);
+  as.takes_room = true;
+  // All that a workload does not want any more goes at once, whoever of them is told first.
+  as.leaves = is_leaving(p.phase) || !p.evicted_by.empty() || unwanted;
+  as.unwanted_for_good = record_ && unwanted && !wants_place_of(*record_, p);
+  as.to_be_told = unwanted && p.evicted_by.empty() && p.phase != pod_phase::nominated
+                  && p.stop_told == no_time;
+  return as;
+}
+
+/// Counts the pod in, or out as it was counted in.
+void workload_standing::count(const counted_pod& one, int sign, const standing_ground& on) {
+  const auto& p = one.shown->what();
+  restless_.count(p, one.as.restless, sign);
+  if (!one.as.takes_room)
+    return;
+  if (record_)
+    add_taken(one.as.leaves && on.counts_leaving() ? used_.leaving : used_.staying, p, sign);
+  if (one.as.leaves && p.stop_told != no_time)
+    if (const auto at = told_.try_emplace(p.stop_told, 0).first; (at->second += sign) == 0)
+      told_.erase(at);
+  if (one.as.unwanted_for_good)
+    add_taken(unwanted_for_good_, p, sign);
+  for (auto* some : {&unwanted_, &new_unwanted_})
+    if (one.as.to_be_told && sign > 0)
+      some->insert_or_assign(p.uid, p.node);
+    else if (one.as.to_be_told)
+      some->erase(p.uid);
+}
+
+std::vector<victim_pod> workload_standing::take_new_unwanted() {
+  std::vector<victim_pod> found;
+  for (const auto& [uid, node] : std::exchange(new_unwanted_, {}))
+    found.push_back({uid, node});
+  return found;
+}
+
+/// Whether the record says another pod of its place than this one.
+bool workload_standing::is_irregular(const pod& p) const {
+  const auto slot = slot_of(p);
+  return record_
+         && p.uid
+              != pod_uid(record_->spec->name, record_->status.uid, slot,
+                         slot_at(*record_, slot).incarnation);
+}
+
+void workload_standing::count_in(counted_pod& one, const standing_ground& on) {
+  const auto& p = one.shown->what();
+  one.as = role_of(p);
+  count(one, 1, on);
+  one.irregular = is_irregular(p);
+  if (one.irregular)
+    irregular_.emplace(slot_of(p), p.uid);
+}
+
+void workload_standing::count_out(const counted_pod& one, const standing_ground& on) {
+  const auto& p = one.shown->what();
+  count(one, -1, on);
+  if (!one.irregular)
+    return;
+  const auto [first, last] = irregular_.equal_range(slot_of(p));
+  for (auto at = first; at != last; ++at)
+    if (at->second == p.uid) {
+      irregular_.erase(at);
+      return;
+    }
+}
+
+void workload_standing::put_pod(const pod_list::pointer& p, const standing_ground& on) {
+  const auto& now = p->what();
+  const bool was_doomed = restless_.is_doomed(now.group, now.replica);
+  std::optional<pod_slot> before;
+  if (auto known = pods_.extract(now.uid)) {
+    auto& one = known.mapped();
+    const auto was = one.shown; // which has the name by which it is known
+    // One that is wanted and comes further counts as it did, but for a gang that waits for it.
+    const bool alike = !one.as.leaves && !one.as.restless.unsettled && stays(was->what())
+                       && stays(now) && now.phase != pod_phase::nominated
+                       && is_same(was->what(), now);
+    if (!alike)
+      count_out(one, on);
+    one.shown = p;
+    known.key() = now.uid;
+    if (!alike)
+      count_in(one, on);
+    pods_.insert(std::move(known));
+    if (alike)
+      return;
+    before = slot_of(was->what());
+  } else {
+    count_in(pods_.emplace(now.uid, counted_pod{p, {}, false}).first->second, on);
+  }
+  look_around(now, was_doomed, on);
+  if (before && *before != slot_of(now))
+    look_at(*before, on);
+}
+
+void workload_standing::remove_pod(std::string_view uid, const standing_ground& on) {
+  const auto known = pods_.extract(uid);
+  if (!known)
+    return;
+  const auto& p = known.mapped().shown->what();
+  const bool was_doomed = restless_.is_doomed(p.group, p.replica);
+  count_out(known.mapped(), on);
+  look_around(p, was_doomed, on);
+}
+
+// -- what the record says -------------------------------------------------------------------------
+
+void workload_standing::put_record(std::shared_ptr<const workload_record> record,
+                                   bool left_to_cluster, const standing_ground& on) {
+  const auto before = std::exchange(record_, std::move(record));
+  const bool alike = before && record_ && left_to_cluster == left_to_cluster_
+                     && counts_alike(*before, *record_);
+  left_to_cluster_ = left_to_cluster;
+  listed_outdated_ = listed_outdated_ || !alike || has_listed_groups();
+  if (!alike) {
+    count_all(on);
+    return;
+  }
+  for (const auto& run : runs_)
+    if (run)
+      run->renew(record_);
+  for (const auto& slot : slot_list::changed_slots(before->slots, record_->slots)) {
+    const bool was_doomed = restless_.is_doomed(slot.group, slot.replica);
+    for (const auto& uid : uids_at(slot, *before))
+      if (const auto found = pods_.find(uid); found != pods_.end()) {
+        count_out(found->second, on);
+        count_in(found->second, on);
+      }
+    look_at(slot, on);
+    if (was_doomed != restless_.is_doomed(slot.group, slot.replica))
+      look_at_replica(slot.group, slot.replica, on);
+  }
+}
+
+bool workload_standing::has_listed_groups() const {
+  return record_ && !std::ranges::all_of(record_->spec->groups, waits_as_run);
+}
+
+/// The pods that may stand at the place by either record.
+std::set<std::string> workload_standing::uids_at(const pod_slot& slot,
+                                                 const workload_record& before) const {
+  std::set<std::string> uids;
+  const auto& name = record_->spec->name;
+  const auto& uid = record_->status.uid;
+  uids.insert(pod_uid(name, uid, slot, slot_at(before, slot).incarnation));
+  uids.insert(pod_uid(name, uid, slot, slot_at(*record_, slot).incarnation));
+  const auto [first, last] = irregular_.equal_range(slot);
+  for (auto at = first; at != last; ++at)
+    uids.insert(at->second);
+  return uids;
+}
+
+/// Counts everything from the beginning.
+void workload_standing::count_all(const standing_ground& on) {
+  used_ = {};
+  unwanted_for_good_.clear();
+  unwanted_.clear();
+  new_unwanted_.clear();
+  told_.clear();
+  restless_ = {};
+  irregular_.clear();
+  for (auto& [uid, one] : pods_)
+    count_in(one, on);
+  look_at_all_slots(on);
+}
+
+// -- what is lacking ------------------------------------------------------------------------------
+
+void workload_standing::look_at_all_slots(const standing_ground& on) {
+  runs_.clear();
+  held_back_.clear();
+  if (!record_ || record_->deleting || left_to_cluster_)
+    return;
+  const auto& groups = record_->spec->groups;
+  held_back_.resize(groups.size());
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    runs_.push_back(waits_as_run(groups[g]) ? std::make_shared<unit_run>(record_, g) : nullptr);
+  // All of them wait, but for those of which something is known.
+  for (const auto& known : record_->slots)
+    look_at(known.slot, on);
+  for (const auto& [uid, one] : pods_) {
+    const auto& p = one.shown->what();
+    if (restless_.is_doomed(p.group, p.replica))
+      look_at_replica(p.group, p.replica, on);
+    else
+      look_at(slot_of(p), on);
+  }
+  on.each_going(record_->spec->name, [&](const portion_id& one) { look_at(one, on); });
+}
+
+/// Finds out whether a pod lacks at the place, and whether it may be asked for.
+void workload_standing::look_at(const pod_slot& slot, const standing_ground& on) {
+  const auto group = record_ ? group_position(record_->spec, slot.group) : std::nullopt;
+  if (!group || *group >= runs_.size())
+    return;
+  const auto& of = record_->spec->groups[*group];
+  if (!runs_[*group]) {
+    listed_outdated_ = true;
+    return;
+  }
+  if (slot.replica < 0 || slot.index < 0 || slot.replica >= of.replicas || slot.index >= of.count)
+    return;
+  const auto known = slot_at(*record_, slot);
+  const auto stands = [&](const std::string& uid) { return pods_.contains(uid) || on.goes(uid); };
+  const bool lacks = known.state == slot_state::wanted
+                     && !restless_.is_doomed(slot.group, slot.replica)
+                     && !stands(pod_uid(record_->spec->name, record_->status.uid, slot,
+                                        known.incarnation));
+  const bool taken = lacks && restless_.is_taken(slot);
+  const auto number = unit_run::number{slot.replica} * of.count + slot.index;
+  runs_[*group]->set(number, lacks && !taken);
+  if (taken)
+    held_back_[*group].insert(number);
+  else
+    held_back_[*group].erase(number);
+}
+
+void workload_standing::look_at_replica(const std::string& group, std::int32_t replica,
+                                        const standing_ground& on) {
+  const auto position = record_ ? group_position(record_->spec, group) : std::nullopt;
+  if (position)
+    for (std::int32_t i = 0; i < record_->spec->groups[*position].count; ++i)
+      look_at(pod_slot{group, replica, i}, on);
+}
+
+void workload_standing::look_at(const portion_id& portion, const standing_ground& on) {
+  if (portion.whole_replica())
+    look_at_replica(portion.group, portion.replica, on);
+  else
+    look_at(pod_slot{portion.group, portion.replica, portion.index}, on);
+}
+
+/// The pod came, changed or went.
+void workload_standing::look_around(const pod& p, bool was_doomed, const standing_ground& on) {
+  if (was_doomed != restless_.is_doomed(p.group, p.replica))
+    look_at_replica(p.group, p.replica, on);
+  else
+    look_at(slot_of(p), on);
+}
+
+void workload_standing::find_listed(const standing_ground& on) {
+  if (!std::exchange(listed_outdated_, false))
+    return;
+  listed_.clear();
+  listed_uids_.clear();
+  listed_held_back_.clear();
+  if (!has_listed_groups() || left_to_cluster_)
+    return;
+  auto units = lacking_units_of(
+    *record_, [](const pod_group& group) { return !waits_as_run(group); },
+    [&](const pod& p) { return pods_.contains(p.uid) || on.goes(p.uid); },
+    [&](const pod& p) {
+      const auto* at = find(p.uid);
+      return at == nullptr ? nullptr : on.node_of(*at);
+    });
+  listed_held_back_ = restless_.take_out_held_back(units);
+  for (auto& unit : units) {
+    listed_uids_.insert(unit.groups.front().pods.front().uid);
+    listed_.push_back(std::make_shared<const preemptor>(std::move(unit)));
+  }
+}
+
+std::vector<std::shared_ptr<const unit_run>> workload_standing::runs() const {
+  std::vector<std::shared_ptr<const unit_run>> found;
+  for (const auto& run : runs_)
+    if (run && run->size() > 0)
+      found.push_back(run);
+  return found;
+}
+
+resources workload_standing::held_back() const {
+  auto all = listed_held_back_;
+  for (std::size_t g = 0; g < held_back_.size(); ++g)
+    if (const auto pods = held_back_[g].size(); pods > 0)
+      add_to(all, demand_of(record_->spec->groups[g], pods));
+  return all;
+}
+
+bool workload_standing::lacks(const preemptor& who) const {
+  const auto& first = who.groups.front().pods.front();
+  return listed_uids_.contains(first.uid)
+         || std::ranges::any_of(runs_, [&](const auto& run) { return run && run->has(first); });
+}
+
+} // namespace reprieve
