@@ -138,13 +138,13 @@ struct coordinator_state {
   /// By workload, of those that were served in the newest cycle; a sentence that nobody needed yet
   /// is empty.
   std::map<std::string, std::string, std::less<>> waiting_because;
-  by_name<queue_status> queues;               ///< as the newest cycle found them
+  by_name<queue_status> queues; ///< as the newest cycle found them
   struct reservation {
     std::string workload;
     time_point since = no_time;
   };
-  std::map<std::string, reservation> reserved; ///< by uid: since when its required node is
-  std::optional<by_name<resources>> grants;   ///< of limits, by queue; not known at first
+  std::map<std::string, reservation> reserved;     ///< by uid: since when its required node is
+  std::optional<by_name<resources>> grants;        ///< of limits, by queue; not known at first
   std::pair<revision, std::uint64_t> grants_order; ///< the epoch and number that they came with
   time_point grants_due = no_time;   ///< until when those of limits are waited for that came since
   time_point lowering_due = no_time; ///< likewise, where less was agreed to

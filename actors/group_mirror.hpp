@@ -358,7 +358,7 @@ private:
     auto operator<=>(const guarded_work&) const = default;
   };
   std::set<guarded_work> guarded_;
-  time_point released_ = no_time;                        ///< up to when they were let go
+  time_point released_ = no_time; ///< up to when they were let go
   /// Workloads that have something unwanted, or have ended; and those of them that were not taken.
   struct leftovers {
     std::set<std::string, std::less<>> all;

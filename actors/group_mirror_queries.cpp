@@ -326,7 +326,8 @@ std::vector<group_mirror::groundless_decision> group_mirror::groundless() {
 void group_mirror::each_going(const std::string& workload,
                               const std::function<void(const portion_id&)>& use) const {
   const auto first = workload + '-'; // as the uids of its pods begin
-  for (auto at = going_.lower_bound(first); at != going_.end() && at->first.starts_with(first); ++at)
+  for (auto at = going_.lower_bound(first); at != going_.end() && at->first.starts_with(first);
+       ++at)
     if (at->second.workload == workload)
       use(at->second);
 }

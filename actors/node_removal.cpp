@@ -23,7 +23,7 @@ struct removal {
   self_pointer self;
   std::vector<std::string> names;
   status_answer answer;
-  std::string lent_for; ///< the bundle that others write with it
+  std::string lent_for;         ///< the bundle that others write with it
   time_point give_up = no_time; ///< when pods are on the nodes still that were to be given up
 
   void end(const absl::Status& how) {
@@ -214,8 +214,8 @@ void remove(self_pointer self, const remove_nodes& wanted, status_answer answer,
       answer(possible);
       return;
     }
-  auto now = std::make_shared<removal>(
-    removal{self, wanted.names, std::move(answer), std::move(lent_for)});
+  auto now =
+    std::make_shared<removal>(removal{self, wanted.names, std::move(answer), std::move(lent_for)});
   state.removing.insert(wanted.names.begin(), wanted.names.end());
   if (wanted.force)
     remove_with_pods(now);

@@ -50,10 +50,9 @@ namespace reprieve {
 /// Like a real one it goes on without the scheduler: its journal tells a new process what it did.
 /// Resource groups with the lifecycle policy have a plain scheduler of their own here: replicas of
 /// deployments are made, placed and stopped by it as the counts say that it is told.
-using simulated_cluster_actor =
-  cluster_actor::extend<handles<void(simulation_step)>,
-                        /// From tests.
-                        handles<void(forget_machine)>>;
+using simulated_cluster_actor = cluster_actor::extend<handles<void(simulation_step)>,
+                                                      /// From tests.
+                                                      handles<void(forget_machine)>>;
 
 struct simulated_cluster_state {
   static inline const char* name = "simulated_cluster";

@@ -750,8 +750,8 @@ claims scheduling_cycle::claims_before(const waiting_unit& unit) {
 }
 
 /// Within a limit those who leave count until they have gone; its own victims have, when it starts,
-/// and those for whose room it waits. What it will use is its already where it stops nobody, so that
-/// nobody less important comes in between.
+/// and those for whose room it waits. What it will use is its already where it stops nobody, so
+/// that nobody less important comes in between.
 bool scheduling_cycle::waits_for_a_limit(const waiting_unit& unit, judgement& made) {
   const auto leaf = shares_->leaf_of(unit.queue());
   if (leaf == no_vertex || !shares_->is_limited(leaf))

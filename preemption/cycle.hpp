@@ -251,8 +251,8 @@ private:
   /// Those who wait for others to go, the first at the end, and the decisions looked at already.
   std::optional<std::vector<cycle_port::awaited_room>> awaiting_;
   std::set<std::string> looked_at_;
-  turn_of last_; ///< that was taken
-  std::vector<candidate> passed_over_;  ///< of runs for which there was nothing
+  turn_of last_;                       ///< that was taken
+  std::vector<candidate> passed_over_; ///< of runs for which there was nothing
   std::int64_t most_of_runs_ = 0;
   std::int64_t placed_of_runs_ = 0;
   bool begun_ = false;

@@ -674,8 +674,7 @@ std::vector<quota_movement> unit_judge::awaited_by(const plan& made) {
   std::vector<quota_movement> found;
   for (const auto& [n, placed] : placed_by_node(view, made))
     for (const auto p : view.leaving_on(n)) {
-      const auto leaf =
-        shares_.leaf_of(port_.queue_of(view.id_of(view.portion_of(p)).workload));
+      const auto leaf = shares_.leaf_of(port_.queue_of(view.id_of(view.portion_of(p)).workload));
       if (leaf == no_vertex || fits_beside(view, n, p, placed))
         continue;
       quota_movement gone{leaf, column_amounts(columns.size()), -1};

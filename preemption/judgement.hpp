@@ -81,8 +81,8 @@ struct judgement {
   plan made;
   std::vector<given_up> gives_up;       ///< for the plan
   std::vector<quota_movement> released; ///< what those decisions held
-  std::string quota;             ///< which quota is in the way, as a sentence; empty where none is
-  bool asks = false;             ///< shards are asked first: nothing is known yet
+  std::string quota; ///< which quota is in the way, as a sentence; empty where none is
+  bool asks = false; ///< shards are asked first: nothing is known yet
   /// The unit with all its pods needed, where the plan is for that.
   std::shared_ptr<const preemptor> as_a_whole;
   bool no_queue = false;         ///< its queue does not exist

@@ -51,15 +51,15 @@ preemptor unit_of(const workload_record& record, const resolved_priority& with, 
 std::vector<preemptor> lacking_units(const workload_record& record,
                                      const std::function<bool(const pod&)>& stands,
                                      const std::function<const node*(const pod&)>& node_of) {
-  return lacking_units_of(record, [](const pod_group&) { return true; }, stands, node_of);
+  return lacking_units_of(
+    record, [](const pod_group&) { return true; }, stands, node_of);
 }
 
 preemptor single_unit(const workload_record& record, const wanted_slot& at) {
   auto unit = unit_of(record, record.status.by_group[at.group], false);
-  unit.groups.push_back(group_of(record.spec->groups[at.group],
-                                 {pod_at(record.spec, record.status, at.group, at.replica,
-                                         at.index, at.incarnation)},
-                                 1));
+  unit.groups.push_back(group_of(
+    record.spec->groups[at.group],
+    {pod_at(record.spec, record.status, at.group, at.replica, at.index, at.incarnation)}, 1));
   return unit;
 }
 
@@ -146,8 +146,7 @@ restlessness restlessness_of(const workload_record* owner, const pod& p) {
     && (is_leaving(p.phase) || !p.evicted_by.empty() || p.phase == pod_phase::nominated);
   const bool wanted = wants(*owner, p);
   // What the replica lacks will not be wanted any more, or not as it is now.
-  how.doomed =
-    p.disruption == disruption_mode::pod_group && !p.evicted_by.empty() && wanted;
+  how.doomed = p.disruption == disruption_mode::pod_group && !p.evicted_by.empty() && wanted;
   how.taken = runs_once(owner->spec->kind) && takes_room(p.phase) && !wanted;
   return how;
 }

@@ -34,8 +34,8 @@ bool differ_in_unit_only(const service_place& a, const service_place& b) {
 }
 
 std::size_t number_of(const unit_position& at) {
-  return (((std::size_t{at.gang ? 0U : 1U} << bits) + at.replica) << 2 * bits)
-         + (at.group << bits) + at.index;
+  return (((std::size_t{at.gang ? 0U : 1U} << bits) + at.replica) << 2 * bits) + (at.group << bits)
+         + at.index;
 }
 
 unit_position position_of(std::size_t number) {

@@ -17,8 +17,8 @@ struct held_back {
 /// What the preemptor takes at least, of `pods` their number included.
 resources wanted_by(const preemptor& who);
 
-/// What it would take with all its pods. That is what its queue shares are by, as the rest of a gang
-/// asks for its part when the others run.
+/// What it would take with all its pods. That is what its queue shares are by, as the rest of a
+/// gang asks for its part when the others run.
 resources demand_of(const preemptor& who);
 
 /// Likewise of so many pods of the group.

@@ -51,15 +51,16 @@ bool unit_run::has(const pod& p) const {
     return false;
   const auto one = number{p.replica} * group().count + p.index;
   return waiting_.contains(one)
-         && p.uid == pod_uid(record_->spec->name, record_->status.uid, slot_of(one),
-                             incarnation_at(one));
+         && p.uid
+              == pod_uid(record_->spec->name, record_->status.uid, slot_of(one),
+                         incarnation_at(one));
 }
 
 service_place unit_run::place_at(number one) const {
   service_place place = place_of_work(*record_);
   place.priority = record_->status.by_group[group_].priority;
   place.unit = reprieve::number_of({false, static_cast<std::size_t>(one / group().count), group_,
-                          static_cast<std::size_t>(one % group().count)});
+                                    static_cast<std::size_t>(one % group().count)});
   return place;
 }
 

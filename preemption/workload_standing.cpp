@@ -77,8 +77,8 @@ workload_standing::role workload_standing::role_of(const pod& p) const {
   // All that a workload does not want any more goes at once, whoever of them is told first.
   as.leaves = is_leaving(p.phase) || !p.evicted_by.empty() || unwanted;
   as.unwanted_for_good = record_ && unwanted && !wants_place_of(*record_, p);
-  as.to_be_told = unwanted && p.evicted_by.empty() && p.phase != pod_phase::nominated
-                  && p.stop_told == no_time;
+  as.to_be_told =
+    unwanted && p.evicted_by.empty() && p.phase != pod_phase::nominated && p.stop_told == no_time;
   return as;
 }
 
@@ -184,8 +184,8 @@ void workload_standing::remove_pod(std::string_view uid, const standing_ground& 
 void workload_standing::put_record(std::shared_ptr<const workload_record> record,
                                    bool left_to_cluster, const standing_ground& on) {
   const auto before = std::exchange(record_, std::move(record));
-  const bool alike = before && record_ && left_to_cluster == left_to_cluster_
-                     && counts_alike(*before, *record_);
+  const bool alike =
+    before && record_ && left_to_cluster == left_to_cluster_ && counts_alike(*before, *record_);
   left_to_cluster_ = left_to_cluster;
   listed_outdated_ = listed_outdated_ || !alike || has_listed_groups();
   if (!alike) {
@@ -278,10 +278,9 @@ void workload_standing::look_at(const pod_slot& slot, const standing_ground& on)
     return;
   const auto known = slot_at(*record_, slot);
   const auto stands = [&](const std::string& uid) { return pods_.contains(uid) || on.goes(uid); };
-  const bool lacks = known.state == slot_state::wanted
-                     && !restless_.is_doomed(slot.group, slot.replica)
-                     && !stands(pod_uid(record_->spec->name, record_->status.uid, slot,
-                                        known.incarnation));
+  const bool lacks =
+    known.state == slot_state::wanted && !restless_.is_doomed(slot.group, slot.replica)
+    && !stands(pod_uid(record_->spec->name, record_->status.uid, slot, known.incarnation));
   const bool taken = lacks && restless_.is_taken(slot);
   const auto number = unit_run::number{slot.replica} * of.count + slot.index;
   runs_[*group]->set(number, lacks && !taken);

@@ -39,8 +39,8 @@ public:
 };
 
 /// What a workload's record and its pods come to: what they take, who of them is not wanted, what
-/// is lacking. Kept as pods and slots change, so that a change costs what is new in it, however many
-/// pods there are. Of gangs, and of groups bound to a node, all is found anew when one of them
+/// is lacking. Kept as pods and slots change, so that a change costs what is new in it, however
+/// many pods there are. Of gangs, and of groups bound to a node, all is found anew when one of them
 /// changes.
 class workload_standing {
 public:

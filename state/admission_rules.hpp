@@ -24,8 +24,8 @@ namespace reprieve::rules {
 inline constexpr std::int64_t largest_amount = std::int64_t{1} << 53;
 /// Of one workload.
 inline constexpr std::int64_t most_pods = record_limits::pods;
-/// Of those, pods of gangs and of groups that are bound to a node: whenever one of them changes, its
-/// coordinator looks at all of them.
+/// Of those, pods of gangs and of groups that are bound to a node: whenever one of them changes,
+/// its coordinator looks at all of them.
 inline constexpr std::int64_t most_pods_looked_at = record_limits::pods_looked_at;
 inline constexpr std::int64_t largest_weight = 1'000'000;
 inline constexpr std::size_t most_queues_above = 64;
@@ -89,8 +89,8 @@ void check_labels(findings& out, std::string_view field, const string_map& label
 void check_amounts(findings& out, std::string_view field, const resources& amounts);
 void check_wait(findings& out, std::string_view field, duration d);
 
-/// Refuses more of something than a record has room for; `what` is `labels` and the like. True where
-/// there are not too many, so that it is worth looking at each.
+/// Refuses more of something than a record has room for; `what` is `labels` and the like. True
+/// where there are not too many, so that it is worth looking at each.
 bool check_number(findings& out, std::string_view field, std::string_view what, std::size_t number,
                   std::size_t most);
 

@@ -1,5 +1,4 @@
 #include "state/admission_rules.hpp"
-
 #include "state/object_size.hpp"
 
 namespace reprieve::rules {
@@ -65,8 +64,7 @@ bool is_count(std::int32_t value) {
 void check_size(findings& out, std::string_view where, const pod_group& group) {
   const auto check_count = [&](std::string_view field, std::int32_t value) {
     if (!is_count(value))
-      out.refuse(fmt::format("{}.{}", where, field), "is {}; it must be 1 to {}", value,
-                 most_pods);
+      out.refuse(fmt::format("{}.{}", where, field), "is {}; it must be 1 to {}", value, most_pods);
   };
   check_count("count", group.count);
   check_count("replicas", group.replicas);

@@ -6,8 +6,8 @@
 
 namespace reprieve {
 
-/// A set of numbers that mostly follow each other: kept as ranges, so that a million of them take no
-/// more room than the gaps between them.
+/// A set of numbers that mostly follow each other: kept as ranges, so that a million of them take
+/// no more room than the gaps between them.
 class number_ranges {
 public:
   using number = std::int64_t;

@@ -4,13 +4,13 @@
 #include <cstdint>
 
 /// How much each record may hold, so that every write of one fits a transaction of the store
-/// (`store_limits`) with room to spare. Admission refuses what would exceed them; what pods bring to
-/// a node is refused by a vote. They stand in README.md, "Limits of objects".
+/// (`store_limits`) with room to spare. Admission refuses what would exceed them; what pods bring
+/// to a node is refused by a vote. They stand in README.md, "Limits of objects".
 namespace reprieve::record_limits {
 
 // -- what a manifest may have ---------------------------------------------------------------------
 
-inline constexpr std::size_t labels = 64;      ///< of an object, a template or a selector
+inline constexpr std::size_t labels = 64; ///< of an object, a template or a selector
 inline constexpr std::size_t annotations = 256;
 inline constexpr std::size_t tolerations = 64; ///< likewise taints
 inline constexpr std::size_t resources = 64;   ///< named in one set of amounts

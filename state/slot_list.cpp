@@ -49,8 +49,9 @@ slot_list::slot_list(std::vector<slot_record> slots) {
     const auto behind = std::min(from + page_size, slots.size());
     auto page = std::make_shared<slot_page>();
     page->number = next_number_++;
-    page->slots.assign(std::make_move_iterator(slots.begin() + static_cast<std::ptrdiff_t>(from)),
-                       std::make_move_iterator(slots.begin() + static_cast<std::ptrdiff_t>(behind)));
+    page->slots.assign(
+      std::make_move_iterator(slots.begin() + static_cast<std::ptrdiff_t>(from)),
+      std::make_move_iterator(slots.begin() + static_cast<std::ptrdiff_t>(behind)));
     pages_.push_back(std::move(page));
   }
 }
@@ -63,12 +64,12 @@ slot_list slot_list::of_pages(std::vector<slot_page> pages) {
   // From the newest on: what an older one has beyond the beginning of a newer was moved there.
   for (auto& page : pages) {
     put_in_order(page.slots);
-    std::erase_if(page.slots, [&](const slot_record& one) { return list.find(one.slot) != nullptr; });
+    std::erase_if(page.slots,
+                  [&](const slot_record& one) { return list.find(one.slot) != nullptr; });
     if (page.slots.empty())
       continue;
     auto shared = std::make_shared<slot_page>(std::move(page));
-    const auto at =
-      std::ranges::lower_bound(list.pages_, shared->slots.front().slot, {}, first_of);
+    const auto at = std::ranges::lower_bound(list.pages_, shared->slots.front().slot, {}, first_of);
     list.pages_.insert(at, std::move(shared));
   }
   list.stored_in_pages_ = true;
@@ -141,9 +142,9 @@ slot_record& slot_list::edit(const pod_slot& slot) {
 void slot_list::split(std::size_t page) {
   auto& slots = own(page).slots;
   const bool is_last = page + 1 == pages_.size();
-  const auto stay =
-    slots.begin()
-    + static_cast<std::ptrdiff_t>(is_last ? slots.size() - 1 : std::max<std::size_t>(1, slots.size() / 2));
+  const auto stay = slots.begin()
+                    + static_cast<std::ptrdiff_t>(
+                      is_last ? slots.size() - 1 : std::max<std::size_t>(1, slots.size() / 2));
   auto next = std::make_shared<slot_page>();
   next->number = next_number_++;
   next->slots.assign(std::make_move_iterator(stay), std::make_move_iterator(slots.end()));
@@ -152,10 +153,9 @@ void slot_list::split(std::size_t page) {
 }
 
 bool slot_list::operator==(const slot_list& other) const {
-  if (std::ranges::equal(pages_, other.pages_,
-                         [](const page_pointer& a, const page_pointer& b) {
-                           return a == b || a->slots == b->slots;
-                         }))
+  if (std::ranges::equal(pages_, other.pages_, [](const page_pointer& a, const page_pointer& b) {
+        return a == b || a->slots == b->slots;
+      }))
     return true;
   return size() == other.size() && std::equal(begin(), end(), other.begin());
 }

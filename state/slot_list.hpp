@@ -137,8 +137,8 @@ public:
   /// The same slots, on whatever pages.
   bool operator==(const slot_list& other) const;
 
-  /// The pages that are in one list only: of `before`, and of `next`. Those that both share are told
-  /// by a look at each, whatever is in them.
+  /// The pages that are in one list only: of `before`, and of `next`. Those that both share are
+  /// told by a look at each, whatever is in them.
   struct page_difference {
     std::vector<page_pointer> before;
     std::vector<page_pointer> next;

@@ -35,7 +35,8 @@ struct workload_course : workload_status {
   workload_course(workload_status status) // NOLINT: of one that nothing more is known of
       : workload_status(std::move(status)) {}
   explicit workload_course(const workload_record& of)
-      : workload_status(of.status), slots(of.slots.begin(), of.slots.end()), deleting(of.deleting) {}
+      : workload_status(of.status), slots(of.slots.begin(), of.slots.end()), deleting(of.deleting) {
+  }
 
   bool operator==(const workload_course&) const = default;
 };

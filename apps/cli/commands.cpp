@@ -208,9 +208,14 @@ int describe(api_client& server, const std::string& kind, const std::string& nam
 
 /// What goes together is of one kind. Users go before what they use.
 static std::vector<delete_request> requests_to_delete(const std::vector<object>& objects) {
-  constexpr std::array order{
-    object_kind::pod,  object_kind::placement, object_kind::disruption_budget, object_kind::workload,
-    object_kind::node, object_kind::queue,     object_kind::priority_class,    object_kind::resource_group};
+  constexpr std::array order{object_kind::pod,
+                             object_kind::placement,
+                             object_kind::disruption_budget,
+                             object_kind::workload,
+                             object_kind::node,
+                             object_kind::queue,
+                             object_kind::priority_class,
+                             object_kind::resource_group};
   std::vector<delete_request> requests;
   for (const auto kind : order) {
     delete_request wanted{kind, {}};

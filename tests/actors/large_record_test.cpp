@@ -1,8 +1,7 @@
-#include "tests/actors/replica_test.hpp"
-
 #include "actors/node_writes.hpp"
 #include "state/keys.hpp"
 #include "state/record_limits.hpp"
+#include "tests/actors/replica_test.hpp"
 
 namespace reprieve {
 

@@ -1,6 +1,5 @@
-#include "tests/actors/replica_test.hpp"
-
 #include "preemption/unit_run.hpp"
+#include "tests/actors/replica_test.hpp"
 
 #include <map>
 
@@ -49,9 +48,9 @@ TEST_F(large_workloads, ask_for_more_when_a_pod_has_ended) {
   replica_.world().advance(seconds{20});
   EXPECT_GT(replica_.pods("many", pod_phase::running), 100U);
   const auto last = replica_.get(object_kind::pod);
-  EXPECT_TRUE(std::ranges::any_of(last, [](const shown_object& one) {
-    return std::get<pod>(one.what).index >= 4 * 128;
-  })) << "those at first have ended, and others have come";
+  EXPECT_TRUE(std::ranges::any_of(
+    last, [](const shown_object& one) { return std::get<pod>(one.what).index >= 4 * 128; }))
+    << "those at first have ended, and others have come";
 }
 
 /// Where everybody is when all has come to rest, if so many of one workload are served at a time.
@@ -84,9 +83,7 @@ std::map<std::string, std::string> places(std::int64_t at_once, const std::strin
 
 TEST(pods_of_one_workload, have_the_same_places_however_many_are_served_at_a_time) {
   const temporary_directory data;
-  const auto journal = [&](int number) {
-    return (data.path() / std::to_string(number)).string();
-  };
+  const auto journal = [&](int number) { return (data.path() / std::to_string(number)).string(); };
   const auto all = places(512, journal(512));
   EXPECT_EQ(all.size(), 24U);
   for (int at_once = 1; at_once <= 3; ++at_once)

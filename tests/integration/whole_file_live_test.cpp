@@ -135,8 +135,8 @@ TEST_P(whole_file_live, nobody_is_deleted_where_one_is_not_there) {
 }
 
 TEST_P(whole_file_live, queues_of_a_file_go_together_or_not_at_all) {
-  const auto queues = queue_of("above", "weight: 1")
-                      + queue_of("one-below", "parent: above") + queue_of("two-below", "parent: above");
+  const auto queues = queue_of("above", "weight: 1") + queue_of("one-below", "parent: above")
+                      + queue_of("two-below", "parent: above");
   const auto names = [this] { return there("above") + there("one-below") + there("two-below"); };
   ASSERT_EQ(try_to_apply(queues + work_of("user", {.queue = "two-below"})).code, 0);
   const auto path = (data_.path() / "queues.yaml").string();
@@ -196,7 +196,8 @@ TEST_P(whole_file_live, nothing_stands_on_a_queue_or_a_class_that_does_not_exist
       put_in = try_to_apply(fmt::format(
         "kind: Queue\nmetadata: {{name: below-{0}}}\nspec: {{parent: {0}, weight: 1}}\n---\n"
         "kind: Workload\nmetadata: {{name: w-{0}}}\nspec:\n  queue: below-{0}\n"
-        "  priorityClassName: {1}\n  podGroups: [{{name: g, count: 1, template: {{spec: {{requests: "
+        "  priorityClassName: {1}\n  podGroups: [{{name: g, count: 1, template: {{spec: "
+        "{{requests: "
         "{{gpu: 1}}}}}}}}]\n",
         queue, tier));
     });

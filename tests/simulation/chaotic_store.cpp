@@ -174,8 +174,8 @@ chaotic_store::event_position chaotic_store::choose(dice& luck) {
   return std::ranges::find(under_way_, chosen->watch, &event::watch);
 }
 
-/// How long it takes to be written, whatever else goes on: what is granted to whom takes a while now
-/// and then.
+/// How long it takes to be written, whatever else goes on: what is granted to whom takes a while
+/// now and then.
 duration chaotic_store::slowness_of(const event& one, dice& luck) const {
   if (one.kind != event::type::request || !one.writes)
     return duration{0};

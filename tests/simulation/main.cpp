@@ -19,12 +19,11 @@ using reprieve::simulation::simulation_settings;
 namespace {
 
 /// In the order of `planted_bug`, without `none`.
-const std::vector<std::string> bugs{"no-epoch",       "tells-at-prepare", "drops-yes",
-                                    "partial-vote",   "releases-told",    "unknown-is-aborted",
-                                    "double-count",   "early-refill",     "deletes-held-nodes",
-                                    "forgets-aborts", "grants-twice",     "keeps-dead-grants",
-                                    "any-incarnation", "tears-gangs",    "tears-files",
-                                    "asks-by-starting"};
+const std::vector<std::string> bugs{
+  "no-epoch",           "tells-at-prepare",   "drops-yes",    "partial-vote",
+  "releases-told",      "unknown-is-aborted", "double-count", "early-refill",
+  "deletes-held-nodes", "forgets-aborts",     "grants-twice", "keeps-dead-grants",
+  "any-incarnation",    "tears-gangs",        "tears-files",  "asks-by-starting"};
 
 } // namespace
 

@@ -64,7 +64,8 @@ void simulation::move_until(duration longest, const std::function<bool()>& enoug
     ++steps_;
     const bool waits = luck_.one_in(10);
     const bool store_first = luck_.one_in(4);
-    if (waits || (!(store_first && move_store()) && !move_letter() && !handle_message() && !move_store()))
+    if (waits
+        || (!(store_first && move_store()) && !move_letter() && !handle_message() && !move_store()))
       pass(std::chrono::milliseconds{luck_.between(1, 20)});
   }
 }
@@ -118,21 +119,15 @@ void simulation::tell_of_returns() {
       return people_.submit(by, {important(part_of_story("star", group, resource, 2))});
     },
     while_passing(500, 3'000));
-  tell(
-    [&](member& by) {
-      return people_.put(by, {place_of_story("wings", group, resource, 1)});
-    },
-    while_passing(3'000, 5'000));
+  tell([&](member& by) { return people_.put(by, {place_of_story("wings", group, resource, 1)}); },
+       while_passing(3'000, 5'000));
   tell(
     [&](member& by) {
       return people_.submit(by, {important(part_of_story("guest", group, resource))});
     },
     while_passing(1'000, 3'000));
-  tell(
-    [&](member& by) {
-      return people_.put(by, {place_of_story("foyer", group, resource, 1)});
-    },
-    while_passing(4'000, 8'000));
+  tell([&](member& by) { return people_.put(by, {place_of_story("foyer", group, resource, 1)}); },
+       while_passing(4'000, 8'000));
   for (int ends = 0; ends < 3; ++ends) {
     if (auto* one = newest_live(); one != nullptr && facts_.broken().empty())
       log(fmt::format("process {} loses {}", one->generation(), one->lose_an_actor(luck_, true)));
@@ -141,8 +136,11 @@ void simulation::tell_of_returns() {
   settle(std::chrono::seconds{120});
   if (facts_.broken().empty())
     check_rest();
-  tell([&](member& by) { return people_.take_away(by, {"quick", "slow", "guest", "star"}); },
-       while_passing(60'000, 90'000));
+  tell(
+    [&](member& by) {
+      return people_.take_away(by, {"quick", "slow", "guest", "star"});
+    },
+    while_passing(60'000, 90'000));
 }
 
 /// A gang whose places are written one after the other, as no transaction takes them all: whoever
@@ -225,8 +223,11 @@ void simulation::tell_of_a_moving_limit() {
   settle(std::chrono::seconds{50});
   if (facts_.broken().empty())
     check_rest();
-  tell([&](member& by) { return people_.take_away(by, {"taking", "again"}); },
-       std::chrono::seconds{30});
+  tell(
+    [&](member& by) {
+      return people_.take_away(by, {"taking", "again"});
+    },
+    std::chrono::seconds{30});
   for (const auto* name : {"box", "stalls"})
     tell([&](member& by) { return people_.take_away(by, object_kind::node, name); },
          std::chrono::seconds{1});

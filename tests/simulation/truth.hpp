@@ -241,9 +241,9 @@ private:
     std::vector<operation> writes;
     bool counts = false; ///< it is committed
   };
-  std::map<std::string, promise> promises_; ///< by key
-  std::map<std::string, std::set<std::string>> shards_;   ///< which have it, by the name's key
-  std::set<std::string> groups_{"default"};               ///< of resources
+  std::map<std::string, promise> promises_;             ///< by key
+  std::map<std::string, std::set<std::string>> shards_; ///< which have it, by the name's key
+  std::set<std::string> groups_{"default"};             ///< of resources
   std::map<std::string, expectation, std::less<>> expected_;
   std::map<std::string, std::string, std::less<>> told_by_; ///< decision by uid
   std::map<std::string, simulated_journal::entry, std::less<>> machines_;

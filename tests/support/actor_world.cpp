@@ -44,9 +44,9 @@ duration actor_world::until_next_timer() {
   const auto& schedule = clock.schedule();
   if (schedule.empty())
     return std::chrono::hours{1};
-  return std::max<duration>(std::chrono::duration_cast<duration>(schedule.begin()->first
-                                                                 - clock.now()),
-                            std::chrono::microseconds{1});
+  return std::max<duration>(
+    std::chrono::duration_cast<duration>(schedule.begin()->first - clock.now()),
+    std::chrono::microseconds{1});
 }
 
 const std::deque<caf::resumable*>& actor_world::waiting() {

@@ -1,6 +1,5 @@
-#include "tests/unit/admission_refused.hpp"
-
 #include "state/record_limits.hpp"
+#include "tests/unit/admission_refused.hpp"
 
 #include <fmt/format.h>
 
@@ -40,10 +39,14 @@ INSTANTIATE_TEST_SUITE_P(
       "annotations", [](auto& g) { g.pods.annotations = texts(257); },
       "template.metadata.annotations", "has 257 annotations; it may have at most 256"),
     bad_pod_group(
-      "a_long_annotation", [](auto& g) { g.pods.annotations["note"] = std::string(2'000'000, 'x'); },
-      "template", "it may take at most 65536, so keep long texts elsewhere"),
+      "a_long_annotation",
+      [](auto& g) { g.pods.annotations["note"] = std::string(2'000'000, 'x'); }, "template",
+      "it may take at most 65536, so keep long texts elsewhere"),
     bad_pod_group(
-      "tolerations", [](auto& g) { g.pods.tolerations.resize(65, {"key", true, {}, {}}); },
+      "tolerations",
+      [](auto& g) {
+        g.pods.tolerations.resize(65, {"key", true, {}, {}});
+      },
       "template.spec.tolerations", "has 65 tolerations; it may have at most 64"),
     bad_pod_group(
       "requests", [](auto& g) { g.pods.requests = amounts(65); }, "template.spec.requests",
@@ -83,8 +86,11 @@ INSTANTIATE_TEST_SUITE_P(
       "labels_of_a_node", a_node("new"), [](auto& n) { n.labels = texts(65); }, "metadata.labels",
       "at most 64"),
     changed<node>(
-      "taints", a_node("new"), [](auto& n) { n.taints.resize(65, {"key", "", {}}); }, "spec.taints",
-      "has 65 taints; it may have at most 64"),
+      "taints", a_node("new"),
+      [](auto& n) {
+        n.taints.resize(65, {"key", "", {}});
+      },
+      "spec.taints", "has 65 taints; it may have at most 64"),
     changed<node>(
       "capacity", a_node("new"), [](auto& n) { n.capacity = amounts(65); }, "spec.capacity",
       "has 65 resources; it may have at most 64"),
@@ -107,7 +113,9 @@ INSTANTIATE_TEST_SUITE_P(
       "spec.selector.matchLabels", "at most 64"),
     changed<placement>(
       "nominations", a_placement("new", "web"),
-      [](auto& p) { p.nominations.assign(10, {"n1", {std::string(60'000, 'x')}}); },
+      [](auto& p) {
+        p.nominations.assign(10, {"n1", {std::string(60'000, 'x')}});
+      },
       "spec.nominations", "they may take at most 500000")),
   case_name);
 
@@ -141,8 +149,7 @@ TEST(limits_of_objects, count_resource_groups_by_their_shards) {
   EXPECT_EQ(changed, std::vector<refusal>{});
   const auto added = check(std::vector<object>{a_group("d")}, c.known, facts);
   ASSERT_EQ(added.size(), 1U);
-  EXPECT_EQ(added[0].message,
-            "metadata.name is one of 4 resource groups; there may be at most 3");
+  EXPECT_EQ(added[0].message, "metadata.name is one of 4 resource groups; there may be at most 3");
 }
 
 TEST(limits_of_objects, leave_room_for_what_groups_are_granted_of_a_queue) {

@@ -1,5 +1,4 @@
 #include "state/number_ranges.hpp"
-
 #include "tests/simulation/dice.hpp"
 
 #include <gtest/gtest.h>

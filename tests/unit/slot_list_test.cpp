@@ -1,5 +1,4 @@
 #include "state/slot_list.hpp"
-
 #include "tests/simulation/dice.hpp"
 
 #include <gtest/gtest.h>
@@ -58,8 +57,9 @@ TEST_F(slot_lists, are_in_order_whatever_order_they_were_filled_in) {
     std::map<pod_slot, slot_record> expected;
     slot_list list;
     for (int i = 0; i < 100; ++i) {
-      slot_record one{at(static_cast<std::int32_t>(random() % 20), static_cast<std::int32_t>(random() % 5)),
-                      static_cast<std::uint32_t>(i), slot_state::wanted, "d"};
+      slot_record one{
+        at(static_cast<std::int32_t>(random() % 20), static_cast<std::int32_t>(random() % 5)),
+        static_cast<std::uint32_t>(i), slot_state::wanted, "d"};
       expected[one.slot] = one;
       list.push_back(one);
     }
@@ -123,7 +123,8 @@ TEST_F(slot_lists, are_whole_after_a_write_that_was_cut_off) {
     stored[page->number] = *page;
   std::map<std::uint32_t, slot_page, std::greater<>> changes;
   for (const auto& page : next.pages())
-    if (const auto known = stored.find(page->number); known == stored.end() || known->second != *page)
+    if (const auto known = stored.find(page->number);
+        known == stored.end() || known->second != *page)
       changes[page->number] = *page;
   ASSERT_GT(changes.size(), 1U);
   for (const auto& [number, page] : changes) {

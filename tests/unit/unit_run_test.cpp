@@ -1,5 +1,4 @@
 #include "preemption/unit_run.hpp"
-
 #include "preemption/waiting_line.hpp"
 
 #include <gtest/gtest.h>

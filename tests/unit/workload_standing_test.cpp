@@ -1,7 +1,6 @@
-#include "preemption/workload_standing.hpp"
-
 #include "preemption/turn.hpp"
 #include "preemption/waiting_line.hpp"
+#include "preemption/workload_standing.hpp"
 #include "state/queue_limits.hpp"
 #include "tests/simulation/dice.hpp"
 
@@ -113,9 +112,9 @@ std::vector<preemptor> all_lacking(const workload_standing& of) {
 std::vector<preemptor> in_order(const workload_record& record, std::vector<preemptor> units) {
   std::ranges::sort(units, [&](const preemptor& a, const preemptor& b) {
     const auto place = [&](const preemptor& one) {
-      return place_of({std::make_shared<const workload_record>(record),
-                       std::make_shared<const preemptor>(one)},
-                      0);
+      return place_of(
+        {std::make_shared<const workload_record>(record), std::make_shared<const preemptor>(one)},
+        0);
     };
     return place(a) < place(b);
   });
@@ -204,8 +203,7 @@ private:
     spec.groups[2].name = "gang";
     spec.groups[2].replicas = 2;
     spec.groups[2].min_count = luck_.one_in(2) ? 3 : 2;
-    spec.groups[2].disruption =
-      luck_.one_in(2) ? disruption_mode::pod_group : disruption_mode::pod;
+    spec.groups[2].disruption = luck_.one_in(2) ? disruption_mode::pod_group : disruption_mode::pod;
     record.status.by_group.resize(3);
     record.status.uid = "u" + std::to_string(++made_);
     return record;
