@@ -172,11 +172,27 @@ void take_order(self_pointer self, start_order& order) {
   enter(self, p, stage::starting);
 }
 
+/// From now on the pod runs here, as somebody has written down.
+void adopt(self_pointer self, pod_question& asked) {
+  auto& p = self->state.pods[asked.uid];
+  p.observer = std::move(asked.report_to);
+  p.life.uid = asked.uid;
+  p.life.node = asked.node;
+  p.life.epoch = asked.epoch;
+  p.life.created = self->state.settings.clock.now(self);
+  p.life.stop_takes = self->state.settings.stop_takes;
+  enter(self, p, stage::running);
+}
+
 void take_order(self_pointer self, pod_question& asked) {
   auto& state = self->state;
   if (is_stale(state, asked.node, asked.epoch))
     return;
   const auto found = state.pods.find(asked.uid);
+  if (found == state.pods.end() && state.settings.adopts && asked.phase == pod_phase::running) {
+    adopt(self, asked);
+    return;
+  }
   if (found == state.pods.end()) {
     reports_to(state, asked.report_to)
       .push_back({asked.uid, asked.node, pod_report::what::forgotten,

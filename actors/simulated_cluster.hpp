@@ -17,6 +17,9 @@ namespace reprieve {
 
 struct simulated_cluster_settings {
   std::string journal; ///< a file that outlives the process; empty for none
+  /// Whether pods that it is asked about and does not know run there since before it began: for
+  /// records that nobody came to by starting pods.
+  bool adopts = false;
   duration start_takes{std::chrono::milliseconds{200}};
   duration stop_takes{std::chrono::milliseconds{500}};
   wall_clock clock;

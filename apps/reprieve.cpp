@@ -242,6 +242,8 @@ int main(int argc, char** argv) {
     ->capture_default_str();
   play->add_option("--journal", machines.journal, "file that tells a restart what was done")
     ->capture_default_str();
+  play->add_flag("--adopt", machines.adopt,
+                 "take pods that it does not know for running where the records say so");
   play->add_option("--address-file", machines.address_file, "file to write the address to");
   play->add_option("--cert", machines.tls.certificate, "certificate shown to the replicas");
   play->add_option("--key", machines.tls.key, "key of that certificate");

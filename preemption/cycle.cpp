@@ -74,7 +74,9 @@ bool scheduling_cycle::run() {
       return true;
     const auto [place, unit, kind] = line->heap.front();
     last_ = {place, precedence_of(*line)};
-    if (unit.run && placed_of_runs_ >= most_of_runs_) { // nobody comes before it who is behind it
+    // Others are to be heard between those of a long run, and nobody comes before it who is behind.
+    const bool is_long = unit.run && unit.run->size() > unit_run::served_at_once;
+    if (is_long && placed_of_runs_ >= most_of_runs_) {
       if (placed_of_runs_ > 0)
         port_.look_again(settings_.now);
       return true;
@@ -86,7 +88,7 @@ bool scheduling_cycle::run() {
     advance(*line, found);
     if (made_room_)
       wake_kinds(&last_);
-    if (found == turn_result::decided && unit.run)
+    if (found == turn_result::decided && is_long)
       ++placed_of_runs_;
   }
 }

@@ -57,7 +57,7 @@ public:
   absl::StatusOr<takeover_times> run() {
     play_machines_ = std::make_unique<child_process>(
       std::vector<std::string>{settings_.commands, "machines", "--listen", machines_, "--journal",
-                               ""},
+                               "", "--adopt"},
       directory_.path() / "machines.log");
     daemon_process first(daemon("first"));
     if (auto up = first.serves(patience); !up.ok())

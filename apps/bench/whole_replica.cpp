@@ -45,6 +45,7 @@ whole_replica::whole_replica(caf::actor_system& system, std::shared_ptr<store> h
     : behind(std::make_shared<counting_store>(std::move(holding))) {
   simulated_cluster_settings simulated;
   simulated.clock = time;
+  simulated.adopts = true;
   simulated.watched = [this](const simulated_journal::entry& life) {
     told.count(life);
     if (watched)

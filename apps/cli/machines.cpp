@@ -25,6 +25,7 @@ int play_machines(const machines_request& wanted) {
   caf::actor_system system{config};
   simulated_cluster_settings simulated;
   simulated.journal = wanted.journal;
+  simulated.adopts = wanted.adopt;
   simulated.clock = wall_clock::of_this_process();
   const cluster_actor machines = system.spawn(simulated_cluster, simulated);
   auto server = peer_server::start(

@@ -9,6 +9,7 @@ namespace reprieve::cli {
 struct machines_request {
   std::string listen = "127.0.0.1:7422";
   std::string journal = "machines.jsonl";
+  bool adopt = false; ///< what the records say that runs here, where it knows nothing of it
   std::string address_file;
   tls_files tls;
   bool insecure = false;

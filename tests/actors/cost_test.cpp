@@ -36,7 +36,7 @@ cost of_a_lone_pod(std::size_t nodes, std::size_t spare_per_node, std::int32_t p
   made_up.workload_shards = 1; // or it would be chance whether two workloads share one
   auto behind = std::make_shared<counting_store>(std::make_shared<memory_store>());
   made_up.write_to(*behind);
-  replica_world world{behind, ""};
+  replica_world world{behind, "", duration{0}, {}, true};
   EXPECT_TRUE(world.start().ok());
   if (waiting > 0) {
     auto many = stored_cluster::lone_pod("many", -1);

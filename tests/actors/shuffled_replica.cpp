@@ -36,6 +36,7 @@ shuffled_replica::shuffled_replica(const cluster_records& of, const settings& wi
   of.write_to(*store_, with.shards);
   simulated_cluster_settings machines;
   machines.clock = world_.clock();
+  machines.adopts = true;
   machines_ = world_.system().spawn(simulated_cluster, machines);
   replica_settings as;
   as.name = "replica-0";

@@ -99,10 +99,11 @@ bool actor_world::advance_until(const std::function<bool()>& condition, duration
 }
 
 replica_world::replica_world(std::shared_ptr<store> behind, const std::string& journal,
-                             duration later, const archive_limits& kept)
+                             duration later, const archive_limits& kept, bool adopts)
     : store_(std::make_shared<faulty_store>(std::move(behind))), world_(later) {
   simulated_cluster_settings simulated;
   simulated.journal = journal;
+  simulated.adopts = adopts;
   simulated.clock = world_.clock();
   replica_settings settings;
   settings.name = "replica-0";
