@@ -84,20 +84,21 @@ bool may_run_cycle(self_pointer self) {
 
 namespace {
 
-/// Where less is asked for still, it stays as low as it came down to.
+/// Where less is asked for still, it stays as low as it came down to; one that begins anew comes
+/// down at once, as the one before it had.
 void take_grants(coordinator_state& state, quota_grants told) {
   const auto order = std::pair(told.epoch, told.number);
   if (order < state.grants_order)
     return; // it was on its way for longer than what came since
   state.grants_order = order;
   state.lowering_due = no_time;
-  if (state.grants)
-    for (const auto& [queue, amounts] : told.asked_down)
-      if (const auto* kept = find(*state.grants, queue))
-        for (const auto& [resource, wanted] : amounts)
-          if (const auto to = kept->find(resource); to != kept->end())
-            if (auto& granted = told.queues[queue][resource]; granted > to->second)
-              granted = to->second;
+  const auto& known = state.grants ? *state.grants : told.asked_down;
+  for (const auto& [queue, amounts] : told.asked_down)
+    if (const auto* kept = find(known, queue))
+      for (const auto& [resource, wanted] : amounts)
+        if (const auto to = kept->find(resource); to != kept->end())
+          if (auto& granted = told.queues[queue][resource]; granted > to->second)
+            granted = to->second;
   state.grants = std::move(told.queues);
 }
 

@@ -134,6 +134,12 @@ protected:
       << restored.output;
   }
 
+  /// The machines live on, and remember what they run.
+  void keep_machines(const std::string& of, const std::string& in) const {
+    std::filesystem::copy(directory.path() / of / "simulated-cluster.jsonl",
+                          directory.path() / in);
+  }
+
   void expect_newcomer_runs(const daemon_process& daemon) const {
     apply(daemon, written("new.yaml", new_work));
     EXPECT_TRUE(within(seconds{20}, [&] { return daemon.pods("newcomer", "Running") == 2; }))
@@ -161,6 +167,7 @@ TEST_F(backup_restore, a_restored_cluster_is_as_it_was_and_goes_on) {
   ASSERT_NE(before["workloads"].find("too-large"), std::string::npos);
   ASSERT_NE(before["train-large"].find("victims"), std::string::npos);
   restore_to(directory.path() / "new", path("backup"));
+  keep_machines("old", "new");
   daemon_process daemon(directory.path() / "new");
   ASSERT_TRUE(daemon.serves()) << daemon.output();
   within(seconds{10}, [&] { return everything(daemon) == before; });
@@ -184,8 +191,7 @@ TEST_F(backup_restore, machines_that_lived_on_take_orders_from_a_restored_cluste
     EXPECT_EQ(daemon.stop(), 0) << daemon.output();
   }
   restore_to(directory.path() / "new", path("backup"));
-  std::filesystem::copy(directory.path() / "old" / "simulated-cluster.jsonl",
-                        directory.path() / "new");
+  keep_machines("old", "new");
   daemon_process daemon(directory.path() / "new");
   ASSERT_TRUE(daemon.serves()) << daemon.output();
   EXPECT_EQ(daemon.pods("urgent-inference", "Running"), 4);
@@ -207,6 +213,7 @@ TEST_F(backup_restore, a_decision_that_is_under_way_goes_on_in_the_restored_clus
       daemon.kill();
     }
     restore_to(directory.path() / ("new-" + name), path("backup-" + name));
+    keep_machines("old-" + name, "new-" + name);
     daemon_process daemon(directory.path() / ("new-" + name));
     ASSERT_TRUE(daemon.serves()) << daemon.output();
     EXPECT_TRUE(
