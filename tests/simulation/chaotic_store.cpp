@@ -202,6 +202,14 @@ bool chaotic_store::is_slow_with(std::string_view part_of_key) const {
 
 std::string chaotic_store::step(dice& luck, bool with_faults) {
   const auto chosen = choose(luck);
+  if (chosen->kind == event::type::request && chosen->writes && !hanging_.empty()
+      && chosen->what.find(hanging_) != std::string::npos) {
+    hanging_.clear();
+    chosen->kind = event::type::late_request;
+    chosen->not_before = clock_() + hangs_for_;
+    chosen->refuse(absl::UnknownError("no answer from the store"));
+    return "unknown: " + chosen->what;
+  }
   if (chosen->not_before == duration{0})
     if (const auto slow = slowness_of(*chosen, luck); slow > duration{0}) {
       chosen->not_before = clock_() + slow;

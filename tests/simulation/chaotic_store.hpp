@@ -59,6 +59,12 @@ public:
     slowed_ = std::move(part_of_key);
     slowed_by_ = by;
   }
+  /// The next write of such a key hangs for so long, and its sender does not know what becomes of
+  /// it.
+  void hang_next(std::string part_of_key, duration by) {
+    hanging_ = std::move(part_of_key);
+    hangs_for_ = by;
+  }
   /// Not any more, and what is slow already is not either.
   void hurry();
 
@@ -108,6 +114,8 @@ private:
   observer carried_out_;
   std::list<event> under_way_;
   std::map<lease_id, held_lease> leases_;
+  std::string hanging_;
+  duration hangs_for_{0};
   std::string slowed_;
   duration slowed_by_{0};
   int last_watch_ = 0;

@@ -94,6 +94,8 @@ void simulation::tell_stories() {
     tell_of_a_torn_gang();
   if (shape_.now == mood::sharing)
     tell_of_a_moving_limit();
+  if (shape_.now == mood::plain)
+    tell_of_a_late_commit();
 }
 
 /// Two leave for one who is more important, one of them slowly; the other comes back elsewhere
@@ -233,6 +235,23 @@ void simulation::tell_of_a_moving_limit() {
          std::chrono::seconds{1});
   tell([&](member& by) { return people_.take_away(by, object_kind::queue, queue_name); },
        std::chrono::seconds{10});
+}
+
+/// A commit hangs in the store until long after its decision was given up for it.
+void simulation::tell_of_a_late_commit() {
+  const auto group = people_.groups().front().name;
+  const std::string resource = "letter";
+  tell([&](member& by) { return people_.put(by, {place_of_story("box", group, resource, 100)}); },
+       std::chrono::seconds{3});
+  for (auto* one : those(member::state::live))
+    one->connection().hang_next(" d/open/", std::chrono::seconds{luck_.between(5, 60)});
+  tell([&](member& by) { return people_.submit(by, {part_of_story("sender", group, resource)}); },
+       std::chrono::seconds{luck_.between(60, 120)});
+  if (facts_.broken().empty())
+    check_rest();
+  tell([&](member& by) { return people_.take_away(by, {"sender"}); }, std::chrono::seconds{10});
+  tell([&](member& by) { return people_.take_away(by, object_kind::node, "box"); },
+       std::chrono::seconds{1});
 }
 
 } // namespace reprieve::simulation
