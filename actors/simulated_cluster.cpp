@@ -343,6 +343,8 @@ void forget(self_pointer self, const forget_machine& which) {
       state.due.erase({p.due, uid});
     if (state.settings.forgot)
       state.settings.forgot(uid);
+    p.life.at = stage::stopped; // for its scheduler, which may count it
+    tell_scheduler(state.scheduler, p.life);
     one = state.pods.erase(one);
   }
   state.newest_epoch.erase(which.node);
