@@ -270,7 +270,8 @@ void tell_grants(self_pointer self, const std::string& resource_group) {
   const auto found = state.groups.find(resource_group);
   if (found == state.groups.end() || !found->second.holder || found->second.lowering)
     return;
-  told.asked_down = found->second.asked_down;
+  if (planted != planted_bug::grants_twice)
+    told.asked_down = found->second.asked_down;
   told.epoch = state.ledger.settings.owner->lasting_epoch();
   told.number = ++found->second.told_grants;
   self->send(found->second.holder, std::move(told));

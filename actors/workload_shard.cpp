@@ -289,7 +289,9 @@ void put_all(self_pointer self, const put_workloads& wanted, status_answer answe
         return;
       }
       auto next = admitted_record(self, *spec, one->priorities.value_or(resolved_priorities{}));
-      if (!known || *next != *known)
+      // What is not durable may be lent to others and never be written: who asks for the same has
+      // to see to it as well.
+      if (!known || *next != *known || known != self->state.workloads.durable(name))
         changes.workloads[name] = std::move(next);
     } else if (const auto* budget = std::get_if<disruption_budget>(&one->what)) {
       changes.budgets[name] = std::make_shared<disruption_budget>(*budget);
