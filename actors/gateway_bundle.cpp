@@ -19,9 +19,7 @@ absl::Status came_in_between() {
 
 bundle::bundle(self_pointer self, enum size how_much, std::function<void(absl::Status)> done)
     : self_(self), size_(how_much),
-      // Shards may still know a bundle of the process that had this place before.
-      id_(fmt::format("{}.{:x}.{:x}", self->state.serving->replica,
-                      self->state.started.time_since_epoch().count(), ++self->state.bundles)),
+      id_(fmt::format("{}.{:x}", self->state.serving->replica, ++self->state.bundles)),
       done_(std::move(done)) {}
 
 void bundle::start() {

@@ -82,6 +82,28 @@ TEST_F(whole_file, does_not_come_late) {
   EXPECT_EQ(there(), file().size());
 }
 
+TEST_F(whole_file, what_was_lent_to_one_who_died_is_not_taken_for_there) {
+  const auto wanted = work("same");
+  const auto shards = replica_->serving()->groups.find("default")->second.shards.workloads;
+  const auto shard = shards[shard_number("same", static_cast<std::uint32_t>(shards.size()))];
+  put_workloads change;
+  change.objects.push_back(std::make_shared<const admitted>(
+    admitted{wanted, resolve_priorities(wanted, catalog{}, nullptr)}));
+  replica_->world().system().spawn([shard, change](caf::event_based_actor* self) {
+    self->request(shard, caf::infinite, lend<put_workloads>{"dead.1", change, false})
+      .then([](lent_result&) {}, [](caf::error&) {});
+  });
+  replica_->world().settle();
+  bool done = false;
+  for (int tries = 0; tries < 5 && !done; ++tries) {
+    done = replica_->apply({wanted}).ok();
+    replica_->world().advance(std::chrono::seconds{5});
+  }
+  ASSERT_TRUE(done);
+  begin_anew();
+  EXPECT_EQ(replica_->get(object_kind::workload, "same").size(), 1U);
+}
+
 TEST_F(whole_file, is_there_or_not_wherever_the_process_dies) {
   for (std::size_t writes = 0; writes < 3; ++writes) {
     replica_->faults().cut_after(writes);

@@ -12,8 +12,7 @@ member::member(int generation, std::string name, const cluster_shape& shape, sur
     : generation_(generation), schema_(at.schema), name_(std::move(name)),
       store_(std::make_shared<chaotic_store>(std::move(at.behind), std::move(at.clock),
                                              std::move(at.carried_out))),
-      network_(at.network), // No two begin at the very same time.
-      world_(at.now + std::chrono::nanoseconds{generation}) {
+      network_(at.network), world_(at.now) {
   replica_settings settings;
   settings.name = name_;
   settings.node_shards = shape.node_shards;
