@@ -5,6 +5,7 @@
 #include "actors/lifecycle_coordination.hpp"
 #include "actors/shard_inquiries.hpp"
 #include "actors/snapshot_messages.hpp"
+#include "preemption/cycle.hpp"
 #include "preemption/plan.hpp"
 #include "preemption/preemptor.hpp"
 #include "state/catalog.hpp"
@@ -105,6 +106,9 @@ class live_cycle;
 struct coordinator_state {
   static inline const char* name = "coordinator";
 
+  /// Of a unit that was decided for and waits for others to go, and its decision.
+  using awaiting_place = std::pair<service_place, std::string>;
+
   /// A decision under way.
   struct in_flight {
     decision_actor actor;
@@ -120,7 +124,7 @@ struct coordinator_state {
     std::vector<std::string> budgets;     ///< that it takes from
     std::set<std::string> queues_freed;   ///< of its victims
     /// Where it stands among those that wait for others to go.
-    std::optional<std::pair<std::string, service_place>> awaiting{};
+    std::optional<std::pair<std::string, awaiting_place>> awaiting{};
   };
 
   coordinator_settings settings;
@@ -130,7 +134,7 @@ struct coordinator_state {
   std::set<std::string, std::less<>> giving_up; ///< those of them that were told to end
   /// Those of them that wait for others to go and may move to free room until then, with the units
   /// they are for, by kind.
-  std::map<std::string, std::map<service_place, std::pair<std::string, waiting_unit>>> awaiting;
+  std::map<std::string, std::map<awaiting_place, waiting_unit>> awaiting;
   /// The same actors, to be ended with this one. They are not linked to it: to take one link of
   /// thousands away costs a look at all of them.
   std::shared_ptr<std::map<std::string, decision_actor>> running =
@@ -138,7 +142,8 @@ struct coordinator_state {
   /// By workload, of those that were served in the newest cycle; a sentence that nobody needed yet
   /// is empty.
   std::map<std::string, std::string, std::less<>> waiting_because;
-  by_name<queue_status> queues; ///< as the newest cycle found them
+  by_name<queue_status> queues;                             ///< as the newest cycle found them
+  std::vector<scheduling_cycle::kept_part> kept_for_limits; ///< by that cycle
   struct reservation {
     std::string workload;
     time_point since = no_time;

@@ -45,6 +45,9 @@ read_group_result read_state(coordinator_pointer self) {
     }
   found.status.reservations = reservations_of(state);
   found.status.counting = is_counting(state);
+  for (const auto& [placement, share] : state.mirror.placements())
+    if (auto then = as_decided(state, share); then != share)
+      found.recounted.push_back(std::move(then));
   return found;
 }
 

@@ -42,6 +42,7 @@ void ask_all(self_pointer self, std::shared_ptr<cluster_snapshot> into,
   gathering all([into, answer](const absl::Status& how) mutable {
     std::ranges::sort(into->groups, {}, &group_snapshot::name);
     leave_out_orphans(*into);
+    into->recount_placements();
     answer.deliver(how.ok() ? snapshot_result(std::move(into)) : snapshot_result(how));
   });
   for (const auto& [name, settings] : into->known->groups)

@@ -161,6 +161,10 @@ public:
   /// was to join.
   bool still_lacks(const preemptor& who);
 
+  /// The unit that the decision places, as it would wait if that were given up. Nothing where it
+  /// places more, or a run's.
+  std::optional<waiting_unit> unit_placed_by(const std::string& decision);
+
   /// Pods that no workload asks for any more and that were not told to go; those alone that came
   /// to it or changed since this was asked last, so that nobody is told of them again and again.
   std::vector<victim_pod> take_unwanted();

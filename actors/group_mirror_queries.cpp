@@ -182,6 +182,23 @@ bool group_mirror::still_lacks(const preemptor& who) {
   return found != workloads_.end() && found->second.stands.lacks(who);
 }
 
+std::optional<waiting_unit> group_mirror::unit_placed_by(const std::string& decision) {
+  const auto held = hold_of(decision);
+  if (!held || held->nominated.empty())
+    return std::nullopt;
+  const auto found = workloads_.find(held->nominated.front().workload);
+  if (found == workloads_.end())
+    return std::nullopt;
+  std::set<std::string, std::less<>> uids;
+  for (const auto& p : held->nominated)
+    uids.insert(p.uid);
+  for (auto& unit : found->second.stands.listed_without(uids, *this))
+    if (moves_with(unit, *held))
+      return waiting_unit{found->second.stands.record(),
+                          std::make_shared<const preemptor>(std::move(unit)), nullptr};
+  return std::nullopt;
+}
+
 void group_mirror::leftovers::put(const std::string& name, bool is_fresh) {
   all.insert(name);
   if (is_fresh)

@@ -40,16 +40,6 @@ bool is_given_up(const coordinator_state& state, const std::string& decision) {
   return found == state.decisions.end() || found->second.given_up;
 }
 
-/// What open decisions make of the placement.
-placement as_decided(const coordinator_state& state, placement share) {
-  for (const auto& [id, counts] : state.lifecycle.open)
-    if (!is_given_up(state, id))
-      for (const auto& change : counts)
-        if (change.placement == share.name)
-          share = after(&share, change);
-  return share;
-}
-
 /// Deployments whose pods a decision may have stopped while its counts are not known here. The
 /// cluster would take the old count for an order to replace these pods.
 std::set<std::string_view> being_counted(const coordinator_state& state) {
@@ -83,8 +73,7 @@ count_order order_for(const coordinator_state& state, const workload_record& rec
 
 bool same(const count_order& a, const count_order& b) {
   return a.what->what() == b.what->what() && a.uid == b.uid && a.node_selector == b.node_selector
-         && a.tolerations == b.tolerations && a.count == b.count
-         && a.first_to_go == b.first_to_go;
+         && a.tolerations == b.tolerations && a.count == b.count && a.first_to_go == b.first_to_go;
 }
 
 void give(self_pointer self, const std::string& deployment, count_order order) {
@@ -95,14 +84,13 @@ void give(self_pointer self, const std::string& deployment, count_order order) {
   told.insert_or_assign(deployment, std::move(order));
 }
 
-/// Says which deployments are counted, at first and when there are fewer: of what was told by others
-/// before nothing is left over then.
+/// Says which deployments are counted, at first and when there are fewer: of what was told by
+/// others before nothing is left over then.
 void order_only(self_pointer self, std::vector<std::string> counted) {
   auto& ours = self->state.lifecycle;
   std::ranges::sort(counted);
-  const auto gone = std::erase_if(ours.ordered, [&](const auto& one) {
-    return !std::ranges::binary_search(counted, one.first);
-  });
+  const auto gone = std::erase_if(
+    ours.ordered, [&](const auto& one) { return !std::ranges::binary_search(counted, one.first); });
   if (std::exchange(ours.ordered_at_all, true) && gone == 0)
     return;
   const auto& settings = self->state.settings;
@@ -244,6 +232,15 @@ void note(self_pointer self, std::vector<placement> remembered) {
 }
 
 } // namespace
+
+placement as_decided(const coordinator_state& state, placement share) {
+  for (const auto& [id, counts] : state.lifecycle.open)
+    if (!is_given_up(state, id))
+      for (const auto& change : counts)
+        if (change.placement == share.name)
+          share = after(&share, change);
+  return share;
+}
 
 void tell_group_limits(self_pointer self) {
   auto& state = self->state;

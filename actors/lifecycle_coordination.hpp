@@ -40,6 +40,8 @@ struct lifecycle_state {
   std::set<std::string, std::less<>> had_deployment;       ///< placements that are no orphans
 };
 
+/// What open decisions make of the placement.
+placement as_decided(const coordinator_state& state, placement share);
 /// Whether what was decided of counts is still under way, so that nothing more is decided of them.
 bool is_counting(const coordinator_state& state);
 

@@ -8,8 +8,8 @@ namespace reprieve {
 
 namespace {
 
-/// Puts in a pod that runs already: nobody was asked whether the node's record has room for it. What
-/// it brings for people and other tools is left out where there is none.
+/// Puts in a pod that runs already: nobody was asked whether the node's record has room for it.
+/// What it brings for people and other tools is left out where there is none.
 void put_as_fits(pod_list& pods, const pod_list::pointer& placed) {
   const auto used = bytes_of_pods(pods);
   const auto fits = [&](const pod_list::pointer& p) {

@@ -149,9 +149,8 @@ void compact_history(self_pointer self) {
 
 /// Whether the shard can't run, as it can't be read, or another of its group which it waits for.
 bool is_held_up(const replica_state& state, const std::string& shard) {
-  return std::ranges::any_of(state.unreadable, [&](const std::string& other) {
-    return group_of(other) == group_of(shard);
-  });
+  return std::ranges::any_of(
+    state.unreadable, [&](const std::string& other) { return group_of(other) == group_of(shard); });
 }
 
 /// Everything that this replica should own by now runs, as far as it can.
@@ -212,8 +211,9 @@ void go_on(self_pointer self) {
   ready_when_serving(self);
 }
 
-/// Asks for a new epoch: now, or, where that was done just before, after a pause. What made the last
-/// one outdated may not be over, such as a shard that another replica owns and does not serve yet.
+/// Asks for a new epoch: now, or, where that was done just before, after a pause. What made the
+/// last one outdated may not be over, such as a shard that another replica owns and does not serve
+/// yet.
 void renew(self_pointer self) {
   constexpr std::chrono::seconds just_before{1};
   constexpr std::chrono::milliseconds pause{200};
@@ -226,8 +226,8 @@ void renew(self_pointer self) {
     self->send(state.members, renew_epoch{});
 }
 
-/// It has ended by itself: people hear why, and it begins anew, after a while if it was not the first
-/// time.
+/// It has ended by itself: people hear why, and it begins anew, after a while if it was not the
+/// first time.
 void tell_of_end(self_pointer self, const std::string& shard, const caf::error& why) {
   auto& state = self->state;
   const auto now = state.settings.clock.now(self);
@@ -236,13 +236,14 @@ void tell_of_end(self_pointer self, const std::string& shard, const caf::error& 
     "{} ended, for the {}. time since this process began, and begins anew {}: {}", shard,
     state.restarts.times(shard),
     wait == duration{0} ? "at once" : fmt::format("in {}", format_duration(wait)), reason_of(why));
-  self->send(state.events, event{0, now, "Replica", state.settings.name, "Restarted", message, {}, {}});
+  self->send(state.events,
+             event{0, now, "Replica", state.settings.name, "Restarted", message, {}, {}});
   if (state.settings.say)
     state.settings.say(message);
 }
 
-/// What the shard starts from can't be read: all others go on, and it is tried again, as somebody may
-/// put it right.
+/// What the shard starts from can't be read: all others go on, and it is tried again, as somebody
+/// may put it right.
 void tell_unreadable(self_pointer self, const std::string& shard, const absl::Status& why) {
   constexpr std::chrono::seconds pause{10};
   auto& state = self->state;
@@ -252,8 +253,14 @@ void tell_unreadable(self_pointer self, const std::string& shard, const absl::St
   const auto message =
     fmt::format("{} can't be read, and nobody serves it until it can; that is tried every {}: {}",
                 shard, format_duration(pause), std::string(why.message()));
-  self->send(state.events, event{0, state.settings.clock.now(self), "Replica", state.settings.name,
-                                 "Unreadable", message, {}, {}});
+  self->send(state.events, event{0,
+                                 state.settings.clock.now(self),
+                                 "Replica",
+                                 state.settings.name,
+                                 "Unreadable",
+                                 message,
+                                 {},
+                                 {}});
   if (state.settings.say)
     state.settings.say(message);
 }

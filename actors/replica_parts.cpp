@@ -83,13 +83,13 @@ void start_coordinator(self_pointer self, const std::string& shard, const group_
                        shard_contents& from) {
   auto& state = self->state;
   const auto& ours = state.settings;
-  state.coordinators[shard] =
-    keep(self, shard,
-         self->spawn(coordinator,
-                     coordinator_settings{
-                       group_of(shard), std::make_shared<const group_shards>(shards),
-                       queues_of(state), state.store, state.ground, state.events, ours.clock,
-                       std::move(from.open), std::move(from.barred), ours.most_domains_told, ours.cluster}));
+  state.coordinators[shard] = keep(
+    self, shard,
+    self->spawn(coordinator,
+                coordinator_settings{group_of(shard), std::make_shared<const group_shards>(shards),
+                                     queues_of(state), state.store, state.ground, state.events,
+                                     ours.clock, std::move(from.open), std::move(from.barred),
+                                     ours.most_domains_told, ours.cluster}));
   state.built_with[shard] = shards;
 }
 
@@ -153,9 +153,9 @@ void start(self_pointer self, const std::string& shard, std::shared_ptr<shard_co
     state.queues =
       keep(self, shard,
            self->spawn(queue_shard,
-                       queue_shard_settings{std::string(queue_tree), std::move(from->known), std::move(from->unfinished),
-                                            std::move(from->quota), ledger_for(state, shard, *from),
-                                            ours.clock, self}));
+                       queue_shard_settings{std::string(queue_tree), std::move(from->known),
+                                            std::move(from->unfinished), std::move(from->quota),
+                                            ledger_for(state, shard, *from), ours.clock, self}));
     meet_queue_shard(self, state.queues);
     self->spawn(archive_keeper,
                 archive_keeper_settings{state.store, state.ground, ours.archive, ours.clock,

@@ -129,10 +129,10 @@ bool is_awaiting(const coordinator_state& state, const std::string& id) {
 
 /// The decision's unit may move to free room until those have gone whom it waits for.
 void await_room_for(coordinator_state& state, const std::string& id, const waiting_unit& unit) {
-  const auto place = place_of(unit, 0);
   const auto kind = kind_of(unit).value_or(id);
-  state.awaiting[kind].emplace(place, std::pair{id, unit});
-  state.decisions.find(id)->second.awaiting.emplace(kind, place);
+  auto place = std::pair{place_of(unit, 0), id};
+  state.awaiting[kind].emplace(place, unit);
+  state.decisions.find(id)->second.awaiting.emplace(kind, std::move(place));
 }
 
 } // namespace
@@ -177,7 +177,7 @@ public:
 
   /// Why the unit waits, as things stand now.
   std::string why_waits(const waiting_unit& unit) {
-    return cycle_.why_waits(unit);
+    return cycle_.why_waits(unit, state_.kept_for_limits);
   }
 
   // -- what the cycle asks for --------------------------------------------------------------------
@@ -274,9 +274,14 @@ public:
   std::vector<awaited_room> awaiting() override {
     std::vector<awaited_room> found;
     for (const auto& [kind, units] : state_.awaiting)
-      for (const auto& [place, one] : units)
-        if (waits_for_room(one.first)) {
-          found.push_back({place, one.first, one.second});
+      for (const auto& [place, unit] : units)
+        if (waits_for_room(place.second)) {
+          // Of a gang there may be more by now, or fewer.
+          const bool may_be_another = unit.who->gang || !kind_of(unit);
+          const auto as_it_is =
+            may_be_another ? state_.mirror.unit_placed_by(place.second) : std::optional(unit);
+          if (as_it_is)
+            found.push_back({place.first, place.second, *as_it_is});
           break;
         }
     return found;
@@ -309,8 +314,10 @@ public:
       return;
     }
     auto& what = batch_.what;
-    if (what.id.empty())
+    const bool first = what.id.empty();
+    if (first)
       begin(batch_, "placement");
+    alone_ = first ? std::optional(unit) : std::nullopt;
     const auto before = batch_.placed.size();
     take_plan(batch_, unit, std::move(made));
     // The next unit must see what this one takes.
@@ -339,11 +346,16 @@ public:
     settings.what.why = std::move(made.why);
     settings.what.scored = made.scored;
     settings.budgets = budget_parts(view, made.followed.victims);
-    const bool waits = made.result != plan::outcome::placed;
     take_plan(settings, unit, std::move(made));
     takes_holds_ = false;
+    launch_alone(unit, std::move(settings), std::move(after));
+  }
+
+  /// Even where there is room for it now, there may be none before it starts: its node may change.
+  void launch_alone(const waiting_unit& unit, decision_settings settings,
+                    std::set<std::string> after) {
     const auto id = settings.what.id;
-    const bool moves = waits && places_all_of(*unit.who, settings);
+    const bool moves = places_all_of(*unit.who, settings);
     launch(self_, std::move(settings), std::move(after));
     if (moves)
       await_room_for(state_, id, unit);
@@ -434,6 +446,7 @@ private:
     launch_batch();
     state_.mirror.forget_reservations();
     state_.queues = statuses_of(cycle_.queues());
+    state_.kept_for_limits = cycle_.kept_for_limits();
     report_needs();
     choose_pause();
     state_.running_cycle.reset();
@@ -509,7 +522,11 @@ private:
     batch_.what.at_once = state_.settings.owner->schema() >= schema_with_starts_at_once;
     batch_.what.why.summary = fmt::format("{} pods of {} workloads fit without preemption",
                                           batch_.placed.size(), batch_.what.workloads.size());
-    launch(self_, std::exchange(batch_, decision_settings{}));
+    auto settings = std::exchange(batch_, decision_settings{});
+    if (const auto unit = std::exchange(alone_, std::nullopt))
+      launch_alone(*unit, std::move(settings), {});
+    else
+      launch(self_, std::move(settings));
   }
 
   void begin(decision_settings& settings, std::string policy) {
@@ -549,6 +566,7 @@ private:
   bool explains_;
   scheduling_cycle cycle_;
   decision_settings batch_;
+  std::optional<waiting_unit> alone_;                        ///< in the batch
   std::map<std::int32_t, std::vector<held_decision>> holds_; ///< by the priority they are below
   bool takes_holds_ = false;                                 ///< for the unit whose plan comes next
 };

@@ -12,6 +12,7 @@
 #include <deque>
 #include <limits>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace reprieve {
@@ -20,6 +21,13 @@ namespace {
 
 /// Whose going costs least changes as they lose more work: others may go then who have room again.
 constexpr std::chrono::seconds until_others_cost_less{30};
+
+/// Behind everybody who waits.
+const service_place behind_all{std::numeric_limits<std::int32_t>::min(),
+                               std::numeric_limits<std::int32_t>::min(),
+                               time_point::max(),
+                               {},
+                               0};
 
 /// Whether the node has room for the request once everybody up to the level has gone, and whoever
 /// is promised room there has given it up.
@@ -132,7 +140,9 @@ bool scheduling_cycle::move_to_free_room(const service_place* before) {
 std::vector<cycle_port::awaited_room> scheduling_cycle::next_awaiting() {
   auto found = port_.awaiting();
   std::erase_if(found, [&](const auto& one) { return looked_at_.contains(one.decision); });
-  std::ranges::sort(found, [](const auto& a, const auto& b) { return b.place < a.place; });
+  std::ranges::sort(found, [](const auto& a, const auto& b) {
+    return std::tie(b.place, b.decision) < std::tie(a.place, a.decision);
+  });
   return found;
 }
 
@@ -210,14 +220,25 @@ bool scheduling_cycle::run_queue_stage(queue_stage_input in) {
   for (const auto& one : queues_.queues) {
     if (one.victims.empty())
       continue;
-    if (const auto given_up = nominations_to_take_back(one); !given_up.empty())
+    if (const auto given_up = nominations_to_take_back(one); !given_up.empty()) {
+      let_wait(given_up);
       port_.take_back_nominations(given_up); // whether somebody has to go as well shows then
-    else
+    } else {
       port_.take_back(one);
+    }
     decided_ = true;
     others_may_have_gone_ = true;
   }
   return decided_;
+}
+
+/// Whoever had room by these decisions has its turn in the next cycle.
+void scheduling_cycle::let_wait(std::span<const given_up> which) {
+  for (const auto& held : port_.holds_below(std::numeric_limits<std::int32_t>::max()))
+    if (std::ranges::find(which, held.id, &given_up::decision) != which.end())
+      for (const auto& p : held.nominated)
+        lost_their_room_.insert(p.uid);
+  port_.look_again(settings_.now);
 }
 
 /// Before somebody goes who runs, those of the queue do not come who are not more important, wait
@@ -403,11 +424,9 @@ void scheduling_cycle::wake_kinds(const turn_of* behind) {
     const auto& first = *of.units.begin();
     const bool entitled =
       leaf == no_vertex || shares_->is_entitled(leaf, asked_by(*shares_, *first.second.who));
-    const auto known = lines_.find(of.queue);
-    const bool others_are = known != lines_.end() && has_entitled(known->second);
-    const auto own = entitled     ? precedence::is_entitled
-                     : others_are ? precedence::has_entitled
-                                  : precedence::others;
+    const auto own = entitled                                       ? precedence::is_entitled
+                     : is_any_entitled(of.queue, leaf, first.first) ? precedence::has_entitled
+                                                                    : precedence::others;
     if (own > behind->before) { // its turn would have been before
       port_.look_again(settings_.now);
       continue;
@@ -428,6 +447,22 @@ void scheduling_cycle::wake_kinds(const turn_of* behind) {
       port_.look_again(settings_.now);
     }
   }
+}
+
+/// Whether one of the queue behind that place is within what it deserves, set aside or not.
+bool scheduling_cycle::is_any_entitled(const std::string& queue, std::size_t leaf,
+                                       const service_place& behind) {
+  const auto is_entitled = [&](const service_place& last, const auto& asked) {
+    return behind < last && shares_->is_entitled(leaf, asked);
+  };
+  for (const auto& [key, of] : port_.line().kinds_in(queue))
+    if (const auto last = waiting_line::last_before(of, behind_all);
+        last && is_entitled(*last, asked_of(of)))
+      return true;
+  const auto line = lines_.find(queue);
+  return line != lines_.end() && std::ranges::any_of(line->second.heap, [&](const candidate& one) {
+           return one.kind.empty() && is_entitled(one.place, asked_by(*shares_, *one.unit.who));
+         });
 }
 
 /// Whether one of the nodes could take a pod of the kind once all have gone whom it may take.
@@ -571,13 +606,6 @@ scheduling_cycle::precedence scheduling_cycle::precedence_of(queue_line& line) c
     return precedence::is_entitled;
   return has_entitled(line) ? precedence::has_entitled : precedence::others;
 }
-
-/// Behind everybody who waits.
-static const service_place behind_all{std::numeric_limits<std::int32_t>::min(),
-                                      std::numeric_limits<std::int32_t>::min(),
-                                      time_point::max(),
-                                      {},
-                                      0};
 
 /// Those who are set aside count as well, so that it does not matter that they are.
 bool scheduling_cycle::has_entitled(queue_line& line) const {
@@ -779,9 +807,11 @@ bool scheduling_cycle::waits_for_a_limit(const waiting_unit& unit, judgement& ma
   }
   if ((then ? *then : *shares_).is_within_limits_with_all(leaf, taken, &taken))
     return false;
-  if (stops_nobody)
+  if (stops_nobody) {
     for (const auto& one : movements)
       shares_->add(one.leaf, one.amounts, one.sign);
+    kept_.push_back({last_, std::string(unit.queue()), std::move(sum)});
+  }
   kept_for_a_limit_ = true;
   auto policy = std::move(made.made.policy);
   made.made = plan{};
@@ -792,7 +822,7 @@ bool scheduling_cycle::waits_for_a_limit(const waiting_unit& unit, judgement& ma
 }
 
 scheduling_cycle::turn_result scheduling_cycle::serve(const waiting_unit& unit) {
-  if (!lacks_its_pods(unit))
+  if (lost_their_room_.contains(unit.who->groups.front().pods.front().uid) || !lacks_its_pods(unit))
     return turn_result::passes;
   if (may_park(unit) && port_.line().joins_parked(unit)) {
     port_.waits(unit, plan{});
@@ -844,6 +874,7 @@ scheduling_cycle::turn_result scheduling_cycle::serve(const waiting_unit& unit) 
     for (const auto& one : made.released)
       shares_->release(one.leaf, one.amounts);
     made_room_ = true;
+    let_wait(made.gives_up);
     port_.take_holds(unit, made.gives_up);
     others_go();
   }
@@ -859,11 +890,32 @@ scheduling_cycle::turn_result scheduling_cycle::serve(const waiting_unit& unit) 
   return turn_result::decided;
 }
 
-std::string scheduling_cycle::why_waits(const waiting_unit& unit, bool at_front) {
+/// What is kept for those whose turn comes before the unit's.
+void scheduling_cycle::count_kept(const waiting_unit& unit, std::span<const kept_part> kept) {
+  const auto leaf = shares_->leaf_of(unit.queue());
+  if (leaf == no_vertex || kept.empty())
+    return;
+  const auto place = place_of(unit, 0);
+  const bool entitled = shares_->is_entitled(leaf, asked_by(*shares_, *unit.who));
+  const auto own = entitled ? precedence::is_entitled
+                   : is_any_entitled(std::string(unit.queue()), leaf, place)
+                     ? precedence::has_entitled
+                     : precedence::others;
+  for (const auto& one : kept)
+    if (const auto at = shares_->leaf_of(one.queue);
+        at != no_vertex
+        && ((at != leaf && one.turn.before > own)
+            || ((at == leaf || one.turn.before == own) && one.turn.place < place)))
+      shares_->add(at, shares_->columns_of(one.takes), 1);
+}
+
+std::string scheduling_cycle::why_waits(const waiting_unit& unit, std::span<const kept_part> kept,
+                                        bool at_front) {
   if (!shares_) {
     auto in = port_.queue_input();
     demand_ = real_demand(in);
     share_out(std::move(in));
+    count_kept(unit, kept);
   }
   auto made = unit_judge{port_, settings_, *shares_}.judge(unit, at_front, claims_before(unit));
   return made.quota.empty() ? std::move(made.made.why.summary) : std::move(made.quota);

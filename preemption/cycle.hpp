@@ -111,6 +111,21 @@ public:
 /// answered.
 class scheduling_cycle {
 public:
+  /// Which of the queues is served next, the highest first.
+  enum class precedence : std::uint8_t {
+    others,
+    has_entitled, ///< one behind its first is within what the queue deserves
+    is_entitled   ///< its first is
+  };
+  struct turn_of {
+    service_place place{std::numeric_limits<std::int32_t>::max(),
+                        std::numeric_limits<std::int32_t>::max(),
+                        no_time,
+                        {},
+                        0};
+    precedence before = precedence::is_entitled;
+  };
+
   scheduling_cycle(cycle_port& port, plan_settings settings);
 
   /// Runs the cycle, or goes on with it. Whether it is through.
@@ -119,8 +134,20 @@ public:
   /// Runs it for these alone, in this order, with who else waits counted in.
   void serve_only(const std::vector<waiting_unit>& units, front_of_line line);
 
-  /// Why the unit waits, as things stand now; nothing is done about it.
-  std::string why_waits(const waiting_unit& unit, bool at_front = true);
+  /// Somebody waits until others have gone within a limit, and has its part of that already.
+  struct kept_part {
+    turn_of turn;
+    std::string queue;
+    resources takes;
+  };
+  const std::vector<kept_part>& kept_for_limits() const {
+    return kept_;
+  }
+
+  /// Why the unit waits, as things stand now and where the newest cycle kept so much; nothing is
+  /// done about it.
+  std::string why_waits(const waiting_unit& unit, std::span<const kept_part> kept = {},
+                        bool at_front = true);
 
   /// How the queues stood when the cycle began.
   const queue_stage_result& queues() const {
@@ -161,18 +188,13 @@ private:
     std::optional<std::pair<service_place, group_shares::amounts_by_column>> entitled;
     bool nobody_entitled = false;
   };
-  /// Which of the queues is served next, the highest first.
-  enum class precedence : std::uint8_t {
-    others,
-    has_entitled, ///< one behind its first is within what the queue deserves
-    is_entitled   ///< its first is
-  };
-
   void begin();
   /// Whether somebody goes because of it.
   bool run_queue_stage(queue_stage_input in);
   std::vector<given_up> nominations_to_take_back(const queue_outcome& from);
+  void let_wait(std::span<const given_up> which);
   void share_out(queue_stage_input in);
+  void count_kept(const waiting_unit& unit, std::span<const kept_part> kept);
   /// What one of those who wait asks for, or several that are alike.
   struct wish {
     std::string_view queue;
@@ -187,15 +209,8 @@ private:
   /// What one of the kind asks for, until this is called again.
   const group_shares::amounts_by_column& asked_of(const waiting_line::kind& of);
   /// Takes kinds back that changes could help, and lines up their units behind that place.
-  struct turn_of {
-    service_place place{std::numeric_limits<std::int32_t>::max(),
-                        std::numeric_limits<std::int32_t>::max(),
-                        no_time,
-                        {},
-                        0};
-    precedence before = precedence::is_entitled;
-  };
   void wake_kinds(const turn_of* behind);
+  bool is_any_entitled(const std::string& queue, std::size_t leaf, const service_place& behind);
   bool move_to_free_room(const service_place* before);
   std::vector<cycle_port::awaited_room> next_awaiting();
   bool has_free_room(const waiting_unit& unit);
@@ -251,15 +266,17 @@ private:
   /// Those who wait for others to go, the first at the end, and the decisions looked at already.
   std::optional<std::vector<cycle_port::awaited_room>> awaiting_;
   std::set<std::string> looked_at_;
-  turn_of last_;                       ///< that was taken
-  std::vector<candidate> passed_over_; ///< of runs for which there was nothing
+  std::set<std::string> lost_their_room_; ///< pods of decisions that are given up, by uid
+  turn_of last_;                          ///< that was taken
+  std::vector<candidate> passed_over_;    ///< of runs for which there was nothing
   std::int64_t most_of_runs_ = 0;
   std::int64_t placed_of_runs_ = 0;
   bool begun_ = false;
   bool others_may_have_gone_ = false;
   bool decided_ = false;
   bool made_room_ = false;        ///< the unit that was served last has victims
-  bool kept_for_a_limit_ = false; ///< somebody waits for that, and has its part of the limit
+  std::vector<kept_part> kept_;   ///< for those who wait for a limit, where they stop nobody
+  bool kept_for_a_limit_ = false; ///< whether somebody waits for one
 };
 
 } // namespace reprieve

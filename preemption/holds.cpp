@@ -2,6 +2,7 @@
 
 #include "preemption/engine.hpp"
 #include "preemption/problem.hpp"
+#include "preemption/required_node.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -235,6 +236,20 @@ std::vector<held_decision> holds_among(std::span<const pod> pods) {
   for (auto& [id, held] : holds)
     found.push_back(std::move(held));
   return found;
+}
+
+bool moves_with(const preemptor& unit, const held_decision& held) {
+  std::set<std::string_view> uids;
+  for (const auto& p : held.nominated)
+    uids.insert(p.uid);
+  std::size_t count = 0;
+  for (const auto& group : unit.groups) {
+    count += group.pods.size();
+    for (const auto& p : group.pods)
+      if (!uids.contains(p.uid))
+        return false;
+  }
+  return count == uids.size() && !is_bound_to_a_node(unit);
 }
 
 bool waits_for_room(const cluster_view& view, const held_decision& held) {

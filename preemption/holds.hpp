@@ -26,6 +26,10 @@ std::vector<held_decision> holds_among(std::span<const pod> pods);
 /// Whether somebody still has to leave before its pods can start.
 bool waits_for_room(const cluster_view& view, const held_decision& held);
 
+/// Whether the decision places the unit and nobody else, wherever there is room: it may place it
+/// elsewhere instead.
+bool moves_with(const preemptor& unit, const held_decision& held);
+
 /// Takes out of the view what the decision does: its nominations, and that its victims go, as far
 /// as they were not told. The others go on leaving. Leaves the view to be settled.
 void give_up(const held_decision& held, cluster_view& view);

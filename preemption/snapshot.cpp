@@ -1,5 +1,6 @@
 #include "preemption/snapshot.hpp"
 
+#include "preemption/lifecycle_cycle.hpp"
 #include "preemption/pending.hpp"
 #include "preemption/snapshot_checks.hpp"
 #include "state/admission.hpp"
@@ -235,11 +236,18 @@ cluster_view snapshot::view_where(const std::function<bool(const std::string&)>&
   for (const auto& group : groups())
     if (takes(group))
       for (const auto& unit : pending(group))
-        for (const auto& wanted : unit.groups)
-          for (const auto& p : wanted.pods)
-            view.expect(p.labels, 1);
+        if (!is_left_to_cluster(unit.workload))
+          for (const auto& wanted : unit.groups)
+            for (const auto& p : wanted.pods)
+              view.expect(p.labels, 1);
   view.settle();
   return view;
+}
+
+bool snapshot::is_left_to_cluster(std::string_view workload) const {
+  const auto* record = find(workloads_, workload);
+  return record != nullptr && is_counted(record->spec)
+         && settings_of(record->spec->resource_group).policy == group_policy::lifecycle;
 }
 
 std::vector<preemptor> snapshot::pending(std::string_view group) const {

@@ -82,6 +82,8 @@ public:
   /// All groups together.
   cluster_view whole_view() const;
 
+  /// Whether the cluster places the workload's pods, of which there are as many as it is told.
+  bool is_left_to_cluster(std::string_view workload) const;
   /// What waits for a place in the group, in the order it is served: higher priority, earlier
   /// submission, name.
   std::vector<preemptor> pending(std::string_view group) const;

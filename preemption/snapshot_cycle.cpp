@@ -53,6 +53,13 @@ std::string_view group_of(const snapshot& taken, const pod& p) {
                            : std::string_view(record->spec->resource_group);
 }
 
+/// Whether the pod goes: it was told, or nobody wants it any more.
+bool leaves(const workload_record* owner, const pod& p) {
+  const bool is_unwanted = owner != nullptr && p.placed_by != placed_by_cluster
+                           && !is_counted(owner->spec) && !wants(*owner, p);
+  return is_leaving(p.phase) || !p.evicted_by.empty() || is_unwanted;
+}
+
 void mark_victims(const std::vector<victim>& victims, const std::string& by,
                   std::vector<pod>& pods) {
   std::set<std::string_view> going;
@@ -89,7 +96,8 @@ public:
       changed_.insert(gone->workload);
     }
     for (const auto& who : cycle_.taken_.pending(settings.group.name))
-      expected_[who.workload].push_back(who);
+      if (!cycle_.taken_.is_left_to_cluster(who.workload))
+        expected_[who.workload].push_back(who);
     for (const auto& name : changed_)
       expect_what_lacks(name);
     view_.settle();
@@ -196,8 +204,8 @@ public:
     auto found = line_.asleep_in(queue, until);
     by_name<returning_work> leaving;
     for (const auto& p : cycle_.pods_)
-      if (is_here(p) && takes_room(p.phase) && (is_leaving(p.phase) || !p.evicted_by.empty())
-          && queue_of(p.workload) == queue) {
+      if (is_here(p) && takes_room(p.phase) && queue_of(p.workload) == queue
+          && leaves(find(cycle_.taken_.workloads(), p.workload), p)) {
         auto& one = leaving[p.workload];
         add_taken(one.takes, p);
         one.due = std::max(one.due, p.stop_told);
@@ -305,27 +313,14 @@ private:
           && (p.phase != pod_phase::nominated || p.placed_by != held.id))
         others.push_back(&p);
     for (auto& unit : cycle_.taken_.lacking_with(*record, others))
-      if (is_moved_with(unit, held))
+      if (moves_with(unit, held))
         return waiting_unit{record, std::make_shared<const preemptor>(std::move(unit))};
     return std::nullopt;
-  }
-  static bool is_moved_with(const preemptor& unit, const held_decision& held) {
-    std::set<std::string_view> uids;
-    for (const auto& p : held.nominated)
-      uids.insert(p.uid);
-    std::size_t count = 0;
-    for (const auto& group : unit.groups) {
-      count += group.pods.size();
-      for (const auto& p : group.pods)
-        if (!uids.contains(p.uid))
-          return false;
-    }
-    return count == uids.size() && !is_bound_to_a_node(unit);
   }
   /// Budgets expect the pods that a workload lacks as things are now, and no others.
   void expect_what_lacks(const std::string& workload) {
     const auto* record = find(cycle_.taken_.workloads(), workload);
-    if (record == nullptr)
+    if (record == nullptr || cycle_.taken_.is_left_to_cluster(workload))
       return;
     auto& known = expected_[workload];
     const auto expect = [&](std::int64_t sign) {
@@ -549,16 +544,14 @@ queue_stage_input queues_in(const snapshot& taken, const resource_group& group,
       continue;
     const auto* record = find(taken.workloads(), p.workload);
     const auto queue = record == nullptr ? std::string{} : record->spec->queue;
-    const bool is_unwanted = record != nullptr && p.placed_by != placed_by_cluster
-                             && !is_counted(record->spec) && !wants(*record, p);
-    const bool leaves = is_leaving(p.phase) || !p.evicted_by.empty() || is_unwanted;
+    const bool goes = leaves(record, p);
     if (group_of(taken, p) != group.name) {
-      if (!queue.empty() && !leaves)
+      if (!queue.empty() && !goes)
         add_taken(elsewhere[queue], p);
       continue;
     }
     auto& totals = in.totals[queue];
-    add_taken(leaves ? totals.leaving : totals.staying, p);
+    add_taken(goes ? totals.leaving : totals.staying, p);
   }
   const auto* granted = taken.grants(group.name);
   in.queues = granted == nullptr && !taken.is_of_server(group.name)
@@ -577,7 +570,7 @@ void add_waiting_again(queue_stage_input& in, const snapshot& taken, std::string
     if (record != nullptr && p.placed_by != placed_by_cluster && !is_counted(record->spec)
         && !wants_place_of(*record, p))
       add_taken(in.again[record->spec->queue], p);
-    else if (is_leaving(p.phase) || !p.evicted_by.empty())
+    else if (leaves(record, p))
       add_taken(leaving[p.workload], p);
   }
   for (const auto& [workload, uses] : leaving)

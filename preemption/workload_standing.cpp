@@ -313,6 +313,33 @@ void workload_standing::look_around(const pod& p, bool was_doomed, const standin
     look_at(slot_of(p), on);
 }
 
+/// Of groups that are no runs, as if those were not there.
+std::vector<preemptor>
+workload_standing::lacking_of_listed(const std::set<std::string, std::less<>>& without,
+                                     const standing_ground& on) const {
+  const auto stands = [&](const pod& p) {
+    return pods_.contains(p.uid) && !without.contains(p.uid);
+  };
+  return lacking_units_of(
+    *record_, [](const pod_group& group) { return !waits_as_run(group); },
+    [&](const pod& p) { return stands(p) || on.goes(p.uid); },
+    [&](const pod& p) { return stands(p) ? on.node_of(*find(p.uid)) : nullptr; });
+}
+
+std::vector<preemptor>
+workload_standing::listed_without(const std::set<std::string, std::less<>>& uids,
+                                  const standing_ground& on) const {
+  if (!has_listed_groups() || record_->deleting || left_to_cluster_)
+    return {};
+  auto units = lacking_of_listed(uids, on);
+  auto restless = restless_;
+  for (const auto& uid : uids)
+    if (const auto found = pods_.find(uid); found != pods_.end())
+      restless.count(found->second.shown->what(), found->second.as.restless, -1);
+  restless.take_out_held_back(units);
+  return units;
+}
+
 void workload_standing::find_listed(const standing_ground& on) {
   if (!std::exchange(listed_outdated_, false))
     return;
@@ -321,13 +348,7 @@ void workload_standing::find_listed(const standing_ground& on) {
   listed_held_back_.clear();
   if (!has_listed_groups() || left_to_cluster_)
     return;
-  auto units = lacking_units_of(
-    *record_, [](const pod_group& group) { return !waits_as_run(group); },
-    [&](const pod& p) { return pods_.contains(p.uid) || on.goes(p.uid); },
-    [&](const pod& p) {
-      const auto* at = find(p.uid);
-      return at == nullptr ? nullptr : on.node_of(*at);
-    });
+  auto units = lacking_of_listed({}, on);
   listed_held_back_ = restless_.take_out_held_back(units);
   for (auto& unit : units) {
     listed_uids_.insert(unit.groups.front().pods.front().uid);

@@ -106,6 +106,9 @@ public:
   std::vector<std::shared_ptr<const unit_run>> runs() const;
   /// What will be asked for when others have settled.
   resources held_back() const;
+  /// What would be listed if these were not there.
+  std::vector<preemptor> listed_without(const std::set<std::string, std::less<>>& uids,
+                                        const standing_ground& on) const;
   /// Whether the unit lacks its pods.
   bool lacks(const preemptor& who) const;
 
@@ -127,6 +130,8 @@ private:
   bool is_unwanted(const pod& p) const;
   bool is_irregular(const pod& p) const;
   bool has_listed_groups() const;
+  std::vector<preemptor> lacking_of_listed(const std::set<std::string, std::less<>>& without,
+                                           const standing_ground& on) const;
   role role_of(const pod& p) const;
   void count(const counted_pod& one, int sign, const standing_ground& on);
   void count_in(counted_pod& one, const standing_ground& on);

@@ -1,5 +1,6 @@
 #include "protocol/convert_decision.hpp"
 #include "protocol/convert_disruption_budget.hpp"
+#include "protocol/convert_placement.hpp"
 #include "protocol/convert_queue.hpp"
 #include "protocol/peer_form.hpp"
 #include "protocol/peer_messages.hpp"
@@ -92,6 +93,7 @@ static v1::GroupSnapshot to_proto(const read_group_result& from) {
   write_all(from->status.decisions, *to.mutable_decisions());
   write_all(from->status.reservations, *to.mutable_reservations());
   to.set_counting(from->status.counting);
+  write_all(from->recounted, *to.mutable_recounted());
   return to;
 }
 
@@ -118,6 +120,7 @@ static absl::StatusOr<read_group_result> from_proto(const v1::GroupSnapshot& fro
   read.all("decisions", from.decisions(), to.status.decisions, from_proto);
   read.all("reservations", from.reservations(), to.status.reservations, from_proto);
   to.status.counting = from.counting();
+  read.all("recounted", from.recounted(), to.recounted, from_proto);
   if (!read.status().ok())
     return unreadable{read.status()};
   return read_group_result{std::move(to)};

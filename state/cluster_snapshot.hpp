@@ -18,6 +18,7 @@ struct group_snapshot {
   std::vector<std::shared_ptr<const node_record>> nodes;         ///< in order of name
   std::vector<std::shared_ptr<const workload_record>> workloads; ///< likewise
   std::vector<disruption_budget> budgets;                        ///< likewise
+  std::vector<placement> recounted; ///< as its open decisions make them
   group_status status;
 };
 
@@ -29,6 +30,9 @@ struct cluster_snapshot {
   by_name<queue_status> queues;
   std::vector<placement> placements;
   std::vector<group_snapshot> groups; ///< in order of name
+
+  /// Has placements show what open decisions make of them, as pods do.
+  void recount_placements();
 };
 
 } // namespace reprieve

@@ -217,7 +217,8 @@ std::string cycle_comparison::of_replicas(coordinator_pointer self, const cycle_
   const auto& ours = self->state.lifecycle;
   sum_.replicas_wait += static_cast<int>(expected.waiting.size());
   if (ours.waiting != expected.waiting)
-    return "other deployments wait for replicas, or for other reasons";
+    return fmt::format("deployments wait for replicas {}, not {}", fmt::join(ours.waiting, "; "),
+                       fmt::join(expected.waiting, "; "));
   if (ours.needs != expected.needs)
     return "replicas ask for other amounts";
   return {};
@@ -265,7 +266,7 @@ std::string cycle_comparison::with(coordinator_pointer self, const cycle_seen& l
     difference +=
       fmt::format("\n  waits: {} ({})", name, why.empty() ? why_waits(self, name) : why);
   for (const auto& turn : cycle_.turns())
-    difference += fmt::format("\n  expected: {}", turn.made.why.summary);
+    difference += fmt::format("\n  expected: {}: {}", turn.who.workload, turn.made.why.summary);
   return difference;
 }
 

@@ -20,6 +20,8 @@ constexpr std::uint32_t shard_counts[] = {1, 2, 8, 64};
 
 /// In each part; each is run once for every shard count.
 int clusters() {
+  if (const auto* given = std::getenv("REPRIEVE_CLUSTERS"))
+    return std::atoi(given);
   if (std::getenv("REPRIEVE_EMULATED") != nullptr)
     return 2;
   return std::getenv("REPRIEVE_LONG") != nullptr ? 1'250 : 8;
@@ -79,7 +81,7 @@ TEST_P(live_cycles, decide_what_the_engine_says_on_the_snapshot) {
                        : 1'000'000 * GetParam();
   for (int i = 0; i < clusters(); ++i)
     for (const auto shards : shard_counts)
-      ASSERT_EQ(compare_cycles(first + static_cast<std::uint64_t>(i), shards, sum), "");
+      EXPECT_EQ(compare_cycles(first + static_cast<std::uint64_t>(i), shards, sum), "");
   const auto runs = clusters() * static_cast<int>(std::size(shard_counts));
   EXPECT_GT(sum.cycles, 20 * runs);
   EXPECT_GT(sum.at_rest, 10 * runs);

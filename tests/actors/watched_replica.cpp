@@ -95,6 +95,7 @@ watched_replica::read_all(coordinator_pointer about_to_decide) const {
   }
   whole->queues = behind<queue_pointer>(serving_->queues)->state.statuses;
   std::ranges::sort(whole->placements, {}, &placement::name);
+  whole->recount_placements();
   return whole;
 }
 
