@@ -443,8 +443,8 @@ void draw(read_group&) {
 void draw(read_group_result& to) {
   absl::Status refused;
   group_snapshot found;
-  auto& [name, taken, nodes, workloads, budgets, status] = found;
-  draw_all(refused, name, taken, nodes, workloads, budgets, status);
+  auto& [name, taken, nodes, workloads, budgets, recounted, status] = found;
+  draw_all(refused, name, taken, nodes, workloads, budgets, recounted, status);
   if (refused.ok())
     to = std::move(found);
   else
