@@ -56,6 +56,10 @@ bool any_grew(const std::vector<std::int64_t>& now, const std::vector<std::int64
   return now.size() != before.size() || !std::ranges::equal(now, before, std::ranges::less_equal{});
 }
 
+bool any_fell(const std::vector<std::int64_t>& now, const std::vector<std::int64_t>& before) {
+  return !before.empty() && any_grew(before, now);
+}
+
 void add_demand(by_name<resources>& to, const by_name<resources>& more) {
   for (const auto& [queue, amounts] : more)
     add_to(to[queue], amounts);
@@ -388,6 +392,7 @@ void scheduling_cycle::share_out(queue_stage_input in) {
 void scheduling_cycle::wake_kinds(const turn_of* behind) {
   const auto changed = port_.take_changes();
   const auto excess = shares_->excess();
+  const auto leaving = shares_->leaving();
   const auto over = port_.decisions_over();
   const auto woken = port_.line().wake([&](const waiting_line::kind& of) {
     const auto leaf = shares_->leaf_of(of.queue);
@@ -401,7 +406,8 @@ void scheduling_cycle::wake_kinds(const turn_of* behind) {
       return true;
     if (!was.may_borrow
         && (quota_eased(of, shares_->all_in_the_way(leaf, asked), changed)
-            || (was.others_had_pods && !shares_->others_have_pods(leaf))))
+            || (was.others_had_pods && !shares_->others_have_pods(leaf))
+            || any_fell(leaving, was.leaving)))
       return true;
     if (was.others_lacked_room && (!changed.freed.empty() || settings_.now >= was.look_again))
       return true;
@@ -717,6 +723,8 @@ parked_reason scheduling_cycle::reason_to_park(const waiting_unit& unit,
     if (made.goes_with_more)
       why.left_of_share = shares_->left_at({leaf});
     why.others_had_pods = shares_->others_have_pods(leaf);
+    if (!made.may_borrow)
+      why.leaving = shares_->leaving();
     for (const auto& one : shares_->all_in_the_way(leaf, asked))
       why.in_the_way.push_back({shares_->at(one.vertex).spec.name, one.limit,
                                 shares_->allowed_at(one), shares_->left_at(one)});

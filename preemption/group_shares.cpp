@@ -170,8 +170,8 @@ bool group_shares::leaves_room_for_others(std::size_t leaf, std::size_t column,
 }
 
 /// Whether the queue stage would leave everybody what they have now, and the leaf so much more, if
-/// nobody else asked for anything (`kept_shares`): now, when pods that leave count as they do there,
-/// and when they have gone.
+/// nobody else asked for anything (`kept_shares`): now, when pods that leave count as they do
+/// there, and when they have gone.
 bool group_shares::may_be_kept(std::size_t leaf, std::size_t column, std::int64_t more) const {
   wide_int leaving = 0;
   for (const auto v : tree_.leaves)
@@ -405,6 +405,14 @@ std::vector<std::int64_t> group_shares::excess() const {
   for (const auto leaf : tree_.leaves)
     for (std::size_t c = 0; c < columns_.size(); ++c)
       found.push_back(std::max<std::int64_t>(staying_[leaf][c] - deserved_[leaf][c], 0));
+  return found;
+}
+
+group_shares::amounts_by_column group_shares::leaving() const {
+  amounts_by_column found(columns_.size());
+  for (const auto leaf : tree_.leaves)
+    for (std::size_t c = 0; c < columns_.size(); ++c)
+      found[c] += used_[leaf][c] - staying_[leaf][c];
   return found;
 }
 

@@ -115,6 +115,8 @@ public:
   bool anybody_uses_too_much() const;
   /// How much more than it deserves each leaf uses, column by column.
   std::vector<std::int64_t> excess() const;
+  /// What the pods take that leave, by column.
+  amounts_by_column leaving() const;
   /// Whether pods of other queues than this one stay.
   bool others_have_pods(std::size_t leaf) const;
   bool is_below(std::size_t vertex, std::size_t ancestor) const;

@@ -67,6 +67,8 @@ struct parked_reason {
   };
   std::vector<obstacle> in_the_way;
   bool others_had_pods = false; ///< with nobody else there, no share is in the way
+  /// What pods took that left, by column: they count in what others may keep until they have gone.
+  std::vector<std::int64_t> leaving;
   /// What its queue deserved and did not use, where it would have gone with more than that as soon
   /// as others took theirs; empty where not.
   std::vector<std::int64_t> left_of_share;
