@@ -26,6 +26,19 @@
 namespace reprieve {
 
 /// Changes of a shard's durable workloads, budgets and placements, numbered without gaps.
+/// What is other in the pages of a workload's slots than in the record before.
+struct slot_page_changes {
+  std::string workload;
+  std::vector<std::shared_ptr<const slot_page>> changed;
+  std::vector<std::uint32_t> gone; ///< their numbers
+
+  bool operator==(const slot_page_changes& other) const {
+    return workload == other.workload && gone == other.gone
+           && std::ranges::equal(changed, other.changed,
+                                 [](const auto& a, const auto& b) { return *a == *b; });
+  }
+};
+
 struct workload_delta {
   std::string shard;
   std::uint64_t number = 0;
@@ -36,6 +49,8 @@ struct workload_delta {
   std::vector<placement> placements;
   std::vector<std::string> removed_placements;
   bool everything = false; ///< what a follower gets first
+  /// Of large workloads among those changed, between replicas: their records come without slots.
+  std::vector<slot_page_changes> pages{};
 };
 
 /// Admitted workloads, budgets and placements.
@@ -44,8 +59,9 @@ struct put_workloads {
   revision known_at = 0; ///< of the catalog that they were let in by; 0 where nobody knows
 
   bool operator==(const put_workloads& other) const {
-    return known_at == other.known_at && std::ranges::equal(objects, other.objects,
-                              [](const auto& a, const auto& b) { return *a == *b; });
+    return known_at == other.known_at
+           && std::ranges::equal(objects, other.objects,
+                                 [](const auto& a, const auto& b) { return *a == *b; });
   }
 };
 

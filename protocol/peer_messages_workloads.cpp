@@ -244,6 +244,31 @@ static absl::StatusOr<note_placements> from_proto(const v1::NotePlacements& from
 
 // -- records --------------------------------------------------------------------------------------
 
+static v1::SlotPageChanges to_proto(const slot_page_changes& from) {
+  v1::SlotPageChanges to;
+  to.set_workload(from.workload);
+  for (const auto& page : from.changed)
+    to.add_changed(encode(*page));
+  to.mutable_gone()->Assign(from.gone.begin(), from.gone.end());
+  return to;
+}
+
+static absl::StatusOr<std::shared_ptr<const slot_page>> page_from(const std::string& bytes) {
+  auto page = decode<slot_page>(bytes);
+  if (!page.ok())
+    return page.status();
+  return std::make_shared<const slot_page>(*std::move(page));
+}
+
+static absl::StatusOr<slot_page_changes> from_proto(const v1::SlotPageChanges& from) {
+  slot_page_changes to;
+  field_reader read;
+  to.workload = from.workload();
+  read.all("changed", from.changed(), to.changed, page_from);
+  to.gone.assign(from.gone().begin(), from.gone().end());
+  return read.result(std::move(to));
+}
+
 static v1::WorkloadDelta to_proto(const workload_delta& from) {
   v1::WorkloadDelta to;
   to.set_shard(from.shard);
@@ -258,6 +283,7 @@ static v1::WorkloadDelta to_proto(const workload_delta& from) {
   write_all(from.placements, *to.mutable_placements());
   to.mutable_removed_placements()->Assign(from.removed_placements.begin(),
                                           from.removed_placements.end());
+  write_all(from.pages, *to.mutable_pages());
   return to;
 }
 
@@ -281,6 +307,7 @@ static absl::StatusOr<workload_delta> from_proto(const v1::WorkloadDelta& from) 
   to.removed_budgets.assign(from.removed_budgets().begin(), from.removed_budgets().end());
   read.all("placements", from.placements(), to.placements, from_proto);
   to.removed_placements.assign(from.removed_placements().begin(), from.removed_placements().end());
+  read.all("pages", from.pages(), to.pages, from_proto);
   return read.result(std::move(to));
 }
 

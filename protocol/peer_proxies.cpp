@@ -1,5 +1,7 @@
 #include "protocol/peer_proxies.hpp"
 
+#include "protocol/paged_deltas.hpp"
+
 #include <fmt/format.h>
 
 namespace reprieve {
@@ -55,6 +57,22 @@ void follow(Self self, const char* kind, Follower follower, std::string more = {
                                              if (auto m = open_letter<Message>(letter); m.ok())
                                                caf::anon_send(follower, *std::move(m));
                                            }});
+}
+
+/// Likewise, with changes of large workloads put together.
+template <class Self, class Follower>
+void follow_in_pages(Self self, Follower follower) {
+  auto deliver = [follower, paged = std::make_shared<paged_deltas_in>()](peer_envelope& letter,
+                                                                         const peer_answer&) {
+    auto m = open_letter<workload_delta>(letter);
+    if (!m.ok())
+      return;
+    paged->complete(*m);
+    caf::anon_send(follower, *std::move(m));
+  };
+  self->send(
+    self->state.link,
+    follow_peer{{self->state.shard, peer_kinds::follow, peer_kinds::takes_pages, {}}, deliver});
 }
 
 /// What all proxies do at first.
@@ -168,9 +186,7 @@ workload_shard_actor::behavior_type workload_shard_proxy(proxy_pointer<workload_
     [self](const lent_end& m) { return ask<absl::Status>(self, m); },
     [self](const forget_workloads& m) { return ask<absl::Status>(self, m); },
     [self](const slots_ended& m) { return ask<absl::Status>(self, m); },
-    [self](follow_workloads& m) {
-      follow<workload_delta>(self, peer_kinds::follow, std::move(m.follower));
-    },
+    [self](follow_workloads& m) { follow_in_pages(self, std::move(m.follower)); },
     [self](const prepare<workload_parts>& m) { return ask<absl::Status>(self, m); },
     [self](const release_hold& m) { tell(self, m); },
     [self](const apply_parts<workload_parts>& m) { return ask<absl::Status>(self, m); },

@@ -39,6 +39,8 @@ inline constexpr const char* await_room = "await_room";
 inline constexpr const char* await_victims = "await_victims";
 inline constexpr const char* ended = "ended";
 inline constexpr const char* watch_shard = "watch_shard";
+/// With `follow`: changes of large workloads may come page by page.
+inline constexpr const char* takes_pages = "pages";
 } // namespace peer_kinds
 
 } // namespace reprieve

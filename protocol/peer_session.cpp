@@ -100,6 +100,14 @@ void send_delta(self_pointer self, const std::string& shard, const Delta& delta)
     self->state.exchange->tell(token, std::string(peer_kind<Delta>()), bytes);
 }
 
+/// Of large workloads only pages that have changed, to those who can put them together.
+void send_delta(self_pointer self, const workload_delta& delta) {
+  const auto shard = "w/" + delta.shard;
+  auto& of = self->state.followed[shard];
+  const bool whole = of.takes_whole_records;
+  send_delta(self, shard, whole ? delta : of.paged.without_known(delta));
+}
+
 /// Tells the other side when the shard ends.
 template <class Handle>
 void watch_shard(self_pointer self, const Handle& whom, const peer_envelope& letter) {
@@ -162,7 +170,10 @@ void follow(self_pointer self, const node_shard_actor& whom, peer_envelope& lett
 }
 
 void follow(self_pointer self, const workload_shard_actor& whom, peer_envelope& letter) {
-  self->state.followed[letter.to].fresh.push_back(token_and_rest(letter.payload).first);
+  auto& of = self->state.followed[letter.to];
+  const auto [token, takes] = token_and_rest(letter.payload);
+  of.takes_whole_records = takes != peer_kinds::takes_pages; // one of a version before
+  of.fresh.push_back(token);
   self->send(whom, follow_workloads{self});
 }
 
@@ -380,7 +391,7 @@ peer_session_actor::behavior_type peer_session(self_pointer self, std::shared_pt
   });
   return {
     [self](const node_delta& delta) { send_delta(self, "n/" + delta.shard, delta); },
-    [self](const workload_delta& delta) { send_delta(self, "w/" + delta.shard, delta); },
+    [self](const workload_delta& delta) { send_delta(self, delta); },
     [self](const catalog_update& update) {
       for (const auto& token : self->state.catalog_tokens)
         send_to(self, token, update);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "actors/peers.hpp"
+#include "protocol/paged_deltas.hpp"
 #include "protocol/peer_link.hpp"
 
 #include <deque>
@@ -56,6 +57,8 @@ struct peer_session_state {
   struct following {
     std::vector<std::string> tokens;
     std::deque<std::string> fresh; ///< that get everything first
+    bool takes_whole_records = false;
+    paged_deltas_out paged;
   };
   std::map<std::string, following> followed; ///< by shard as its deltas name it, behind n/ or w/
   std::vector<std::string> catalog_tokens;

@@ -22,6 +22,7 @@ reprieve_library(reprieve_protocol
     protocol/backup_stream.cpp
     protocol/heartbeat_intake.cpp
     protocol/heartbeat_stream.cpp
+    protocol/paged_deltas.cpp
     protocol/peer_link.cpp
     protocol/peer_messages.cpp
     protocol/peer_messages_bundles.cpp

@@ -1,6 +1,7 @@
 #include "state/slot_list.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace reprieve {
@@ -176,6 +177,26 @@ slot_list::page_difference slot_list::difference(const slot_list& before, const 
   found.before.insert(found.before.end(), old, before.pages_.end());
   found.next.insert(found.next.end(), now, next.pages_.end());
   return found;
+}
+
+slot_list slot_list::with(std::vector<slot_page> changed,
+                          std::span<const std::uint32_t> gone) const {
+  slot_list next;
+  next.next_number_ = next_number_;
+  next.stored_in_pages_ = true;
+  const auto is_other = [&](const page_pointer& page) {
+    return std::ranges::find(gone, page->number) != gone.end()
+           || std::ranges::find(changed, page->number, &slot_page::number) != changed.end();
+  };
+  std::ranges::remove_copy_if(pages_, std::back_inserter(next.pages_), is_other);
+  for (auto& page : changed) {
+    put_in_order(page.slots);
+    next.next_number_ = std::max(next.next_number_, page.number + 1);
+    if (!page.slots.empty())
+      next.pages_.push_back(std::make_shared<slot_page>(std::move(page)));
+  }
+  std::ranges::sort(next.pages_, {}, first_of);
+  return next;
 }
 
 std::vector<pod_slot> slot_list::changed_slots(const slot_list& before, const slot_list& next) {

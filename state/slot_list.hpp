@@ -144,6 +144,9 @@ public:
     std::vector<page_pointer> next;
   };
   static page_difference difference(const slot_list& before, const slot_list& next);
+  /// The list that comes of this one when those pages are put in, or in the place of what they
+  /// were, and those of these numbers go. All others are shared.
+  slot_list with(std::vector<slot_page> changed, std::span<const std::uint32_t> gone) const;
   /// The slots of which the lists say something else, in order.
   static std::vector<pod_slot> changed_slots(const slot_list& before, const slot_list& next);
 

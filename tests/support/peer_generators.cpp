@@ -325,11 +325,19 @@ void draw(note_placements& to) {
   draw(placements);
 }
 
+void draw(slot_page_changes& to) {
+  auto& [workload, changed, gone] = to;
+  draw_all(workload, gone);
+  slot_page page;
+  draw_all(page.number, page.slots);
+  changed = {std::make_shared<const slot_page>(std::move(page))};
+}
+
 void draw(workload_delta& to) {
   auto& [shard, number, changed, removed, budgets, removed_budgets, placements, removed_placements,
-         everything] = to;
+         everything, pages] = to;
   draw_all(shard, number, changed, removed, budgets, removed_budgets, placements,
-           removed_placements, everything);
+           removed_placements, everything, pages);
 }
 
 // -- what runs the pods ---------------------------------------------------------------------------
