@@ -156,8 +156,6 @@ int serve(const daemon_options& options, ending& end) {
   caf::actor_system system{config};
   const auto clock = wall_clock::of_this_process();
 
-  const auto cluster = start_machines(system, options, clock);
-
   replica_settings settings;
   std::unique_ptr<peer_server> peers_in;
   if (!options.peers.listen.empty()) {
@@ -187,6 +185,8 @@ int serve(const daemon_options& options, ending& end) {
   // Only the replica keeps the store. One that speaks to etcd keeps threads of gRPC alive; they
   // have served the API, and the actor system waits at its end for all that have used it.
   settings.behind = *std::move(opened);
+  // From here on nothing returns before `stop_actors` is called.
+  const auto cluster = start_machines(system, options, clock);
   settings.cluster = cluster;
   settings.clock = clock;
   settings.lost = [&end](const std::string& why) { end.lost(why); };

@@ -37,6 +37,16 @@ using remote_machines_actor =
 struct remote_machines_state {
   static inline const char* name = "remote_machines";
 
+  remote_machines_state() = default;
+  remote_machines_state(const remote_machines_state&) = delete;
+  remote_machines_state& operator=(const remote_machines_state&) = delete;
+  /// An open connection keeps itself, and with it threads of gRPC that have sent to actors: the
+  /// actor system waits at its end for these.
+  ~remote_machines_state() {
+    if (wire)
+      wire->close();
+  }
+
   std::string address;
   wire_maker dial;
   std::shared_ptr<peer_wire> wire; ///< null while there is none

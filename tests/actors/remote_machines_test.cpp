@@ -22,15 +22,18 @@ using letter_kinds = std::vector<std::string>;
 /// The machines' end of a wire, that keeps the kinds of what it is sent.
 class end_of_wire : public peer_wire {
 public:
-  explicit end_of_wire(letter_kinds& sent) : sent_(sent) {}
+  end_of_wire(letter_kinds& sent, bool& closed) : sent_(sent), closed_(closed) {}
 
   void send(peer_envelope letter) override {
     sent_.push_back(std::move(letter.kind));
   }
-  void close() override {}
+  void close() override {
+    closed_ = true;
+  }
 
 private:
   letter_kinds& sent_;
+  bool& closed_;
 };
 
 class remote_machines_orders : public testing::Test {
@@ -44,7 +47,7 @@ protected:
     machines_ = world_.system().spawn(remote_machines, "somewhere",
                                       [this](const std::string&, peer_events e) {
                                         events_ = std::move(e);
-                                        return std::make_shared<end_of_wire>(sent_);
+                                        return std::make_shared<end_of_wire>(sent_, closed_);
                                       });
     world_.settle();
     open();
@@ -89,6 +92,7 @@ protected:
 
   actor_world world_;
   letter_kinds sent_; ///< since the connection was made
+  bool closed_ = false;
   peer_events events_;
   pod_reports reported_;
   pod_observer_actor observer_;
@@ -127,6 +131,13 @@ TEST_F(remote_machines_orders, end_with_the_pod_or_when_it_is_forgotten) {
   EXPECT_THAT(sent_, IsEmpty());
   ASSERT_EQ(reported_.size(), 3U);
   EXPECT_EQ(reported_.back().happened, pod_report::what::forgotten);
+}
+
+TEST_F(remote_machines_orders, end_the_connection_with_whoever_gave_them) {
+  EXPECT_FALSE(closed_);
+  world_.kill(machines_);
+  world_.settle();
+  EXPECT_TRUE(closed_);
 }
 
 } // namespace
