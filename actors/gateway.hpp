@@ -87,7 +87,8 @@ struct gateway_state {
   revision known_at = 0;            ///< where it stood so in the store
   std::set<std::string> unfinished; ///< resource groups whose contents did not come yet
   told_objects<std::shared_ptr<const node_record>> nodes;
-  pod_index pods; ///< on these nodes
+  pod_index pods;                    ///< on these nodes
+  by_name<wide_int> capacity_in_all; ///< of these nodes
   told_objects<std::shared_ptr<const workload_record>> workloads;
   by_name<std::int64_t> workloads_in_queue;
   told_objects<disruption_budget> budgets;

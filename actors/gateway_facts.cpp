@@ -35,6 +35,28 @@ std::optional<std::string> gateway_facts::group_of_node(std::string_view name) c
   return found->second->spec->resource_group;
 }
 
+const resources* gateway_facts::capacity_of_node(std::string_view name) const {
+  if (const auto* coming = find_under_way<node>(object_kind::node, name))
+    return &coming->capacity;
+  const auto found = state_.nodes.find(name);
+  return found == state_.nodes.end() ? nullptr : &found->second->spec->capacity;
+}
+
+by_name<wide_int> gateway_facts::capacity_in_all() const {
+  auto total = state_.capacity_in_all;
+  const auto coming = state_.coming.find(object_kind::node);
+  if (coming == state_.coming.end())
+    return total;
+  for (const auto& [name, forms] : coming->second) {
+    for (const auto& [resource, amount] : *capacity_of_node(name))
+      total[resource] += amount;
+    if (const auto known = state_.nodes.find(name); known != state_.nodes.end())
+      for (const auto& [resource, amount] : known->second->spec->capacity)
+        total[resource] -= amount;
+  }
+  return total;
+}
+
 const workload* gateway_facts::find_workload(std::string_view name) const {
   if (const auto* coming = find_under_way<workload>(object_kind::workload, name))
     return coming;
@@ -143,6 +165,19 @@ void take_in(told_objects<T>& known, std::vector<T>& told, std::vector<std::stri
     known.remove(name, in_shard, changed);
 }
 
+/// Adds what a node has, or has more than before.
+void count_capacity(by_name<wide_int>& total, const node_record* before, const node_record* now) {
+  if (before != nullptr && now != nullptr && before->spec->capacity == now->spec->capacity)
+    return;
+  if (before != nullptr)
+    for (const auto& [resource, amount] : before->spec->capacity)
+      total[resource] -= amount;
+  if (now != nullptr)
+    for (const auto& [resource, amount] : now->spec->capacity)
+      total[resource] += amount;
+  std::erase_if(total, [](const auto& one) { return one.second == 0; });
+}
+
 auto may_be_in(const std::string& shard, std::uint32_t shards) {
   return [&shard, shards](std::string_view group, std::string_view name) {
     return shard == shard_name(group, shard_number(name, shards));
@@ -157,6 +192,8 @@ void take_in(gateway_state& state, node_delta& delta) {
   take_in(state.nodes, delta.changed, std::move(delta.removed), delta.everything,
           may_be_in(delta.shard, state.serving->schema.node_shards),
           [&](const auto* before, const auto* now) {
+            count_capacity(state.capacity_in_all, before == nullptr ? nullptr : before->get(),
+                           now == nullptr ? nullptr : now->get());
             state.pods.replace(before == nullptr ? pod_list{} : (*before)->pods,
                                now == nullptr ? pod_list{} : (*now)->pods);
           });

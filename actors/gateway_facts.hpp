@@ -11,6 +11,8 @@ public:
   explicit gateway_facts(const gateway_state& state) : state_(state) {}
 
   std::optional<std::string> group_of_node(std::string_view name) const override;
+  const resources* capacity_of_node(std::string_view name) const override;
+  by_name<wide_int> capacity_in_all() const override;
   const workload* find_workload(std::string_view name) const override;
   const workload_status* find_status(std::string_view name) const override;
   std::optional<object_reference> user_of(object_kind kind, std::string_view name) const override;

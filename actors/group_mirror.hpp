@@ -1,6 +1,7 @@
 #pragma once
 
 #include "actors/node_evaluation.hpp"
+#include "preemption/demand_by_queue.hpp"
 #include "preemption/holds.hpp"
 #include "preemption/lifecycle.hpp"
 #include "preemption/outlook.hpp"
@@ -378,8 +379,8 @@ private:
   std::set<std::pair<time_point, std::string>> told_in_order_; ///< by that time
   std::set<std::string, std::less<>> stuck_;                   ///< uids of those that will not go
   by_name<queue_totals> usage_;
-  by_name<resources> again_;     ///< by queue
-  by_name<resources> held_back_; ///< likewise
+  by_name<resources> again_; ///< by queue
+  demand_by_queue held_back_;
   resources capacity_;
   bool cluster_counts_ = false; ///< replicas of deployments
   by_name<placement> placements_;

@@ -145,7 +145,7 @@ const by_name<resources>& group_mirror::waiting_again() {
 
 const by_name<resources>& group_mirror::held_back() {
   refresh();
-  return held_back_;
+  return held_back_.told();
 }
 
 std::set<std::string, std::less<>> group_mirror::take_lighter_queues() {

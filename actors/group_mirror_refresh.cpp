@@ -218,8 +218,7 @@ group_mirror::counted_standing group_mirror::count_out(named_workload& one) {
     take_from(usage.leaving, was.used.leaving);
     if (!was.again.empty())
       take_from(again_[queue], was.again);
-    if (!was.held_back.empty())
-      take_from(held_back_[queue], was.held_back);
+    held_back_.add(queue, was.held_back, -1);
     expect_in_budgets(was, -1);
   }
   return std::exchange(was, {});
@@ -271,8 +270,7 @@ void group_mirror::count_in_queue(named_workload& one) {
   auto& usage = usage_[queue];
   add_to(usage.staying, now.used.staying);
   add_to(usage.leaving, now.used.leaving);
-  if (!now.held_back.empty())
-    add_to(held_back_[queue], now.held_back);
+  held_back_.add(queue, now.held_back);
   if (!now.again.empty())
     add_to(again_[queue], now.again);
   expect_in_budgets(now, 1);

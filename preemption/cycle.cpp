@@ -1,5 +1,6 @@
 #include "preemption/cycle.hpp"
 
+#include "preemption/apportion.hpp"
 #include "preemption/engine.hpp"
 #include "preemption/ever_runs.hpp"
 #include "preemption/required_node.hpp"
@@ -353,17 +354,17 @@ by_name<resources> scheduling_cycle::real_demand(queue_stage_input in) const {
 
 void scheduling_cycle::add_wishes(by_name<resources>& to, std::span<const std::string> columns,
                                   std::span<const wish> wishes) {
-  group_shares::amounts_by_column sum(columns.size());
+  std::vector<wide_int> sum(columns.size());
   for (std::size_t i = 0; i < wishes.size(); ++i) {
     const auto& one = wishes[i];
     for (std::size_t c = 0; c < sum.size(); ++c)
-      sum[c] += (*one.each)[c] * one.units;
+      sum[c] += static_cast<wide_int>((*one.each)[c]) * one.units;
     if (i + 1 < wishes.size() && wishes[i + 1].queue == one.queue)
       continue;
     auto& total = to[std::string(one.queue)];
     for (std::size_t c = 0; c < sum.size(); ++c)
       if (const auto more = std::exchange(sum[c], 0); more > 0)
-        total[columns[c]] += more;
+        add_to(total, resources{{columns[c], narrowed(more)}});
   }
 }
 

@@ -3,6 +3,7 @@
 #include "preemption/apportion.hpp"
 #include "preemption/queue_shares.hpp"
 #include "state/quantity.hpp"
+#include "state/resource_sums.hpp"
 
 #include <fmt/format.h>
 
@@ -20,7 +21,7 @@ bool has_any(const group_shares::amounts_by_column& amounts) {
 } // namespace
 
 resources capacity_to_share(const cluster_view& view) {
-  std::vector<std::int64_t> sum(view.width());
+  std::vector<wide_int> sum(view.width());
   const auto count_pods = [&](std::span<const pod_row> pods) {
     for (const auto p : pods)
       for (std::size_t c = 0; c < sum.size(); ++c)
@@ -38,12 +39,15 @@ resources capacity_to_share(const cluster_view& view) {
     const auto has = view.capacity(n);
     const auto left = view.promised(n);
     for (std::size_t c = 0; c < sum.size(); ++c)
-      sum[c] += has[c] - std::min<std::int64_t>(left[c], 0);
+      sum[c] += static_cast<wide_int>(has[c]) - std::min<std::int64_t>(left[c], 0);
   }
   resources total;
-  for (std::size_t c = 0; c < sum.size(); ++c)
-    if (sum[c] < unlimited_pods) // a node that does not say how many pods it takes takes any number
-      total[std::string(view.resource_name(static_cast<resource_column>(c)))] = sum[c];
+  for (std::size_t c = 0; c < sum.size(); ++c) {
+    const auto name = view.resource_name(static_cast<resource_column>(c));
+    // A node that does not say how many pods it takes takes any number.
+    if (name != resource::pods || sum[c] < unlimited_pods)
+      total[std::string(name)] = static_cast<std::int64_t>(std::min<wide_int>(sum[c], largest_sum));
+  }
   return total;
 }
 

@@ -2,6 +2,7 @@
 
 #include "preemption/node_filter.hpp"
 #include "state/queue_limits.hpp"
+#include "state/resource_sums.hpp"
 
 #include <fmt/format.h>
 
@@ -91,16 +92,15 @@ resources taken_by_replica(const lifecycle_deployment& who) {
 
 namespace {
 
-/// Those that are committed and have no pod count as coming, or, before it was seen whether they may
-/// have one, as asked for.
+/// Those that are committed and have no pod count as coming, or, before it was seen whether they
+/// may have one, as asked for.
 replica_needs needs_of(const std::vector<counted_share>& shares, bool with_coming) {
   replica_needs found;
   for (const auto& share : shares) {
     const auto one = taken_by_replica(share.of->who);
     const auto add = [&](by_name<resources>& to, std::int32_t count) {
       if (count > 0)
-        for (const auto& [resource, amount] : one)
-          to[share.of->queue][resource] += amount * count;
+        add_times(to[share.of->queue], one, count);
     };
     const auto coming = with_coming ? std::max(share.now.committed - share.bound, 0) : 0;
     const auto missing = share.of->wanted - share.bound - share.leaving - coming;

@@ -2,6 +2,7 @@
 
 #include "preemption/required_node.hpp"
 #include "preemption/turn.hpp"
+#include "state/resource_sums.hpp"
 #include "state/resume.hpp"
 
 #include <fmt/format.h>
@@ -63,10 +64,10 @@ const std::string& name_of(const waiting_unit& unit) {
   return unit.run ? unit.run->group().name : first_uid(*unit.who);
 }
 
-resources times(std::int64_t count, resources of_one) {
-  for (auto& [name, amount] : of_one)
-    amount *= count;
-  return of_one;
+resources times(std::int64_t count, const resources& of_one) {
+  resources all;
+  add_times(all, of_one, count);
+  return all;
 }
 
 time_point due_of(const waiting_unit& unit) {
@@ -127,14 +128,8 @@ std::optional<std::string> kind_of(const waiting_unit& unit) {
 }
 
 void waiting_line::count(const entry& one, std::int64_t sign) {
-  if (!one.unit.record)
-    return;
-  auto& sum = asked_[std::string(one.unit.queue())];
-  for (const auto& [resource, amount] : one.wanted)
-    if (auto& total = sum[resource]; (total += sign * amount * one.count) == 0)
-      sum.erase(resource);
-  if (sum.empty())
-    asked_.erase(asked_.find(one.unit.queue()));
+  if (one.unit.record)
+    asked_.add(one.unit.queue(), one.wanted, sign * one.count);
 }
 
 void waiting_line::add(const entry& one) {

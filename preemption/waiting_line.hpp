@@ -1,5 +1,6 @@
 #pragma once
 
+#include "preemption/demand_by_queue.hpp"
 #include "preemption/preemptor.hpp"
 #include "preemption/service_place.hpp"
 #include "preemption/unit_run.hpp"
@@ -173,7 +174,7 @@ public:
   /// queues deserve must not change because somebody pauses, or those who have its room meanwhile
   /// would have to go when it comes back.
   const by_name<resources>& asked() const {
-    return asked_;
+    return asked_.told();
   }
 
   /// Everybody who waits and is not known to be of a kind with others, by queue.
@@ -243,8 +244,8 @@ private:
   kinds kinds_;
   std::set<std::pair<time_point, std::string>> asleep_; ///< workloads by when they are due
   by_name<std::set<service_place>> places_asleep_;      ///< theirs, by queue
-  by_name<resources> asked_;                            ///< by queue
-  std::vector<std::string> columns_;                    ///< in which kinds were judged
+  demand_by_queue asked_;
+  std::vector<std::string> columns_; ///< in which kinds were judged
   std::uint64_t settled_ = 0;
   time_point now_ = no_time;
   std::size_t size_ = 0;

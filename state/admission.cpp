@@ -34,7 +34,7 @@ private:
 
 rules::prospect with_batch(std::span<const object> batch, const catalog& known,
                            const catalog& after, const admission_facts& facts) {
-  rules::prospect result{known, after, facts, {}, {}, {}, {}, {}};
+  rules::prospect result{known, after, facts, {}, {}, {}, {}, {}, {}};
   for (const auto& o : batch) {
     if (const auto* n = std::get_if<node>(&o))
       result.nodes.emplace(n->name, n);
@@ -50,6 +50,8 @@ rules::prospect with_batch(std::span<const object> batch, const catalog& known,
   });
   if (!result.queues.empty())
     result.guaranteed_below = rules::sum_guaranteed_by_parent(after.queues);
+  if (!result.nodes.empty())
+    result.too_much = rules::too_much_in_all(result);
   return result;
 }
 

@@ -57,6 +57,16 @@ public:
   /// The resource group that the node is in, or nothing where there is no such node.
   virtual std::optional<std::string> group_of_node(std::string_view name) const = 0;
 
+  /// What the node has, or null where there is no such node.
+  virtual const resources* capacity_of_node(std::string_view) const {
+    return nullptr;
+  }
+
+  /// What all nodes have together.
+  virtual by_name<wide_int> capacity_in_all() const {
+    return {};
+  }
+
   /// The workload as it was admitted last, or null.
   virtual const workload* find_workload(std::string_view name) const = 0;
 

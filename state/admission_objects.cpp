@@ -1,4 +1,6 @@
 #include "state/admission_rules.hpp"
+#include "state/quantity.hpp"
+#include "state/resource_sums.hpp"
 
 namespace reprieve::rules {
 
@@ -48,7 +50,46 @@ void check_guards(findings& out, const guards& g) {
   check_at_least(out, "spec.guards.searchBudget", g.search_budget, std::int64_t{1});
 }
 
+/// A sum in words that may leave 64 bits.
+std::string in_all(wide_int total, std::string_view resource) {
+  constexpr auto end = std::numeric_limits<std::int64_t>::max();
+  return total <= end ? format_quantity(static_cast<std::int64_t>(total), resource)
+                      : fmt::format("more than {}", format_quantity(end, resource));
+}
+
+/// Nodes may not have more together than adds up; one that has no more than before is not to blame.
+void check_total(findings& out, const prospect& cluster, const node& n) {
+  if (cluster.too_much.empty())
+    return;
+  const auto* before = cluster.facts.capacity_of_node(n.name);
+  for (const auto& [name, total] : cluster.too_much)
+    if (const auto amount = amount_of(n.capacity, name);
+        amount <= largest_amount && amount > (before == nullptr ? 0 : amount_of(*before, name)))
+      out.refuse(fmt::format("spec.capacity.{}", name),
+                 "is {}, and with it the nodes of the cluster have {} in all; together they may "
+                 "have at most {}",
+                 format_quantity(amount, name), in_all(total, name),
+                 format_quantity(most_in_all, name));
+}
+
 } // namespace
+
+by_name<wide_int> too_much_in_all(const prospect& cluster) {
+  auto totals = cluster.facts.capacity_in_all();
+  const auto add = [&](const resources& amounts, int sign) {
+    for (const auto& [name, amount] : amounts)
+      totals[name] += static_cast<wide_int>(amount) * sign;
+  };
+  for (const auto& [name, n] : cluster.nodes) {
+    add(n->capacity, 1);
+    if (const auto* before = cluster.facts.capacity_of_node(name))
+      add(*before, -1);
+  }
+  std::erase_if(totals, [](const auto& one) {
+    return one.second <= most_in_all || !is_qualified_name(one.first); // which is refused as such
+  });
+  return totals;
+}
 
 std::optional<std::string> prospect::group_of_node(std::string_view name) const {
   const auto found = nodes.find(name);
@@ -83,6 +124,7 @@ void check(findings& out, const prospect& cluster, const node& n) {
                  "is {}; it must be as the value of a label", in_quotes(n.taints[i].value));
   }
   check_amounts(out, "spec.capacity", n.capacity);
+  check_total(out, cluster, n);
 }
 
 /// As in Kubernetes, value and policy are fixed: workloads were admitted by them.
@@ -100,8 +142,8 @@ void check(findings& out, const prospect& cluster, const priority_class& c) {
   if (c.value > highest_user_priority)
     out.refuse("value", "is {}; it must be at most {}, above which are the built-in classes",
                c.value, highest_user_priority);
-  check_object_count(out, cluster.before.classes, cluster.after.classes, c.name,
-                     "priority classes", record_limits::priority_classes);
+  check_object_count(out, cluster.before.classes, cluster.after.classes, c.name, "priority classes",
+                     record_limits::priority_classes);
   if (const auto* before = find(cluster.before.classes, c.name)) {
     if (before->value != c.value)
       out.refuse("value", "is {}, and was {}; it can't be changed, make a class of another name",

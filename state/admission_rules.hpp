@@ -19,8 +19,8 @@
 
 namespace reprieve::rules {
 
-/// Above these, sums and products over a cluster could leave 64 bits; and 2^53 is the last number
-/// up to which JSON readers are exact.
+/// Of one amount: the last number up to which JSON readers are exact. What sums may come to is
+/// `most_in_all`.
 inline constexpr std::int64_t largest_amount = std::int64_t{1} << 53;
 /// Of one workload.
 inline constexpr std::int64_t most_pods = record_limits::pods;
@@ -45,6 +45,8 @@ struct prospect {
   std::map<std::string_view, resources> guaranteed_below;
   /// The queues that the batch puts more workloads into than they may have, and how many it puts.
   std::map<std::string_view, std::int64_t> overfilled;
+  /// What all nodes have together with the batch, of the resources of which that is too much.
+  by_name<wide_int> too_much;
 
   std::optional<std::string> group_of_node(std::string_view name) const;
   const workload* find_workload(std::string_view name) const;
@@ -157,6 +159,9 @@ constexpr bool is_session_priority(std::int32_t value) {
 
 /// Sums of what the queues under each queue are guaranteed; they stop at the end of 64 bits.
 std::map<std::string_view, resources> sum_guaranteed_by_parent(const by_name<queue>& queues);
+
+/// What all nodes have together with those of the batch, of resources of which they may not.
+by_name<wide_int> too_much_in_all(const prospect& cluster);
 
 /// How many queues stand above `q`, in a tree without cycles.
 std::size_t depth_of(const queue& q, const by_name<queue>& queues);

@@ -1,5 +1,7 @@
 #include "state/admission_rules.hpp"
 #include "state/object_size.hpp"
+#include "state/quantity.hpp"
+#include "state/resource_sums.hpp"
 
 namespace reprieve::rules {
 
@@ -140,7 +142,7 @@ std::int64_t pods_looked_at_together(const workload& w) {
   return pods;
 }
 
-/// The workload's pods and what they request must add up in 64 bits.
+/// The workload's pods and what they request must not be more than a cluster could have.
 void check_totals(findings& out, const workload& w) {
   if (!std::all_of(w.groups.begin(), w.groups.end(), [](const pod_group& group) {
         return is_count(group.count) && is_count(group.replicas);
@@ -157,16 +159,17 @@ void check_totals(findings& out, const workload& w) {
   resources total;
   for (std::size_t i = 0; i < w.groups.size(); ++i) {
     const auto& group = w.groups[i];
-    const auto of_group =
-      checked_multiply(group.pods.requests, std::int64_t{group.count} * group.replicas);
-    auto sum = of_group ? checked_add(total, *of_group) : std::nullopt;
-    if (!sum) {
-      out.refuse(fmt::format("spec.podGroups[{}].template.spec.requests", i),
-                 "times count {} times replicas {} leaves 64 bits; ask for less", group.count,
-                 group.replicas);
-      return;
-    }
-    total = *std::move(sum);
+    const auto pods = std::int64_t{group.count} * group.replicas;
+    add_times(total, group.pods.requests, pods);
+    for (const auto& [name, amount] : group.pods.requests)
+      if (amount > 0 && amount <= largest_amount && is_qualified_name(name)
+          && amount_of(total, name) > most_in_all) {
+        out.refuse(fmt::format("spec.podGroups[{}].template.spec.requests.{}", i, name),
+                   "is {}, and with {} such pods the workload asks for more than {} in all, which "
+                   "is the most that a cluster can have; ask for less",
+                   format_quantity(amount, name), pods, format_quantity(most_in_all, name));
+        return;
+      }
   }
 }
 

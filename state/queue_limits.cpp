@@ -1,6 +1,7 @@
 #include "state/queue_limits.hpp"
 
 #include "state/quantity.hpp"
+#include "state/resource_sums.hpp"
 
 #include <fmt/format.h>
 
@@ -19,8 +20,7 @@ bool is_below(const by_name<queue>& queues, std::string_view name, std::string_v
 } // namespace
 
 void add_to(resources& to, const resources& more) {
-  for (const auto& [name, amount] : more)
-    to[name] += amount;
+  add_times(to, more, 1);
 }
 
 resources used_below(const by_name<queue>& queues, const usage_by_queue& usage,

@@ -22,10 +22,21 @@ struct known_facts : admission_facts {
   by_name<workload_status> statuses;
   std::map<std::pair<object_kind, std::string>, object_reference> users;
   by_name<queue_fill> fills;
+  by_name<resources> capacities; ///< by node
 
   std::optional<std::string> group_of_node(std::string_view name) const override {
     const auto found = group_by_node.find(name);
     return found == group_by_node.end() ? std::nullopt : std::optional{found->second};
+  }
+  const resources* capacity_of_node(std::string_view name) const override {
+    return find(capacities, name);
+  }
+  by_name<wide_int> capacity_in_all() const override {
+    by_name<wide_int> total;
+    for (const auto& [node, capacity] : capacities)
+      for (const auto& [resource, amount] : capacity)
+        total[resource] += amount;
+    return total;
   }
   const workload* find_workload(std::string_view name) const override {
     return find(workloads, name);

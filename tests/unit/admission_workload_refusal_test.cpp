@@ -81,14 +81,24 @@ INSTANTIATE_TEST_SUITE_P(
                     },
                     "spec.podGroups", "at most 100000 of those"),
                   bad_workload(
-                    "requests_that_overflow_together",
+                    "requests_of_more_together_than_a_cluster_can_have",
                     [](auto& w) {
-                      w.groups[0].pods.requests["x"] = std::int64_t{1} << 53;
-                      w.groups[0].count = 1023;
+                      w.groups[0].pods.requests["memory"] = std::int64_t{1} << 53;
+                      w.groups[0].count = 200;
                       w.groups.push_back(w.groups[0]);
                       w.groups[1].name = "more";
                     },
-                    "spec.podGroups[1].template.spec.requests", "64 bits")),
+                    "spec.podGroups[1].template.spec.requests.memory",
+                    "is 8Pi, and with 200 such pods the workload asks for more than 2Ei in all"),
+                  bad_workload(
+                    "a_million_pods_of_the_largest_size",
+                    [](auto& w) {
+                      w.groups[0].pods.requests["memory"] = std::int64_t{1} << 53;
+                      w.groups[0].count = 1'000'000;
+                      w.groups[0].min_count.reset();
+                      w.groups[0].disruption = disruption_mode::pod;
+                    },
+                    "spec.podGroups[0].template.spec.requests.memory", "more than 2Ei in all")),
   case_name);
 
 INSTANTIATE_TEST_SUITE_P(
@@ -130,7 +140,7 @@ INSTANTIATE_TEST_SUITE_P(
                       g.count = 1000;
                       g.replicas = 100;
                     },
-                    "template.spec.requests", "count 1000 times replicas 100"),
+                    "template.spec.requests.x", "with 100000 such pods the workload asks for more"),
                   bad_pod_group(
                     "pod_label", [](auto& g) { g.pods.labels["a b"] = ""; },
                     "template.metadata.labels", "'a b'"),
