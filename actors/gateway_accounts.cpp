@@ -3,6 +3,7 @@
 #include "actors/decision_archive.hpp"
 #include "actors/gateway_answers.hpp"
 #include "actors/gateway_confirmation.hpp"
+#include "actors/gateway_notes.hpp"
 #include "actors/gateway_routes.hpp"
 #include "state/quantity.hpp"
 
@@ -133,13 +134,16 @@ void answer_with_reason(self_pointer self, const std::string& workload,
     return;
   }
   const bool sure = result.age == duration{0};
+  auto full = note_on_full_nodes(self->state, record->second->spec->resource_group);
   self
     ->request(group->coordinator,
               sure ? caf::duration{answer_time} : caf::duration{short_answer_time},
               why_pending{workload})
     .then(
-      [answer, result](std::string& reason) mutable {
+      [answer, result, full = std::move(full)](std::string& reason) mutable {
         result.pending_reason = std::move(reason);
+        if (!result.pending_reason.empty() && !full.empty())
+          result.notes.push_back(std::move(full));
         answer.deliver(explain_result(std::move(result)));
       },
       [answer, result, sure](caf::error& error) mutable {
@@ -198,13 +202,14 @@ void explain_confirmed(self_pointer self, const explain_request& wanted, const s
       const bool is_known = self->state.workloads.contains(wanted.workload);
       explanation result;
       result.age = sure.age;
+      result.notes = notes_on_losses(self->state, wanted);
       if (!found.ok()) {
         if (sure.how.ok() || !is_known) {
           answer.deliver(explain_result(found.status()));
           return;
         }
         result.missing = decisions_missing(found.status());
-      } else if (found->decisions.empty() && !is_known) {
+      } else if (found->decisions.empty() && result.notes.empty() && !is_known) {
         answer.deliver(
           explain_result(sure.how.ok() ? nothing_known(of, found->archive) : sure.how));
         return;

@@ -97,7 +97,8 @@ void tell_losses(self_pointer self, const std::string& node) {
                          {p.group, p.replica, p.index},
                          p.incarnation,
                          slot_state::wanted,
-                         p.evicted_by.empty()});
+                         p.evicted_by.empty(),
+                         node});
     uids.push_back(p.uid);
   }
   if (!at_once.empty())

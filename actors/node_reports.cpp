@@ -37,8 +37,13 @@ void record_ends(self_pointer self, const std::vector<pod_end>& ends) {
   for (const auto& [ended, how, lost] : ends) {
     auto& [told, pods] =
       by_shard[shard_number(ended.workload, static_cast<std::uint32_t>(workloads.size()))];
-    told.ends.push_back(
-      {ended.workload, {ended.group, ended.replica, ended.index}, ended.incarnation, how, lost});
+    told.ends.push_back({ended.workload,
+                         {ended.group, ended.replica, ended.index},
+                         ended.incarnation,
+                         how,
+                         lost,
+                         ended.node,
+                         lost});
     pods.push_back({ended.uid, ended.node});
   }
   for (auto& [number, one] : by_shard)

@@ -5,6 +5,7 @@
 #include "actors/workload_holds.hpp"
 #include "observability/tracing.hpp"
 #include "state/keys.hpp"
+#include "state/pod_losses.hpp"
 
 #include <fmt/format.h>
 
@@ -462,6 +463,15 @@ void lose_replicas(self_pointer self, const apply_parts<workload_parts>& committ
   }
 }
 
+/// Records that these pods were lost, and remembers with which nodes.
+void lose(workload_record& record, const std::vector<lost_pod>& pods, time_point now) {
+  note_losses(record, pods, now);
+  std::vector<std::pair<pod_slot, std::uint32_t>> slots;
+  for (const auto& one : pods)
+    slots.emplace_back(one.slot, one.incarnation);
+  lose_slots(record, slots, now);
+}
+
 } // namespace
 
 workload_shard_actor::behavior_type workload_shard(self_pointer self,
@@ -518,18 +528,18 @@ workload_shard_actor::behavior_type workload_shard(self_pointer self,
     },
     [self](const slots_ended& ended) -> caf::result<absl::Status> {
       shard_changes changes;
-      std::map<std::string, std::vector<std::pair<pod_slot, std::uint32_t>>> lost;
+      std::map<std::string, std::vector<lost_pod>> lost;
       for (const auto& one : ended.ends) {
         auto& next = changes.workloads.try_emplace(one.workload, nullptr).first->second;
         if (!next)
           next = edit(self->state, one.workload);
         if (next && one.lost)
-          lost[one.workload].emplace_back(one.slot, one.incarnation);
+          lost[one.workload].push_back({one.slot, one.incarnation, one.node, one.forgotten});
         else if (next)
           end_slot(*next, one.slot, one.incarnation, one.how);
       }
-      for (const auto& [name, slots] : lost)
-        lose_slots(*changes.workloads[name], slots, self->state.clock.now(self));
+      for (const auto& [name, pods] : lost)
+        lose(*changes.workloads[name], pods, self->state.clock.now(self));
       std::erase_if(changes.workloads, [&](const auto& entry) {
         return !entry.second || *entry.second == *self->state.workloads.newest(entry.first);
       });

@@ -86,7 +86,9 @@ struct slot_ended {
   pod_slot slot;
   std::uint32_t incarnation = 0;
   slot_state how = slot_state::succeeded;
-  bool lost = false; ///< with its node; whether it comes back, its workload says
+  bool lost = false;      ///< with its node; whether it comes back, its workload says
+  std::string node{};     ///< that it was lost with
+  bool forgotten = false; ///< that node's machine does not know it any more
 
   bool operator==(const slot_ended&) const = default;
 };

@@ -219,6 +219,7 @@ v1::ExplainResponse to_proto(const explanation& from) {
   to.set_pending_reason(from.pending_reason);
   to.set_age_ns(from.age.count());
   to.set_missing(from.missing);
+  to.mutable_notes()->Assign(from.notes.begin(), from.notes.end());
   return to;
 }
 
@@ -229,6 +230,7 @@ absl::StatusOr<explanation> from_proto(const v1::ExplainResponse& from) {
   to.pending_reason = from.pending_reason();
   to.age = duration{from.age_ns()};
   to.missing = from.missing();
+  to.notes.assign(from.notes().begin(), from.notes().end());
   return read.result(std::move(to));
 }
 

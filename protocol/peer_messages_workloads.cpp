@@ -100,6 +100,8 @@ static v1::SlotEnded to_proto(const slot_ended& from) {
   to.set_workload(from.workload);
   *to.mutable_slot() = to_proto(slot_record{from.slot, from.incarnation, from.how, {}});
   to.set_lost(from.lost);
+  to.set_node(from.node);
+  to.set_forgotten(from.forgotten);
   return to;
 }
 
@@ -107,8 +109,8 @@ static absl::StatusOr<slot_ended> from_proto(const v1::SlotEnded& from) {
   slot_record at;
   field_reader read;
   read.one("slot", from.slot(), at, from_proto);
-  return read.result(
-    slot_ended{from.workload(), std::move(at.slot), at.incarnation, at.state, from.lost()});
+  return read.result(slot_ended{from.workload(), std::move(at.slot), at.incarnation, at.state,
+                                from.lost(), from.node(), from.forgotten()});
 }
 
 static v1::SlotsEnded to_proto(const slots_ended& from) {

@@ -141,8 +141,9 @@ struct explain_request {
 struct explanation {
   std::vector<decision> decisions; ///< newest first
   std::string pending_reason;
-  duration age{0};       ///< as of `shown_objects`
-  std::string missing{}; ///< as of a `description`
+  duration age{0};                  ///< as of `shown_objects`
+  std::string missing{};            ///< as of a `description`
+  std::vector<std::string> notes{}; ///< what befell it that nobody decided, in sentences
 };
 using explain_result = absl::StatusOr<explanation>;
 

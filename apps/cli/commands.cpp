@@ -256,16 +256,6 @@ int remove(api_client& server, const std::string& kind, std::vector<std::string>
   return done;
 }
 
-/// No decision tells what a workload has lost with machines.
-static void print_losses(api_client& server, const std::string& workload) {
-  const auto found = server.describe({object_kind::workload, workload});
-  if (!found.ok())
-    return;
-  for (const auto& e : found->events)
-    if (e.type == "PodsLost")
-      fmt::print("At {} {}\n", format_time(e.at), e.message);
-}
-
 int explain(api_client& server, const std::string& subject, const std::string& name, output as) {
   explain_request wanted;
   if (subject == "decision")
@@ -284,8 +274,6 @@ int explain(api_client& server, const std::string& subject, const std::string& n
   switch (as) {
   case output::table:
     fmt::print("{}", explanation_story(*found));
-    if (!wanted.workload.empty())
-      print_losses(server, wanted.workload);
     break;
   case output::json:
     fmt::print("{}", explanation_json(*found));

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
 #include <map>
 
 namespace reprieve {
@@ -106,12 +107,21 @@ std::string decision_story(const decision& d) {
   return fmt::format("Decision {}  [{}]\n{}", d.id, to_string(d.phase), plan_lines(d, text));
 }
 
+static std::string with_capital(std::string sentence) {
+  if (!sentence.empty())
+    sentence.front() =
+      static_cast<char>(std::toupper(static_cast<unsigned char>(sentence.front())));
+  return sentence;
+}
+
 std::string explanation_story(const explanation& e) {
   std::string text;
   for (const auto& d : e.decisions)
     text += decision_story(d) + "\n";
   if (!e.pending_reason.empty())
     text += fmt::format("It waits: {}\n", e.pending_reason);
+  for (const auto& note : e.notes)
+    text += with_capital(note) + "\n";
   if (text.empty() && e.missing.empty())
     text = "Nothing was decided about it yet.\n";
   return text;

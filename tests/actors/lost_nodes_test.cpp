@@ -1,3 +1,4 @@
+#include "state/quantity.hpp"
 #include "tests/actors/replica_test.hpp"
 
 #include <gmock/gmock.h>
@@ -9,6 +10,7 @@ namespace {
 using std::chrono::seconds;
 using testing::Contains;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
@@ -237,6 +239,53 @@ TEST_F(lost_nodes, one_that_is_applied_anew_stops_what_it_may_run_still) {
 
   ASSERT_TRUE(comes_to(replica, "w", pod_phase::running, 1, seconds{70}));
   EXPECT_THAT(status(replica, "n1").left_behind, IsEmpty());
+}
+
+TEST_F(lost_nodes, explanations_tell_of_lost_pods_after_a_restart) {
+  {
+    const auto replica = started({"n1"});
+    ASSERT_TRUE(replica->apply({work("w")}).ok());
+    ASSERT_TRUE(comes_to(*replica, "w", pod_phase::running, 1, seconds{5}));
+    ASSERT_TRUE(replica->apply({machine("n2", 1)}).ok());
+    pass(*replica, seconds{36}, {"n2"});
+    ASSERT_EQ(node_of(*replica, "w"), "n2");
+  }
+  replica_world replica(store_, journal(), seconds{60});
+  ASSERT_TRUE(replica.start().ok());
+  const auto of_workload = replica.explain_workload("w");
+  ASSERT_TRUE(of_workload.ok());
+  EXPECT_THAT(of_workload->notes, ElementsAre(HasSubstr("a pod was lost with node n1: w-pods-0-0")));
+  const auto of_pod = replica.explain({{}, {}, "w-pods-0-0"});
+  ASSERT_TRUE(of_pod.ok());
+  EXPECT_EQ(of_pod->notes, of_workload->notes);
+  const auto of_another = replica.explain({{}, {}, "w-pods-0-1"});
+  EXPECT_FALSE(of_another.ok());
+}
+
+TEST_F(lost_nodes, explanations_say_when_pods_of_a_lost_node_count_as_lost) {
+  const auto replica = started({"n1"});
+  ASSERT_TRUE(replica->apply({work("w")}).ok());
+  ASSERT_TRUE(comes_to(*replica, "w", pod_phase::running, 1, seconds{5}));
+  EXPECT_THAT(replica->explain({{}, {}, "w-pods-0-0"})->notes, IsEmpty());
+  replica->world().advance(seconds{12});
+  const auto lost = status(*replica, "n1");
+  ASSERT_TRUE(lost.lost);
+  const auto due = format_time(lost.lost_since + seconds{20});
+
+  const auto of_pod = replica->explain({{}, {}, "w-pods-0-0"});
+  ASSERT_TRUE(of_pod.ok());
+  EXPECT_THAT(of_pod->notes,
+              ElementsAre("it is on node n1, which is lost since " + format_time(lost.lost_since)
+                          + "; unless the node is heard before, it counts as lost at " + due));
+  const auto of_workload = replica->explain_workload("w");
+  ASSERT_TRUE(of_workload.ok());
+  EXPECT_THAT(of_workload->notes, ElementsAre(HasSubstr("a pod is on node n1, which is lost")));
+
+  auto patient = group();
+  patient.lost_node_timeout = duration{0};
+  ASSERT_TRUE(replica->apply({patient}).ok());
+  EXPECT_THAT(replica->explain({{}, {}, "w-pods-0-0"})->notes,
+              ElementsAre(HasSubstr("lostNodeTimeout of resource group default is 0")));
 }
 
 } // namespace

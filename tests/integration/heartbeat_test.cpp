@@ -185,6 +185,23 @@ TEST_F(lost_machine, a_crash_of_the_daemon_does_not_save_its_pods) {
     << daemon->cli({"get", "pods"}).output;
 }
 
+TEST_F(lost_machine, what_was_lost_is_told_after_a_restart) {
+  ASSERT_EQ(daemon->cli({"heartbeat", "worker-1"}).code, 0);
+  ASSERT_TRUE(within(seconds{30}, [&] { return state("worker-1") == "Lost"; }));
+  EXPECT_THAT(daemon->cli({"explain", "pod", "train-g-0-0"}).output,
+              HasSubstr("It is on node worker-1, which is lost since"));
+  EXPECT_THAT(daemon->cli({"explain", "workload", "train"}).output,
+              HasSubstr("2 of its pods are on node worker-1, which is lost since"));
+  ASSERT_TRUE(within(seconds{30}, [&] { return state("worker-1") == "PodsLost"; }));
+  ASSERT_TRUE(within(seconds{30}, [&] { return daemon->pods("train", "Running") == 2; }));
+  daemon->kill();
+  start();
+  const std::string lost = "2 pods were lost with node worker-1: train-g-0-0, train-g-0-1";
+  EXPECT_THAT(daemon->cli({"explain", "workload", "train"}).output, HasSubstr(lost));
+  EXPECT_THAT(daemon->cli({"explain", "pod", "train-g-0-1"}).output, HasSubstr(lost));
+  EXPECT_THAT(daemon->cli({"describe", "workload", "train"}).output, HasSubstr(lost));
+}
+
 TEST_F(lost_machine, its_workload_and_its_node_can_be_deleted) {
   ASSERT_EQ(daemon->cli({"heartbeat", "worker-1"}).code, 0);
   ASSERT_TRUE(within(seconds{30}, [&] { return state("worker-1") == "PodsLost"; }));

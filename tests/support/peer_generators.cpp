@@ -286,8 +286,8 @@ void draw(forget_workloads& to) {
 }
 
 static void draw(slot_ended& to) {
-  auto& [workload, slot, incarnation, how, lost] = to;
-  draw_all(workload, slot, incarnation, how, lost);
+  auto& [workload, slot, incarnation, how, lost, node, forgotten] = to;
+  draw_all(workload, slot, incarnation, how, lost, node, forgotten);
 }
 
 void draw(slots_ended& to) {
