@@ -97,9 +97,12 @@ void release_all(self_pointer self) {
     self->send(shards.workloads[number], release_hold{id(self)});
 }
 
-/// One event for every workload that loses something.
+/// One event for every workload that loses something. Of a decision that was recovered they may
+/// have been told before, and have come back meanwhile: the shards know.
 void tell_victims_apart(self_pointer self) {
   auto& settings = self->state.settings;
+  if (settings.recovered)
+    return;
   for (const auto& one : settings.what.victims) {
     const bool forced = is_forced(settings.what, one);
     const auto* how = forced ? "is force-deleted" : one.expected ? "is expected to go" : "goes";
@@ -111,9 +114,11 @@ void tell_victims_apart(self_pointer self) {
   }
 }
 
-/// One event for every placement that is to have another number of replicas.
+/// One event for every placement that is to have another number of replicas; likewise.
 void tell_counts(self_pointer self) {
   auto& settings = self->state.settings;
+  if (settings.recovered)
+    return;
   for (const auto& one : settings.what.counts)
     if (one.from != one.to)
       self->send(settings.events, event{0, settings.clock.now(self), "Placement", one.placement,
@@ -127,8 +132,9 @@ void apply_to_all(self_pointer self, gathering& all, const trace_context& trace)
   const auto& state = self->state;
   const auto& shards = *state.settings.shards;
   const bool at_once = what(self).at_once;
+  const bool recovered = state.settings.recovered;
   ask_touched(self, all, shards.nodes, state.nodes, [&](const auto& parts) {
-    return apply_parts<node_parts>{id(self), parts, at_once, trace};
+    return apply_parts<node_parts>{id(self), parts, at_once, trace, recovered};
   });
   ask_touched(self, all, shards.workloads, state.workloads, [&](const auto& parts) {
     return apply_parts<workload_parts>{id(self), parts, false, trace};

@@ -71,6 +71,9 @@ struct apply_parts {
   Parts parts;
   bool at_once = false; ///< for a node shard: bind and start what it would nominate
   trace_context trace;
+  /// For a node shard: the coordinator began anew and can't know who was told before. The shard
+  /// does, and tells people of those victims that hear of it only now.
+  bool recovered = false;
 
   bool operator==(const apply_parts&) const = default;
 };

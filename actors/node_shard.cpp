@@ -181,6 +181,23 @@ caf::result<absl::Status> stop(self_pointer self, const stop_pods& wanted) {
   return write_and_answer(self, std::move(changes), order_each(self, std::move(told), order_stop));
 }
 
+/// What people are told of victims that hear now of a decision that was committed before its
+/// coordinator began anew; one event for each workload.
+std::vector<event> preempted_late(self_pointer self, const pod_pointers& told,
+                                  const apply_parts<node_parts>& committed) {
+  std::map<std::string, std::size_t> by_workload;
+  for (const auto& p : told)
+    ++by_workload[p->what().workload];
+  std::vector<event> events;
+  for (const auto& [workload, pods] : by_workload)
+    events.push_back(
+      {0, self->state.clock.now(self), "Workload", workload, "Preempted",
+       fmt::format("{} by a decision that was made before a restart",
+                   pods == 1 ? std::string("a pod goes") : fmt::format("{} pods go", pods)),
+       committed.decision, trace_id_of(committed.trace)});
+  return events;
+}
+
 /// One that was deleted by force and is there again has to be rid of what was left on it.
 void put_all(self_pointer self, std::vector<node> nodes, status_answer answer,
              std::string lent_for = {}) {
@@ -339,8 +356,15 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
         }
       }
       self->state.holds.erase(committed.decision);
+      auto events =
+        committed.recovered ? preempted_late(self, told, committed) : std::vector<event>{};
       return write_and_answer(self, std::move(changes),
-                              order_each(self, std::move(told), order_stop));
+                              [self, stop = order_each(self, std::move(told), order_stop),
+                               events = std::move(events)]() mutable {
+                                stop();
+                                for (auto& one : events)
+                                  self->send(self->state.events, std::move(one));
+                              });
     },
     [self](await_room& asked) {
       auto& s = self->state;

@@ -128,6 +128,7 @@ static v1::ApplyNodes to_proto(const apply_parts<node_parts>& from) {
   to.set_decision(from.decision);
   write_all(from.parts, *to.mutable_parts());
   to.set_at_once(from.at_once);
+  to.set_recovered(from.recovered);
   return to;
 }
 
@@ -137,6 +138,7 @@ static absl::StatusOr<apply_parts<node_parts>> from_proto(const v1::ApplyNodes& 
   to.decision = from.decision();
   read.all("parts", from.parts(), to.parts, from_proto);
   to.at_once = from.at_once();
+  to.recovered = from.recovered();
   return read.result(std::move(to));
 }
 

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <thread>
+
 namespace reprieve {
 
 namespace {
@@ -106,6 +108,27 @@ TEST_F(told_victims_live, a_more_important_gang_takes_what_others_wait_for_and_s
   EXPECT_EQ(cluster_.evicted(), (pod_counts{{"slow-0", 1}, {"slow-1", 1}}));
   EXPECT_EQ(cluster_.running(), (pod_counts{{"first", 2}, {"urgent", 2}}));
   EXPECT_EQ(cluster_.preemptions_by("urgent"), 0) << cluster_.explain("urgent");
+}
+
+TEST_F(told_victims_live, what_happened_before_a_restart_is_not_told_as_if_it_happened_now) {
+  cluster_.apply(nodes(2, "gpu: 1"));
+  cluster_.run(work_of("quick", {}), "quick");
+  cluster_.run(work_of("slow", {.annotations = "simulation/stop-takes: 25s",
+                                .more = "gracePeriod: 60s",
+                                .comes_back = false}),
+               "slow");
+  // It needs the places of both, and waits for the slow one; the quick one runs again meanwhile.
+  cluster_.apply(work_of("urgent", {.priority = 100, .pods = 2, .gang = true}));
+  ASSERT_TRUE(within(std::chrono::seconds{10}, [&] { return sum(cluster_.evicted()) == 2; }));
+  EXPECT_EQ(cluster_.told("Preempted", "quick"), 1);
+  cluster_.apply("---\nkind: Node\nmetadata: {name: n9}\nspec: {capacity: {gpu: 1}}\n");
+  cluster_.wait_for("quick");
+
+  cluster_.restart();
+  std::this_thread::sleep_for(std::chrono::seconds{3});
+  EXPECT_EQ(cluster_.running()["quick"], 1);
+  EXPECT_EQ(cluster_.running()["urgent"], 0) << "it was to wait still";
+  EXPECT_EQ(cluster_.told("Preempted"), 0);
 }
 
 } // namespace

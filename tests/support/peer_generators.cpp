@@ -164,8 +164,8 @@ void draw(prepare<node_parts>& to) {
 }
 
 void draw(apply_parts<node_parts>& to) {
-  auto& [decision, parts, at_once, trace] = to;
-  draw_all(decision, parts, at_once, trace);
+  auto& [decision, parts, at_once, trace, recovered] = to;
+  draw_all(decision, parts, at_once, trace, recovered);
 }
 
 void draw(release_hold& to) {
