@@ -229,9 +229,22 @@ void forget_left_behind(self_pointer self, const std::string& node, const std::s
   if (found == state.left_behind.end() || std::erase(found->second.uids, uid) == 0)
     return;
   const bool none = found->second.uids.empty();
-  write_then(
-    self, {write_of(keys::left_behind(state.shard, node), none ? nullptr : &found->second)}, [] {},
-    {}, [](const absl::Status&) {});
+  auto tell = [self, node, none] {
+    if (none)
+      self->send(
+        self->state.events,
+        event{0,
+              self->state.clock.now(self),
+              "Node",
+              node,
+              "NodeClean",
+              "what was left on the machine of this node, which was deleted, has been stopped",
+              {},
+              {}});
+  };
+  write_then(self,
+             {write_of(keys::left_behind(state.shard, node), none ? nullptr : &found->second)},
+             std::move(tell), {}, [](const absl::Status&) {});
   if (none)
     state.left_behind.erase(found);
 }

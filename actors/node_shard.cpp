@@ -181,6 +181,22 @@ caf::result<absl::Status> stop(self_pointer self, const stop_pods& wanted) {
   return write_and_answer(self, std::move(changes), order_each(self, std::move(told), order_stop));
 }
 
+/// A node of that name was deleted by force, and what was left on it goes first.
+void tell_that_it_is_cleaned(self_pointer self, const std::string& node, std::size_t left) {
+  self->send(self->state.events,
+             event{0,
+                   self->state.clock.now(self),
+                   "Node",
+                   node,
+                   "Stopping",
+                   fmt::format("{} that {} given up with an earlier node of that name {} stopped "
+                               "before anything comes",
+                               left == 1 ? "a pod" : fmt::format("{} pods", left),
+                               left == 1 ? "was" : "were", left == 1 ? "is" : "are"),
+                   {},
+                   {}});
+}
+
 /// What people are told of victims that hear now of a decision that was committed before its
 /// coordinator began anew; one event for each workload.
 std::vector<event> preempted_late(self_pointer self, const pod_pointers& told,
@@ -227,8 +243,10 @@ void put_all(self_pointer self, std::vector<node> nodes, status_answer answer,
     self, std::move(changes),
     [self, answer, back] {
       watch_own_nodes(self);
-      for (const auto& [name, left] : back)
+      for (const auto& [name, left] : back) {
         stop_left_behind(self, name);
+        tell_that_it_is_cleaned(self, name, left.uids.size());
+      }
       answer(absl::OkStatus());
     },
     {{}, std::move(lent_for)},

@@ -109,7 +109,7 @@ void check_labels(findings& out, std::string_view field, const string_map& label
     return;
   for (const auto& [key, value] : labels) {
     check_qualified_name(out, std::string{field}, key);
-    if (!is_label_value(value))
+    if (is_qualified_name(key) && !is_label_value(value))
       out.refuse(fmt::format("{}.{}", field, key),
                  "is {}; it must be at most {} letters, digits, '-', '_' and '.', with a letter or "
                  "digit at either end",
@@ -122,6 +122,8 @@ void check_amounts(findings& out, std::string_view field, const resources& amoun
     return;
   for (const auto& [name, amount] : amounts) {
     check_qualified_name(out, std::string{field}, name);
+    if (!is_qualified_name(name))
+      continue; // it may be too long to stand in a message
     if (amount < 0)
       out.refuse(fmt::format("{}.{}", field, name), "is {}; it must not be negative", amount);
     else if (amount > largest_amount)

@@ -153,11 +153,12 @@ std::optional<std::uint64_t> divided(std::uint64_t amount, int tens, int twos) {
 
 absl::StatusOr<std::int64_t> parse_quantity(std::string_view text, std::string_view resource) {
   if (text.starts_with('-'))
-    return refused(text, "is negative; an amount of {} is 0 or more", resource);
+    return refused(text, "is negative; an amount of {:.60} is 0 or more", resource);
   auto rest = text;
   auto number = take_decimal(rest);
   if (!number)
-    return refused(text, "is not an amount of {}; give one such as 2, 500m, 1.5 or 16Gi", resource);
+    return refused(text, "is not an amount of {:.60}; give one such as 2, 500m, 1.5 or 16Gi",
+                   resource);
 
   const bool thousandths = resource::in_thousandths(resource);
   int twos = 0;
@@ -168,7 +169,7 @@ absl::StatusOr<std::int64_t> parse_quantity(std::string_view text, std::string_v
                                      [&](const unit_suffix& s) { return s.text == rest; });
     if (suffix == suffixes.end())
       return refused(text,
-                     "has the unknown unit '{}'; use m, k, M, G, T, P, E or Ki, Mi, Gi, Ti, "
+                     "has the unknown unit '{:.60}'; use m, k, M, G, T, P, E or Ki, Mi, Gi, Ti, "
                      "Pi, Ei",
                      rest);
     number->tens += suffix->tens;
@@ -177,14 +178,14 @@ absl::StatusOr<std::int64_t> parse_quantity(std::string_view text, std::string_v
   number->tens += thousandths ? 3 : 0;
 
   if (number->too_long)
-    return refused(text, "has more digits than an amount of {} can hold", resource);
+    return refused(text, "has more digits than an amount of {:.60} can hold", resource);
   const auto product = exact_product(*number, twos);
   if (const auto* amount = std::get_if<std::int64_t>(&product))
     return *amount;
   if (std::get<inexact>(product) == inexact::too_precise)
-    return refused(text, "is more precise than {} is counted; the smallest amount is {}", resource,
-                   thousandths ? "1m" : "1");
-  return refused(text, "is more {} than 64 bits can count; the most is {}", resource,
+    return refused(text, "is more precise than {:.60} is counted; the smallest amount is {}",
+                   resource, thousandths ? "1m" : "1");
+  return refused(text, "is more {:.60} than 64 bits can count; the most is {}", resource,
                  format_quantity(std::numeric_limits<std::int64_t>::max(), resource));
 }
 

@@ -237,8 +237,10 @@ TEST_F(lost_nodes, one_that_is_applied_anew_stops_what_it_may_run_still) {
   replica.world().advance(seconds{3});
   EXPECT_EQ(replica.pods("w", pod_phase::running), 0U);
 
+  EXPECT_THAT(replica.told_of("n1"), ElementsAre("Stopping"));
   ASSERT_TRUE(comes_to(replica, "w", pod_phase::running, 1, seconds{70}));
   EXPECT_THAT(status(replica, "n1").left_behind, IsEmpty());
+  EXPECT_THAT(replica.told_of("n1"), ElementsAre("Stopping", "NodeClean"));
 }
 
 TEST_F(lost_nodes, explanations_tell_of_lost_pods_after_a_restart) {

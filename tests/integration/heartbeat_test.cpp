@@ -202,6 +202,30 @@ TEST_F(lost_machine, what_was_lost_is_told_after_a_restart) {
   EXPECT_THAT(daemon->cli({"describe", "workload", "train"}).output, HasSubstr(lost));
 }
 
+TEST_F(lost_machine, a_node_that_is_applied_anew_tells_how_it_is_cleaned) {
+  apply("kind: Workload\n"
+        "metadata: {name: slow}\n"
+        "spec:\n"
+        "  gracePeriod: 60s\n"
+        "  podGroups:\n"
+        "    - name: g\n"
+        "      count: 1\n"
+        "      template:\n"
+        "        metadata: {annotations: {simulation/stuck-for: 6s}}\n"
+        "        spec: {requests: {gpu: 8}}\n");
+  ASSERT_TRUE(within(seconds{30}, [&] { return daemon->pods("slow", "Running") == 1; }));
+  ASSERT_EQ(daemon->cli({"delete", "node", "worker-2", "--force"}).code, 0);
+  apply("kind: Node\n"
+        "metadata: {name: worker-2}\n"
+        "spec: {capacity: {gpu: 8}}\n");
+  EXPECT_THAT(daemon->cli({"describe", "node", "worker-2"}).output,
+              HasSubstr("a pod that was given up with an earlier node of that name is stopped"));
+  EXPECT_TRUE(within(seconds{30}, [&] {
+    return daemon->cli({"describe", "node", "worker-2"}).output.find("NodeClean")
+           != std::string::npos;
+  }));
+}
+
 TEST_F(lost_machine, its_workload_and_its_node_can_be_deleted) {
   ASSERT_EQ(daemon->cli({"heartbeat", "worker-1"}).code, 0);
   ASSERT_TRUE(within(seconds{30}, [&] { return state("worker-1") == "PodsLost"; }));

@@ -23,6 +23,20 @@ resources amounts(std::size_t count) {
   return made;
 }
 
+TEST(admission_of_long_names, repeats_only_their_beginning) {
+  auto c = a_cluster();
+  const std::string name(20'000, 'x');
+  auto n = a_node("n");
+  n.capacity[name] = std::int64_t{1} << 60;
+  n.labels[name] = "not a value";
+  auto w = a_workload("w");
+  w.groups[0].pods.requests[name] = std::int64_t{1} << 60;
+  const auto refusals = check(std::vector<object>{n, w}, c.known, c.facts);
+  EXPECT_EQ(refusals.size(), 3U);
+  for (const auto& one : refusals)
+    EXPECT_LT(to_string(one).size(), 400U) << to_string(one);
+}
+
 INSTANTIATE_TEST_SUITE_P(
   limits, refused,
   testing::Values(

@@ -225,5 +225,13 @@ RC_GTEST_PROP(time_text, reads_back_what_it_wrote, ()) {
   RC_ASSERT(parse_time(format_time(t)).value() == t);
 }
 
+TEST(quantity_text, quotes_the_beginning_of_what_is_long) {
+  const std::string text(100'000, 'x');
+  for (const auto& refused :
+       {parse_quantity("-1", text), parse_quantity("1" + text, "memory"),
+        parse_quantity(text, text), parse_quantity("1e99", text), parse_quantity("0.00001", text)})
+    EXPECT_LT(refused.status().message().size(), 300U);
+}
+
 } // namespace
 } // namespace reprieve
