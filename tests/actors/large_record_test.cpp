@@ -62,6 +62,12 @@ TEST_F(large_records, of_nodes_are_told_by_the_nodes_status_until_something_leav
   const auto full = replica_.get(object_kind::node, "n1");
   ASSERT_FALSE(full.empty());
   EXPECT_EQ(full.front().node->most_pods, 9);
+  const auto why = replica_.explain_workload("notes");
+  ASSERT_TRUE(why.ok());
+  ASSERT_EQ(why->notes.size(), 1U);
+  EXPECT_TRUE(
+    why->notes.front().starts_with("node n1 takes 9 pods at present, as what these bring"))
+    << why->notes.front();
   ASSERT_TRUE(replica_.remove(object_kind::workload, "notes").ok());
   ASSERT_TRUE(replica_.apply({work("small", 0, 50)}).ok());
   EXPECT_TRUE(comes_to(replica_, "small", pod_phase::running, 50, seconds{120}));
