@@ -548,8 +548,10 @@ void scheduling_cycle::line_up() {
     line.leaf = queue.empty() ? no_vertex : shares_->leaf_of(queue);
   }
   for (const auto& [key, kind] : port_.line().all_kinds())
-    if (kind.aside && !kind.units.empty())
+    if (kind.aside && !kind.units.empty()) {
       set_aside(key, kind);
+      others_aside_ = others_aside_ || !lines_.contains(kind.queue);
+    }
   for (auto& [queue, line] : lines_)
     look_at_front(line);
 }
@@ -578,7 +580,7 @@ void scheduling_cycle::find_who_is_before(queue_line& line) {
 void scheduling_cycle::look_at_front(queue_line& line) {
   line.asked.clear();
   line.behind.reset();
-  if (lines_.size() < 2 || line.heap.empty() || line.leaf == no_vertex)
+  if (is_only_line() || line.heap.empty() || line.leaf == no_vertex)
     return;
   line.asked = asked_by(*shares_, *line.heap.front().unit.who);
   find_who_is_before(line);
@@ -593,7 +595,7 @@ scheduling_cycle::queue_line* scheduling_cycle::next_line() {
   for (auto& [queue, line] : lines_) {
     if (line.heap.empty())
       continue;
-    if (lines_.size() == 1)
+    if (is_only_line())
       return &line;
     if (line.asked.empty()) // there was no other line yet
       look_at_front(line);
@@ -645,7 +647,7 @@ bool scheduling_cycle::has_entitled(queue_line& line) const {
 }
 
 bool scheduling_cycle::is_entitled(const queue_line& line) const {
-  return line.leaf == no_vertex || lines_.size() == 1
+  return line.leaf == no_vertex || is_only_line()
          || shares_->is_entitled(line.leaf, line.asked);
 }
 

@@ -222,6 +222,10 @@ private:
   void set_aside(const std::string& key, const waiting_line::kind& of);
   void find_who_is_before(queue_line& line);
   void look_at_front(queue_line& line);
+  /// Whether there is no other queue whose turn it could be, or could have been.
+  bool is_only_line() const {
+    return lines_.size() == 1 && !others_aside_;
+  }
   queue_line* next_line();
   precedence precedence_of(queue_line& line) const;
   /// Whether its first is within what its queue deserves.
@@ -272,6 +276,7 @@ private:
   std::int64_t most_of_runs_ = 0;
   std::int64_t placed_of_runs_ = 0;
   bool begun_ = false;
+  bool others_aside_ = false; ///< kinds of queues that have no line
   bool others_may_have_gone_ = false;
   bool decided_ = false;
   bool made_room_ = false;        ///< the unit that was served last has victims

@@ -4,6 +4,10 @@
 #include "preemption/turn.hpp"
 #include "state/queue_limits.hpp"
 
+#include <map>
+#include <string_view>
+#include <vector>
+
 namespace reprieve {
 
 namespace {
@@ -73,15 +77,20 @@ lifecycle_cycle_input lifecycle_cycle_of(const snapshot& taken, const std::strin
   for (const auto& p : taken.pods())
     in.pods.push_back(lifecycle_pod_of(p));
   in.queues = queues_in(taken, in.cluster, taken.pods(), taken.view_of(cluster));
+  std::map<std::string_view, std::vector<const pod*>> pods_of;
+  for (const auto& p : taken.pods())
+    pods_of[p.workload].push_back(&p);
   by_name<resources> wanted; // by workload
   for (const auto& [name, record] : taken.workloads()) {
     if (record.spec->resource_group != cluster)
       continue;
     if (!is_counted(record.spec)) {
-      for (const auto& unit : taken.pending_of(name)) {
-        add_to(in.queues->pending[record.spec->queue], demand_of(unit));
-        add_to(wanted[name], demand_of(unit));
-      }
+      resources asked;
+      auto& all = wanted[name]; // some of it when others have settled
+      for (const auto& unit : taken.lacking_with(record, pods_of[name], &all))
+        add_to(asked, demand_of(unit));
+      add_to(in.queues->pending[record.spec->queue], asked);
+      add_to(all, asked);
     } else if (!record.deleting) {
       in.deployments.push_back(
         {deployment_of(record), record.spec->queue, replicas_wanted(record.spec)});

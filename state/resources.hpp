@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -35,11 +34,5 @@ constexpr bool in_thousandths(std::string_view name) {
 
 /// The amount of `name` in `from`, zero where it is not mentioned.
 std::int64_t amount_of(const resources& from, std::string_view name);
-
-/// The sum, or nothing where one amount leaves 64 bits.
-[[nodiscard]] std::optional<resources> checked_add(const resources& a, const resources& b);
-
-/// `a` times `factor`, or nothing where one amount leaves 64 bits.
-[[nodiscard]] std::optional<resources> checked_multiply(const resources& a, std::int64_t factor);
 
 } // namespace reprieve

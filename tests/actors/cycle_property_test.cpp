@@ -24,7 +24,7 @@ int clusters() {
     return std::atoi(given);
   if (std::getenv("REPRIEVE_EMULATED") != nullptr)
     return 2;
-  return std::getenv("REPRIEVE_LONG") != nullptr ? 1'250 : 8;
+  return std::getenv("REPRIEVE_LONG") != nullptr ? 1'250 : 16;
 }
 
 /// One cluster with so many shards; empty where each cycle was as expected.
