@@ -54,12 +54,25 @@ struct shares_of_batch {
   std::optional<std::string> unserved;           ///< a resource group that nobody serves yet
 };
 
+/// How a batch is written.
+struct batch_terms {
+  revision known_at = 0; ///< where the catalog stood that it was let in by
+  /// What whoever applies it is told of each object; of none where it is empty.
+  std::map<object_reference, apply_outcome> told;
+
+  void add(const object& what, std::vector<apply_outcome>& to) const {
+    if (const auto found = told.find({kind_of(what), name_of(what)}); found != told.end())
+      to.push_back(found->second);
+  }
+};
+
 shares_of_batch shares_of(const gateway_state& state, const admitted_batch& batch,
-                          revision known_at) {
+                          const batch_terms& terms) {
   shares_of_batch found;
   for (const auto& one : batch) {
     if (in_catalog(kind_of(one->what))) {
       found.catalog.objects.push_back(one->what);
+      terms.add(one->what, found.catalog.told);
       continue;
     }
     const auto name = group_of(one->what);
@@ -78,12 +91,14 @@ shares_of_batch shares_of(const gateway_state& state, const admitted_batch& batc
       auto& part = found.nodes[of];
       part.whom = whom;
       part.wanted.nodes.push_back(*n);
+      terms.add(one->what, part.wanted.told);
     } else {
       auto [of, whom] = shard('w', group->shards.workloads);
       auto& part = found.workloads[of];
       part.whom = whom;
       part.wanted.objects.push_back(one);
-      part.wanted.known_at = known_at;
+      part.wanted.known_at = terms.known_at;
+      terms.add(one->what, part.wanted.told);
     }
   }
   return found;
@@ -180,11 +195,23 @@ void remove_entries(self_pointer self, const remove_catalog& wanted,
   make_together(self, {add_to, in_turn, done}, wanted.names.size());
 }
 
+/// Some may be done where others are not: it can't be tried again with what is told then.
+shares_of_batch without_told(shares_of_batch shares) {
+  shares.catalog.told.clear();
+  for (auto& [shard, part] : shares.nodes)
+    part.wanted.told.clear();
+  for (auto& [shard, part] : shares.workloads)
+    part.wanted.told.clear();
+  return shares;
+}
+
 /// Makes all of the batch durable, or nothing of it. All its resource groups are served.
 void write_served(self_pointer self, std::size_t objects,
                   const std::shared_ptr<const shares_of_batch>& shares,
                   std::function<void(absl::Status)> done) {
-  const auto in_turn = [self, shares, done] { write_in_turn(self, *shares, done); };
+  const auto in_turn = [self, shares, objects, done] {
+    write_in_turn(self, objects == 1 ? *shares : without_told(*shares), done);
+  };
   if (objects == 1 || planted == planted_bug::tears_files) {
     in_turn();
     return;
@@ -202,10 +229,10 @@ void write_served(self_pointer self, std::size_t objects,
 
 /// Writes the batch where all its resource groups are served; else says which is not.
 std::optional<std::string> write_if_served(self_pointer self, batch_pointer batch,
-                                           revision known_at,
+                                           const batch_terms& terms,
                                            const std::function<void(absl::Status)>& done) {
   const auto shares =
-    std::make_shared<const shares_of_batch>(shares_of(self->state, *batch, known_at));
+    std::make_shared<const shares_of_batch>(shares_of(self->state, *batch, terms));
   if (!shares->unserved)
     write_served(self, batch->size(), shares, done);
   return shares->unserved;
@@ -213,19 +240,19 @@ std::optional<std::string> write_if_served(self_pointer self, batch_pointer batc
 
 /// Goes on when all resource groups of the batch are served: those that are new in the catalog take
 /// a moment to start, and the directory tells when they have.
-void write_when_served(self_pointer self, batch_pointer batch, revision known_at,
+void write_when_served(self_pointer self, batch_pointer batch, const batch_terms& terms,
                        const std::function<void(absl::Status)>& done) {
   constexpr std::chrono::seconds longest{5};
-  if (!write_if_served(self, batch, known_at, done))
+  if (!write_if_served(self, batch, terms, done))
     return;
   auto& state = self->state;
   const auto number = ++state.waits_for_groups;
-  state.for_groups[number] = [self, batch, known_at, done] {
-    return !write_if_served(self, batch, known_at, done);
+  state.for_groups[number] = [self, batch, terms, done] {
+    return !write_if_served(self, batch, terms, done);
   };
-  self->delayed_send(self, longest, go_on{[self, batch, known_at, done, number] {
+  self->delayed_send(self, longest, go_on{[self, batch, terms, done, number] {
                        if (self->state.for_groups.erase(number) > 0)
-                         if (const auto lacking = write_if_served(self, batch, known_at, done))
+                         if (const auto lacking = write_if_served(self, batch, terms, done))
                            done(not_serving(*lacking));
                      }});
 }
@@ -239,21 +266,25 @@ void look_at_groups(gateway_state& state) {
 
 /// The batch has things for resource groups that come with it. These have to be there first, and go
 /// again where nothing comes of the rest.
-void write_with_groups(self_pointer self, batch_pointer batch, revision known_at,
+void write_with_groups(self_pointer self, batch_pointer batch, batch_terms terms,
                        put_catalog groups, std::function<void(absl::Status)> done) {
   groups.unfinished = true;
   remove_catalog otherwise{object_kind::resource_group, {}};
-  for (const auto& one : groups.objects)
+  for (const auto& one : groups.objects) {
+    terms.add(one, groups.told);
     otherwise.names.push_back(name_of(one));
+  }
+  // They are there when the rest comes, and their part of the catalog is not as it was.
+  std::erase_if(terms.told, [](const auto& one) { return in_catalog(one.first.kind); });
   const auto written = [self, done, otherwise](const absl::Status& how) {
     if (!how.ok() && certainly_nothing_changed(how))
       remove_entries(self, otherwise, [done, how](const absl::Status&) { done(how); });
     else
       done(how);
   };
-  gathering made([self, batch, known_at, done, written](const absl::Status& how) {
+  gathering made([self, batch, terms, done, written](const absl::Status& how) {
     if (how.ok())
-      write_when_served(self, batch, known_at, written);
+      write_when_served(self, batch, terms, written);
     else
       done(how);
   });
@@ -290,6 +321,8 @@ void end_unfinished(self_pointer self, const std::string& group) {
 
 void take_in(self_pointer self, catalog_update& update) {
   auto& state = self->state;
+  if (update.of_bundle)
+    ++state.told_of_bundles;
   state.known = std::move(update.known);
   state.known_at = update.at;
   for (const auto& group : update.unfinished)
@@ -299,9 +332,9 @@ void take_in(self_pointer self, catalog_update& update) {
 }
 
 /// Makes all of the batch durable, or nothing of it.
-void write_batch(self_pointer self, batch_pointer batch, revision known_at,
+void write_batch(self_pointer self, batch_pointer batch, const batch_terms& terms,
                  std::function<void(absl::Status)> done) {
-  const auto unserved = write_if_served(self, batch, known_at, done);
+  const auto unserved = write_if_served(self, batch, terms, done);
   if (!unserved)
     return;
   put_catalog groups;
@@ -312,7 +345,7 @@ void write_batch(self_pointer self, batch_pointer batch, revision known_at,
   if (groups.objects.empty())
     done(not_serving(*unserved));
   else
-    write_with_groups(self, batch, known_at, std::move(groups), std::move(done));
+    write_with_groups(self, batch, terms, std::move(groups), std::move(done));
 }
 
 batch_pointer put_under_way(gateway_state& state, std::vector<admitted> objects) {
@@ -338,6 +371,8 @@ void end_under_way(gateway_state& state, batch_pointer batch) {
   }
   state.under_way.erase(batch);
 }
+
+constexpr int most_tries = 5;
 
 /// Whether it may be tried again: somebody else changed something meanwhile, and nothing was done.
 bool was_in_the_way(const absl::Status& how) {
@@ -381,8 +416,12 @@ void admit_and_write(self_pointer self, const std::shared_ptr<const apply_reques
     answer.deliver(apply_result(std::move(outcomes)));
     return;
   }
+  // In the end it is done whatever is told.
+  batch_terms terms{found.known_at, {}};
+  for (std::size_t i = 0; tries > 0 && i < wanted.objects.size(); ++i)
+    terms.told[{kind_of(wanted.objects[i]), name_of(wanted.objects[i])}] = outcomes[i];
   const auto batch = put_under_way(state, *std::move(let_in));
-  write_batch(self, batch, found.known_at,
+  write_batch(self, batch, terms,
               [self, batch, asked, answer, outcomes, tries](absl::Status how) mutable {
                 end_under_way(self->state, batch);
                 if (how.ok())
@@ -429,12 +468,11 @@ void begin_apply(self_pointer self, std::shared_ptr<const apply_request> wanted,
 }
 
 caf::result<apply_result> apply_all(self_pointer self, apply_request& wanted) {
-  constexpr int tries = 5;
   if (!self->state.serving || !self->state.known)
     return apply_result(starting());
   auto answer = promise_from<apply_result>(self);
   // Not copied with the functions that it goes along with.
-  begin_apply(self, std::make_shared<const apply_request>(std::move(wanted)), answer, tries);
+  begin_apply(self, std::make_shared<const apply_request>(std::move(wanted)), answer, most_tries);
   return answer;
 }
 
@@ -451,9 +489,10 @@ absl::Status may_delete(const gateway_state& state, const delete_request& wanted
   return check_access(*wanted.by, asked.what, asked.objects);
 }
 
-/// What is in the way of the removal, or ok where it goes on and `answer` comes of it.
+/// What is in the way of the removal, or ok where it goes on and `done` is called.
 absl::Status remove_all(self_pointer self, const delete_request& wanted,
-                        std::shared_ptr<const catalog> durable, promise<absl::Status> answer) {
+                        std::shared_ptr<const catalog> durable,
+                        const std::function<void(absl::Status)>& done) {
   auto& state = self->state;
   if (auto allowed = may_delete(state, wanted); !allowed.ok())
     return allowed;
@@ -462,8 +501,7 @@ absl::Status remove_all(self_pointer self, const delete_request& wanted,
       !possible.ok())
     return possible;
   if (in_catalog(wanted.kind)) {
-    remove_entries(self, {wanted.kind, wanted.names},
-                   [answer](const absl::Status& how) { answer.deliver(how); });
+    remove_entries(self, {wanted.kind, wanted.names}, done);
     return absl::OkStatus();
   }
   std::map<std::string, std::pair<node_shard_actor, remove_nodes>> nodes;
@@ -493,8 +531,8 @@ absl::Status remove_all(self_pointer self, const delete_request& wanted,
       order.names.push_back(name);
     }
   }
-  const auto in_turn = [self, answer, nodes, workloads] {
-    gathering all([answer](absl::Status how) mutable { answer.deliver(how); });
+  const auto in_turn = [self, done, nodes, workloads] {
+    gathering all(done);
     for (const auto& [shard, part] : nodes)
       all.ask(self, part.first, part.second);
     for (const auto& [shard, part] : workloads)
@@ -512,21 +550,24 @@ absl::Status remove_all(self_pointer self, const delete_request& wanted,
     for (const auto& [shard, part] : workloads)
       all.add(shard, part.first, part.second);
   };
-  make_together(self, {add_to, in_turn, [answer](const absl::Status& how) { answer.deliver(how); }},
-                wanted.names.size());
+  make_together(self, {add_to, in_turn, done}, wanted.names.size());
   return absl::OkStatus();
 }
 
-caf::result<absl::Status> delete_all(self_pointer self, const delete_request& wanted) {
+void begin_delete(self_pointer self, const delete_request& wanted, promise<absl::Status> answer,
+                  int tries) {
   auto& state = self->state;
-  if (!state.serving || !state.known)
-    return starting();
-  auto answer = promise_from<absl::Status>(self);
-  auto go_on = [self, wanted, answer](const confirmation& found) mutable {
-    const auto in_the_way = found.how.ok() ? remove_all(self, wanted, found.known, answer)
-                                           : and_nothing_changed(found.how);
+  const auto done = [self, wanted, answer, tries](const absl::Status& how) {
+    if (was_in_the_way(how) && tries > 0)
+      begin_delete(self, wanted, answer, tries - 1);
+    else
+      answer.deliver(how);
+  };
+  auto go_on = [self, wanted, done](const confirmation& found) {
+    const auto in_the_way =
+      found.how.ok() ? remove_all(self, wanted, found.known, done) : and_nothing_changed(found.how);
     if (!in_the_way.ok())
-      answer.deliver(in_the_way);
+      done(in_the_way);
   };
   std::vector<asked_object> about;
   std::vector<asked_workload> workloads;
@@ -540,6 +581,13 @@ caf::result<absl::Status> delete_all(self_pointer self, const delete_request& wa
     confirm_workloads(self, workloads, std::move(go_on));
   else
     confirm(self, about, std::move(go_on));
+}
+
+caf::result<absl::Status> delete_all(self_pointer self, const delete_request& wanted) {
+  if (!self->state.serving || !self->state.known)
+    return starting();
+  auto answer = promise_from<absl::Status>(self);
+  begin_delete(self, wanted, answer, most_tries);
   return answer;
 }
 

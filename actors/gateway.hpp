@@ -103,7 +103,9 @@ struct gateway_state {
   std::map<object_kind, text_map<coming_object>> coming;
   /// How many of them are workloads that are not there yet, by queue.
   by_name<std::int64_t> new_in_queue;
-  std::uint64_t bundles = 0; ///< that were made
+  std::uint64_t bundles = 0;         ///< that were made
+  std::size_t ending = 0;            ///< of them, whose shards are being told what became of them
+  std::uint64_t told_of_bundles = 0; ///< how often shards told of what may be a part of one
   /// What waits for resource groups to be served; each says whether it went on.
   std::map<std::uint64_t, std::function<bool()>> for_groups;
   std::uint64_t waits_for_groups = 0; ///< that there were

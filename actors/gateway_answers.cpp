@@ -123,9 +123,7 @@ std::optional<std::string> home_of(const gateway_state& state, object_kind kind,
 
 apply_outcome outcome_of(const gateway_state& state, const object& o) {
   const auto before = existing(state, kind_of(o), name_of(o));
-  if (!before)
-    return apply_outcome::created;
-  return *before == o ? apply_outcome::unchanged : apply_outcome::configured;
+  return outcome_over(before ? &*before : nullptr, o);
 }
 
 get_result look_up(const gateway_state& state, const get_request& wanted,

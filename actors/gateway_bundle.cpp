@@ -8,15 +8,6 @@
 
 namespace reprieve {
 
-namespace {
-
-absl::Status came_in_between() {
-  return absl::AbortedError(
-    "another change came in between; nothing was changed by this one, try again");
-}
-
-} // namespace
-
 bundle::bundle(self_pointer self, enum size how_much, std::function<void(absl::Status)> done)
     : self_(self), size_(how_much),
       id_(fmt::format("{}.{:x}", self->state.serving->replica, ++self->state.bundles)),
@@ -89,6 +80,8 @@ void bundle::end_all(lent_end::kind how, revision at, std::function<void()> then
   auto left = std::make_shared<std::size_t>(asked_);
   if (asked_ == 0)
     then();
+  else
+    ++self_->state.ending;
   std::size_t told = 0;
   for (const auto& [shard, one] : parts_) {
     if (told++ == asked_)
@@ -96,8 +89,10 @@ void bundle::end_all(lent_end::kind how, revision at, std::function<void()> then
     one.end(lent_end{how, id_, at}, [me = shared_from_this(), left, then](const absl::Status& end) {
       me->is_written_ = me->is_written_ || end.ok();
       me->is_known_ = me->is_known_ || end.ok() || absl::IsCancelled(end);
-      if (--*left == 0)
-        then();
+      if (--*left > 0)
+        return;
+      --me->self_->state.ending;
+      then();
     });
   }
 }

@@ -29,7 +29,8 @@ public:
     part made;
     made.ask = [self = self_, id = id_, promised = size_ == much, whom,
                 change = std::make_shared<const Change>(std::move(change))](auto then) {
-      self->request(whom, answer_time, lend<Change>{id, *change, promised})
+      // It may wait for another bundle that nobody ends.
+      self->request(whom, 2 * answer_time, lend<Change>{id, *change, promised})
         .then([then](lent_result& batch) { then(std::move(batch)); },
               [then](caf::error& error) { then(lent_result(to_status(error))); });
     };

@@ -252,10 +252,27 @@ void read_catalog(const std::shared_ptr<confirming>& all,
 
 /// Whether nobody else is there who could have changed anything, and all have told what they have.
 bool knows_all(const gateway_state& state) {
-  return state.serving->alone && state.unheard.empty()
+  return state.serving->alone && state.unheard.empty() && state.ending == 0
          && std::ranges::all_of(state.known->groups, [&](const auto& one) {
               return group_named(state, one.first) != nullptr;
             });
+}
+
+/// How often all are asked again.
+constexpr int most_rounds = 5;
+
+/// Calls `ask` with what to call then, and again where a shard has told of a part of a bundle
+/// meanwhile: others that were asked before may have told nothing of theirs yet.
+void ask_in_rounds(self_pointer self, std::function<void(std::function<void(confirmation)>)> ask,
+                   std::function<void(confirmation)> then, int rounds = most_rounds) {
+  const auto before = self->state.told_of_bundles;
+  const auto answered = [self, ask, then = std::move(then), rounds, before](confirmation found) {
+    if (found.how.ok() && rounds > 1 && self->state.told_of_bundles != before)
+      ask_in_rounds(self, ask, then, rounds - 1);
+    else
+      then(std::move(found));
+  };
+  ask(answered);
 }
 
 /// Nothing where nobody has to be asked; then `then` has been called.
@@ -267,10 +284,8 @@ std::shared_ptr<confirming> begin_to_confirm(self_pointer self,
   return nullptr;
 }
 
-} // namespace
-
-void confirm(self_pointer self, const std::vector<asked_object>& about,
-             std::function<void(confirmation)> then) {
+void confirm_once(self_pointer self, const std::vector<asked_object>& about,
+                  std::function<void(confirmation)> then) {
   const auto all = begin_to_confirm(self, std::move(then));
   if (!all)
     return;
@@ -278,8 +293,8 @@ void confirm(self_pointer self, const std::vector<asked_object>& about,
   all->one_less(absl::OkStatus());
 }
 
-void confirm_workloads(self_pointer self, const std::vector<asked_workload>& about,
-                       std::function<void(confirmation)> then) {
+void confirm_workloads_once(self_pointer self, const std::vector<asked_workload>& about,
+                            std::function<void(confirmation)> then) {
   const auto all = begin_to_confirm(self, std::move(then));
   if (!all)
     return;
@@ -289,6 +304,23 @@ void confirm_workloads(self_pointer self, const std::vector<asked_workload>& abo
   for (const auto& [group, settings] : state.known->groups)
     ask_about_names(all, group, about);
   all->one_less(absl::OkStatus());
+}
+
+} // namespace
+
+void confirm(self_pointer self, const std::vector<asked_object>& about,
+             std::function<void(confirmation)> then) {
+  ask_in_rounds(
+    self, [self, about](auto answered) { confirm_once(self, about, std::move(answered)); },
+    std::move(then));
+}
+
+void confirm_workloads(self_pointer self, const std::vector<asked_workload>& about,
+                       std::function<void(confirmation)> then) {
+  ask_in_rounds(
+    self,
+    [self, about](auto answered) { confirm_workloads_once(self, about, std::move(answered)); },
+    std::move(then));
 }
 
 } // namespace reprieve

@@ -187,6 +187,8 @@ auto may_be_in(const std::string& shard, std::uint32_t shards) {
 } // namespace
 
 void take_in(gateway_state& state, node_delta& delta) {
+  if (delta.of_bundle || delta.everything)
+    ++state.told_of_bundles;
   if (delta.everything)
     state.unheard.erase("n/" + delta.shard);
   take_in(state.nodes, delta.changed, std::move(delta.removed), delta.everything,
@@ -200,6 +202,8 @@ void take_in(gateway_state& state, node_delta& delta) {
 }
 
 void take_in(gateway_state& state, workload_delta& delta) {
+  if (delta.of_bundle || delta.everything)
+    ++state.told_of_bundles;
   if (delta.everything)
     state.unheard.erase("w/" + delta.shard);
   const auto in_shard = may_be_in(delta.shard, state.serving->schema.workload_shards);

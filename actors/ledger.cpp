@@ -1,5 +1,6 @@
 #include "actors/ledger.hpp"
 
+#include "state/nothing_changed.hpp"
 #include "state/text_map.hpp"
 
 #include <fmt/format.h>
@@ -125,6 +126,11 @@ private:
 
 } // namespace
 
+absl::Status came_in_between() {
+  return nothing_changed(absl::AbortedError(
+    "another change came in between; nothing was changed by this one, try again"));
+}
+
 ledger::ledger(ledger_settings with)
     : settings(std::move(with)),
       writer(fmt::format("{}@{}", settings.owner->key(), settings.owner->epoch())),
@@ -135,6 +141,26 @@ absl::Status confirm(const ledger& of) {
     return absl::OkStatus();
   return absl::UnavailableError("shard " + of.settings.shard
                                 + " may have another owner by now: the store does not answer");
+}
+
+bool is_given_away(const ledger& of) {
+  const auto found = of.lendings.find(of.lent_for);
+  return !of.lent_for.empty() && found != of.lendings.end() && found->second.is_given;
+}
+
+std::optional<absl::Status> fate_of_bundle(const ledger& of, const std::string& bundle) {
+  const auto found = std::find_if(of.fates.rbegin(), of.fates.rend(),
+                                  [&](const auto& one) { return one.first == bundle; });
+  if (found == of.fates.rend())
+    return std::nullopt;
+  return found->second.ok() ? found->second : absl::CancelledError(found->second.message());
+}
+
+void remember_fate(ledger& of, const std::string& bundle, const absl::Status& how) {
+  constexpr std::size_t most = 100;
+  of.fates.emplace_back(bundle, how);
+  if (of.fates.size() > most)
+    of.fates.pop_front();
 }
 
 bool fits_one_batch(const ledger& of, const std::vector<ledger_entry>& writes) {

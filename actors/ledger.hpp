@@ -7,6 +7,7 @@
 #include "protocol/records.hpp"
 #include "state/admission.hpp"
 #include "state/keys.hpp"
+#include "state/requests.hpp"
 #include "state/store.hpp"
 
 #include <cstdint>
@@ -98,6 +99,17 @@ inline status_answer answer_to(promise<absl::Status> asked) {
   return [asked = std::move(asked)](const absl::Status& how) { asked.deliver(how); };
 }
 
+/// Whether the object comes to what whoever applies it is told of the one at `index`; nothing is
+/// told where `told` is empty.
+template <class T>
+bool is_as_told(const std::vector<apply_outcome>& told, std::size_t index, const T* before,
+                const T& next) {
+  return index >= told.size() || told[index] == outcome_over(before, next);
+}
+
+/// The answer where it does not: somebody else was first, and nothing was changed.
+absl::Status came_in_between();
+
 /// Whose writes the ledger makes, and on what ground they are allowed.
 struct ledger_settings {
   std::string shard;
@@ -171,6 +183,12 @@ struct ledger {
     bool promised = false; ///< whether it is to be promised first
   };
   std::map<std::string, lending> lendings;
+  /// What became of the last bundles, newest last: who made one may ask later than it was known.
+  std::deque<std::pair<std::string, absl::Status>> fates;
+  std::size_t lends = 0; ///< requests whose batches others write, from when they are made
+  /// What is asked for meanwhile: made now, it would begin with what may never be written.
+  std::deque<std::function<void()>> behind_lent;
+  std::vector<answer> for_fate; ///< wait until it is known what became of the batch that was lent
   bool flush_due = false;
   /// A transaction of other keys that goes by itself, between batches. It is made when its turn
   /// comes, and may not be wanted any more then.
@@ -184,8 +202,15 @@ struct ledger {
   std::vector<answer> unconfirmed;
 };
 
-/// What is answered to `confirm_ownership`.
+/// Whether nobody else can have the shard by now.
 absl::Status confirm(const ledger& of);
+
+/// Whether somebody else may write the batch in flight, or has written it.
+bool is_given_away(const ledger& of);
+
+/// What became of a bundle, where that is known still.
+std::optional<absl::Status> fate_of_bundle(const ledger& of, const std::string& bundle);
+void remember_fate(ledger& of, const std::string& bundle, const absl::Status& how);
 
 /// Whether one transaction takes all of them. Costs making their bytes, where there are several.
 bool fits_one_batch(const ledger& of, const std::vector<ledger_entry>& writes);
@@ -587,9 +612,49 @@ void settle_lent(Self self) {
       [again](caf::error&) { again(); });
 }
 
+/// Makes what was asked for while something was lent, in order, as far as the next that is lent.
+template <class Self>
+void go_on_behind_lent(Self self) {
+  auto& of = self->state.ledger;
+  for (const auto& done : std::exchange(of.for_fate, {}))
+    done(confirm(of));
+  while (of.lends == 0 && !of.behind_lent.empty()) {
+    const auto next = std::move(of.behind_lent.front());
+    of.behind_lent.pop_front();
+    next();
+  }
+}
+
+/// Looks in the store whether the batch that was lent is written by now, for one who asks how
+/// things stand: whoever was to tell may have gone.
+template <class Self>
+void look_for_lent(Self self, ledger::answer done) {
+  const auto& of = self->state.ledger;
+  self
+    ->request(of.settings.store, caf::infinite,
+              range_request{just(keys::sequence(of.settings.shard)), 0, 0, false})
+    .then(
+      [self, done, bundle = of.lent_for](range_answer& answer) {
+        auto& ledger = self->state.ledger;
+        if (ledger.lent_for != bundle) // it is over
+          done(confirm(ledger));
+        else if (ledger.settles)
+          ledger.for_fate.push_back(done);
+        else if (!answer.ok())
+          done(answer.status());
+        else {
+          if (fate_of_lent(ledger, *answer) == lent_fate::written)
+            batch_is_durable(self, answer->values.front().modified);
+          done(confirm(ledger));
+        }
+      },
+      [done](caf::error& error) { done(to_status(error)); });
+}
+
 /// Those who asked for the change by a bundle hear what became of it.
 template <class Self>
 void lending_is_over(Self self, const std::string& bundle, const absl::Status& how) {
+  remember_fate(self->state.ledger, bundle, how);
   auto found = self->state.ledger.lendings.extract(bundle);
   if (found.empty())
     return;
@@ -677,6 +742,15 @@ void write(Self self, std::vector<ledger_entry> writes, ledger::answer done,
       detail::confirm_ledger(self);
     return;
   }
+  if (!terms.lent_for.empty()) {
+    ++of.lends;
+    done = [self, done = std::move(done)](const absl::Status& how) {
+      --self->state.ledger.lends;
+      done(how);
+      if (!absl::IsAborted(how)) // else the shard ends
+        detail::go_on_behind_lent(self);
+    };
+  }
   of.waiting.push_back(
     {std::move(writes), std::move(done), std::move(terms.carries_out), std::move(terms.lent_for)});
   // What waits in the mailbox joins: the more there is to do, the more goes into one batch.
@@ -717,33 +791,73 @@ void retry_ledger(Self self, ledger_retry due) {
     detail::settle_lent(self);
 }
 
-/// Makes a change whose batch others write; `change` is given what to call with its outcome.
+/// Makes a change when nothing is lent: now, or when it is known what became of that.
+template <class Self, class F>
+void when_nothing_is_lent(Self self, F change) {
+  auto& of = self->state.ledger;
+  if (of.lends == 0 && of.behind_lent.empty())
+    change();
+  else
+    of.behind_lent.emplace_back(std::move(change));
+}
+
+/// Likewise for a request; `change` is given what to call with its outcome.
+template <class Self, class F>
+caf::result<absl::Status> answer_when_nothing_is_lent(Self self, F change) {
+  auto answer = promise_from<absl::Status>(self);
+  when_nothing_is_lent(self, [answer, change = std::move(change)] { change(answer_to(answer)); });
+  return answer;
+}
+
+/// Makes a change whose batch others write, when nothing else is lent; `change` is given what to
+/// call with its outcome.
 template <class Self, class Change, class F>
 caf::result<lent_result> lend_for(Self self, const lend<Change>& wanted, F change) {
   auto asked = promise_from<lent_result>(self);
   auto& lent = self->state.ledger.lendings[wanted.bundle];
   lent.asked = asked;
   lent.promised = wanted.promised;
-  change([self, bundle = wanted.bundle](const absl::Status& how) {
-    detail::lending_is_over(self, bundle, how);
+  when_nothing_is_lent(self, [self, bundle = wanted.bundle, change = std::move(change)] {
+    const auto over = [self, bundle](const absl::Status& how) {
+      detail::lending_is_over(self, bundle, how);
+    };
+    if (self->state.ledger.lendings[bundle].is_over)
+      over(absl::CancelledError("nobody waits for it any more"));
+    else
+      change(over);
   });
   return asked;
 }
 
+/// Answers `confirm_ownership`. What was lent may be written without that anybody has said so: that
+/// is looked for, so that of a bundle either all is shown or nothing.
+template <class Self>
+caf::result<absl::Status> confirm_shard(Self self) {
+  auto& of = self->state.ledger;
+  if (auto sure = confirm(of); !sure.ok() || !is_given_away(of))
+    return sure;
+  auto asked = promise_from<absl::Status>(self);
+  if (of.settles)
+    of.for_fate.push_back(answer_to(asked));
+  else
+    detail::look_for_lent(self, answer_to(asked));
+  return asked;
+}
+
 /// A shard whose resource group goes takes nothing new: for longer than it can have been under way.
-/// The actor's state has `shard`, `clock`, and as `closed_until` until when. `some` is what is in
+/// The actor's state has `shard`, `clock`, and as `closed_until` until when. `some` says what is in
 /// it still, if anything is.
 template <class Self>
 caf::result<lent_result> close_for(Self self, const lend<close_shard>& wanted,
-                                   const std::optional<object_reference>& some) {
-  return lend_for(self, wanted, [&](status_answer answer) {
-    if (some) {
-      answer(in_use({object_kind::resource_group, group_of_shard(self->state.shard)}, *some));
+                                   std::function<std::optional<object_reference>()> some) {
+  return lend_for(self, wanted, [self, some, bundle = wanted.bundle](status_answer answer) {
+    if (const auto found = some()) {
+      answer(in_use({object_kind::resource_group, group_of_shard(self->state.shard)}, *found));
       return;
     }
     self->state.closed_until = self->state.clock.now(self) + 2 * answer_time;
     write_then(
-      self, {}, [answer] { answer(absl::OkStatus()); }, {{}, wanted.bundle},
+      self, {}, [answer] { answer(absl::OkStatus()); }, {{}, bundle},
       [self, answer](const absl::Status& why) {
         self->state.closed_until = no_time;
         answer(why);
@@ -763,9 +877,12 @@ template <class Self>
 caf::result<absl::Status> end_lent(Self self, const lent_end& end) {
   auto& of = self->state.ledger;
   const auto found = of.lendings.find(end.bundle);
-  if (found == of.lendings.end())
-    return end.how == lent_end::unknown ? absl::UnknownError("nobody knows of it here any more")
-                                        : absl::OkStatus();
+  if (found == of.lendings.end()) {
+    if (end.how != lent_end::unknown)
+      return absl::OkStatus();
+    return fate_of_bundle(of, end.bundle)
+      .value_or(absl::UnknownError("nobody knows of it here any more"));
+  }
   if (!found->second.is_given) { // it is refused when its turn comes
     found->second.is_over = true;
     return absl::CancelledError("it was given up");
@@ -816,6 +933,14 @@ void write_then(Self self, std::vector<ledger_entry> writes, F then, write_terms
         self->quit(can_not_go_on(std::string(written.message())));
     },
     std::move(terms));
+}
+
+/// Refuses a change. That goes by the newest forms, which may not be durable yet: nobody must hear
+/// of them before they are, else a later read may not know of what an earlier answer told.
+template <class Self>
+void refuse(Self self, absl::Status why, status_answer answer) {
+  const auto tell = [answer = std::move(answer), why = std::move(why)] { answer(why); };
+  write_then(self, {}, tell, {}, [tell](const absl::Status&) { tell(); });
 }
 
 } // namespace reprieve

@@ -102,13 +102,13 @@ void tell_losses(self_pointer self, const std::string& node) {
     uids.push_back(p.uid);
   }
   if (!at_once.empty())
-    leave_behind(self, node, at_once);
+    when_nothing_is_lent(self, [self, node, at_once] { leave_behind(self, node, at_once); });
   for (auto& [number, one] : by_shard)
     self->request(state.workloads[number], caf::infinite, std::move(one.told))
       .then(
         [self, node, uids = std::move(one.uids)](absl::Status& recorded) {
           if (recorded.ok())
-            leave_behind(self, node, uids);
+            when_nothing_is_lent(self, [self, node, uids] { leave_behind(self, node, uids); });
         },
         [](caf::error&) {}); // it is told again with the next look
 }
@@ -132,9 +132,7 @@ void look_again(self_pointer self) {
   self->delayed_send(self, std::max(next - now, duration{0}), look_at_lost{next});
 }
 
-} // namespace
-
-void look_at_lost_nodes(self_pointer self) {
+void look(self_pointer self) {
   auto& state = self->state;
   const auto now = state.clock.now(self);
   record_changes changes;
@@ -203,6 +201,12 @@ void look_at_lost_nodes(self_pointer self) {
   std::erase_if(removals, [](const std::function<bool()>& goes_on) { return goes_on(); });
   std::ranges::move(removals, std::back_inserter(state.removals));
   look_again(self);
+}
+
+} // namespace
+
+void look_at_lost_nodes(self_pointer self) {
+  when_nothing_is_lent(self, [self] { look(self); });
 }
 
 void look_at_lost_nodes(self_pointer self, const look_at_lost& due) {

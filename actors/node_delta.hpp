@@ -17,6 +17,7 @@ struct node_delta {
   std::vector<std::shared_ptr<const node_record>> changed;
   std::vector<std::string> removed;
   bool everything = false; ///< what a follower gets first
+  bool of_bundle = false;  ///< other shards have parts of the same change
 };
 
 } // namespace reprieve

@@ -112,16 +112,35 @@ std::string what_goes_first(const node_status& of) {
 /// One heartbeat that is not like the one before.
 void take_in(self_pointer self, const std::string& name, bool last, time_point now,
              status_changes& changes) {
-  auto& state = self->state;
-  if (last)
-    state.heard.forget(name);
-  else
-    state.heard.watch(name, now);
-  const auto before = state.records.newest(name)->status;
+  const auto& state = self->state;
+  const auto record = state.records.newest(name);
+  if (!record) // it has gone meanwhile
+    return;
+  const auto before = record->status;
   if (changes.set(state, name, heard_again(before, !last)) && before.lost)
     changes.tell(name, now, "NodeBack",
                  (last ? "its agent has ended; it is not watched any more" : "heard from again")
                    + what_goes_first(before));
+}
+
+/// These nodes were not heard from for too long.
+void lose(self_pointer self, const std::vector<std::string>& silent, time_point now) {
+  const auto& state = self->state;
+  status_changes changes;
+  for (const auto& name : silent) {
+    const auto record = state.records.newest(name);
+    if (!record)
+      continue;
+    auto next = record->status;
+    next.watched = true;
+    next.lost = true;
+    next.lost_since = now;
+    if (changes.set(state, name, std::move(next)))
+      changes.tell(name, now, "NodeLost",
+                   fmt::format("not heard from for {}; no pods go there until it is heard again",
+                               format_duration(state.heartbeat_timeout)));
+  }
+  carry_out(self, std::move(changes), [] {});
 }
 
 } // namespace
@@ -130,21 +149,30 @@ caf::result<heartbeat_result> hear(self_pointer self, const heartbeat_request& a
   auto& state = self->state;
   const auto now = state.clock.now(self);
   std::vector<std::string> unknown;
-  status_changes changes;
+  std::vector<std::string> others;
   for (const auto& name : alive.nodes) {
     if (!alive.last && state.heard.heard(name, now) && !state.away.contains(name))
       continue;
     if (!state.records.newest(name))
       unknown.push_back(name);
     else if (alive.last || state.heartbeat_timeout > duration{0})
-      take_in(self, name, alive.last, now, changes);
+      others.push_back(name);
   }
+  for (const auto& name : others)
+    if (alive.last)
+      state.heard.forget(name);
+    else
+      state.heard.watch(name, now);
   look_later(self);
-  if (changes.records.empty())
+  if (others.empty())
     return heartbeat_result(std::move(unknown));
   auto answer = promise_from<heartbeat_result>(self);
-  carry_out(self, std::move(changes), [answer, unknown = std::move(unknown)]() mutable {
-    answer.deliver(heartbeat_result(std::move(unknown)));
+  when_nothing_is_lent(self, [self, answer, unknown, others, last = alive.last, now] {
+    status_changes changes;
+    for (const auto& name : others)
+      take_in(self, name, last, now, changes);
+    carry_out(self, std::move(changes),
+              [answer, unknown]() { answer.deliver(heartbeat_result(unknown)); });
   });
   return answer;
 }
@@ -158,24 +186,10 @@ void find_silent(self_pointer self, const look_at_silence& due) {
   // Whoever looks much later than he meant to was away himself, and heard nobody meanwhile.
   if (now - due.at > state.heartbeat_timeout / 10)
     state.heard.count_from(now);
-  status_changes changes;
-  for (const auto& name : state.heard.take_silent_since(now - state.heartbeat_timeout)) {
-    const auto record = state.records.newest(name);
-    if (!record)
-      continue;
-    auto next = record->status;
-    next.watched = true;
-    next.lost = true;
-    next.lost_since = now;
-    if (changes.set(state, name, std::move(next)))
-      changes.tell(name, now, "NodeLost",
-                   fmt::format("not heard from for {}; no pods go there until it is heard again",
-                               format_duration(state.heartbeat_timeout)));
-  }
+  auto silent = state.heard.take_silent_since(now - state.heartbeat_timeout);
   look_later(self);
-  carry_out(self, std::move(changes), [] {});
+  when_nothing_is_lent(self, [self, now, silent = std::move(silent)] { lose(self, silent, now); });
 }
-
 void use_heartbeat_timeout(self_pointer self, duration timeout) {
   auto& state = self->state;
   state.heartbeat_timeout = timeout;

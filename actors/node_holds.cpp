@@ -81,8 +81,7 @@ std::int64_t how_many_fit(std::size_t size, std::size_t used, std::size_t most) 
 /// Shows those who plan how many pods the node takes, until something leaves its record.
 void limit_pods(node_shard_pointer self, const std::string& name, std::int64_t most) {
   auto next = edit(self->state, name);
-  const auto known = next->status.most_pods;
-  if (known && *known <= most)
+  if (!next || (next->status.most_pods && *next->status.most_pods <= most))
     return;
   next->status.most_pods = static_cast<std::int32_t>(most);
   const auto now = self->state.clock.now(self);
@@ -118,7 +117,8 @@ absl::Status fits_record(node_shard_pointer self, const node_record& record,
   // One that was admitted before there were limits closes no node to the others.
   constexpr auto largest_admitted = 3 * record_limits::template_bytes;
   if (size <= largest_admitted)
-    limit_pods(self, wanted.node, use.pods + fit);
+    when_nothing_is_lent(
+      self, [self, name = wanted.node, most = use.pods + fit] { limit_pods(self, name, most); });
   return absl::FailedPreconditionError(
     fmt::format("the record of node {} has room for {} of {} pods that bring {} bytes", wanted.node,
                 fit, wanted.placed.size(), more));

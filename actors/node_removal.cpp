@@ -117,7 +117,7 @@ void go_unless_named(const removal_pointer& now, std::map<std::string, decision>
           id, one.placed.node)));
         return;
       }
-  take_away(now);
+  when_nothing_is_lent(now->self, [now] { take_away(now); });
 }
 
 /// No vote is in the way; a decision that was committed before the shard began may be.

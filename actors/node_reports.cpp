@@ -24,6 +24,21 @@ struct pod_end {
   bool lost = false; ///< its machine does not know it any more
 };
 
+/// Their workloads know the end of these pods.
+void erase_pods(self_pointer self, const std::vector<victim_pod>& pods) {
+  record_changes changes;
+  for (const auto& [uid, node] : pods) {
+    auto& record = changes.try_emplace(node, nullptr).first->second;
+    if (!record)
+      record = edit(self->state, node);
+    if (record)
+      erase_pod(*record, uid);
+  }
+  leave_out_unchanged(self->state, changes);
+  if (!changes.empty())
+    write_records(self, std::move(changes));
+}
+
 /// The pods ended by themselves: their records go only when their workloads know the end for good.
 void record_ends(self_pointer self, const std::vector<pod_end>& ends) {
   const auto& workloads = self->state.workloads;
@@ -52,17 +67,7 @@ void record_ends(self_pointer self, const std::vector<pod_end>& ends) {
         [self, pods = std::move(one.pods)](absl::Status& recorded) {
           if (!recorded.ok())
             return;
-          record_changes changes;
-          for (const auto& [uid, node] : pods) {
-            auto& record = changes.try_emplace(node, nullptr).first->second;
-            if (!record)
-              record = edit(self->state, node);
-            if (record)
-              erase_pod(*record, uid);
-          }
-          leave_out_unchanged(self->state, changes);
-          if (!changes.empty())
-            write_records(self, std::move(changes));
+          when_nothing_is_lent(self, [self, pods] { erase_pods(self, pods); });
         },
         [](caf::error&) {}); // it is told again when this shard meets the next
 }

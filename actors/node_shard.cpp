@@ -59,7 +59,7 @@ std::string intent_of(const std::string& decision) {
 
 /// Binds and starts what the decision has been given places for, and then knows that it has.
 void start_intended(self_pointer self, const std::string& decision, const node_parts& parts,
-                    promise<absl::Status> answer) {
+                    const status_answer& answer) {
   auto& state = self->state;
   record_changes changes;
   pod_pointers bound;
@@ -75,7 +75,7 @@ void start_intended(self_pointer self, const std::string& decision, const node_p
     [self, decision, answer, start = order_each(self, std::move(bound), order_start)]() mutable {
       start();
       self->state.touched.erase(decision);
-      answer.deliver(absl::OkStatus());
+      answer(absl::OkStatus());
     },
     decision);
 }
@@ -83,7 +83,7 @@ void start_intended(self_pointer self, const std::string& decision, const node_p
 /// What one transaction does not take is given its places first, all of it, before any of it
 /// starts: a pod that has come and gone again can be told from one that never came.
 void intend(self_pointer self, const apply_parts<node_parts>& committed,
-            promise<absl::Status> answer) {
+            const status_answer& answer) {
   auto& state = self->state;
   record_changes changes;
   auto& touched = state.touched[committed.decision];
@@ -98,15 +98,16 @@ void intend(self_pointer self, const apply_parts<node_parts>& committed,
   write_records(
     self, std::move(changes),
     [self, decision = committed.decision, parts = committed.parts, answer] {
-      start_intended(self, decision, parts, answer);
+      when_nothing_is_lent(
+        self, [self, decision, parts, answer] { start_intended(self, decision, parts, answer); });
     },
     intent_of(committed.decision));
 }
 
 /// Binds and starts what a decision places whose room is free. Once: a pod may have come and gone
 /// again before a coordinator that begins anew asks for it.
-caf::result<absl::Status> place_at_once(self_pointer self,
-                                        const apply_parts<node_parts>& committed) {
+void place_at_once(self_pointer self, const apply_parts<node_parts>& committed,
+                   const status_answer& answer) {
   auto& state = self->state;
   const auto& carried_out = state.ledger.carried_out;
   const bool done = carried_out.contains(committed.decision);
@@ -115,15 +116,16 @@ caf::result<absl::Status> place_at_once(self_pointer self,
   if (!done && !intended && !state.holds.held.contains(committed.decision))
     for (const auto& part : committed.parts)
       if (const auto record = state.records.newest(part.node))
-        if (auto free = has_room_now(state, *record, part, committed.decision); !free.ok())
-          return absl::UnavailableError(free.message());
-  auto answer = promise_from<absl::Status>(self);
+        if (auto free = has_room_now(state, *record, part, committed.decision); !free.ok()) {
+          answer(absl::UnavailableError(free.message()));
+          return;
+        }
   if (done || intended) {
     if (done)
-      write_records(self, {}, [answer]() mutable { answer.deliver(absl::OkStatus()); });
+      write_records(self, {}, [answer] { answer(absl::OkStatus()); });
     else
       start_intended(self, committed.decision, committed.parts, answer);
-    return answer;
+    return;
   }
   record_changes changes;
   pod_pointers bound;
@@ -139,7 +141,7 @@ caf::result<absl::Status> place_at_once(self_pointer self,
   if (!bound.empty() && planted != planted_bug::tears_gangs && !fits_one_batch(state, changes)) {
     intend(self, committed, answer);
     state.holds.erase(committed.decision);
-    return answer;
+    return;
   }
   state.holds.erase(committed.decision);
   write_records(
@@ -148,13 +150,12 @@ caf::result<absl::Status> place_at_once(self_pointer self,
      remove = order_each(self, std::move(forced), order_delete)]() mutable {
       start();
       remove();
-      answer.deliver(absl::OkStatus());
+      answer(absl::OkStatus());
     },
     committed.decision);
-  return answer;
 }
 
-caf::result<absl::Status> stop(self_pointer self, const stop_pods& wanted) {
+void stop(self_pointer self, const stop_pods& wanted, status_answer answer) {
   auto& state = self->state;
   record_changes changes;
   pod_pointers told;
@@ -178,7 +179,8 @@ caf::result<absl::Status> stop(self_pointer self, const stop_pods& wanted) {
     record->pods.put(told.emplace_back(std::make_shared<const shared_pod>(std::move(stopping))));
   }
   leave_out_unchanged(state, changes);
-  return write_and_answer(self, std::move(changes), order_each(self, std::move(told), order_stop));
+  write_and_answer(self, std::move(changes), std::move(answer),
+                   order_each(self, std::move(told), order_stop));
 }
 
 /// A node of that name was deleted by force, and what was left on it goes first.
@@ -215,23 +217,32 @@ std::vector<event> preempted_late(self_pointer self, const pod_pointers& told,
 }
 
 /// One that was deleted by force and is there again has to be rid of what was left on it.
-void put_all(self_pointer self, std::vector<node> nodes, status_answer answer,
+void put_all(self_pointer self, const put_nodes& wanted, status_answer answer,
              std::string lent_for = {}) {
   auto& state = self->state;
-  if (is_closed(self) && !nodes.empty()) {
-    answer(used_goes({object_kind::node, nodes.front().name},
+  if (is_closed(self) && !wanted.nodes.empty()) {
+    answer(used_goes({object_kind::node, wanted.nodes.front().name},
                      {object_kind::resource_group, group_of_shard(state.shard)}));
     return;
+  }
+  for (std::size_t i = 0; i < wanted.nodes.size(); ++i) {
+    const auto known = state.records.newest(wanted.nodes[i].name);
+    if (!is_as_told(wanted.told, i, known ? &*known->spec : nullptr, wanted.nodes[i])) {
+      refuse(self, came_in_between(), std::move(answer));
+      return;
+    }
   }
   record_changes changes;
   std::vector<ledger_entry> beside;
   by_name<left_pods> back;
-  for (auto& spec : nodes) {
+  for (const auto& spec : wanted.nodes) {
     auto next = edit(state, spec.name);
+    if (next && *next->spec == spec)
+      continue;
     if (!next)
       next = std::make_shared<node_record>();
     const auto name = spec.name;
-    next->spec = std::move(spec);
+    next->spec = spec;
     if (const auto left = state.left_behind.find(name); left != state.left_behind.end()) {
       next->status.left_behind = left->second.uids;
       back.insert(state.left_behind.extract(left));
@@ -255,6 +266,97 @@ void put_all(self_pointer self, std::vector<node> nodes, status_answer answer,
       answer(why);
     },
     std::move(beside));
+}
+
+/// Nominates or binds what the decision places, and tells its victims.
+void carry_out(self_pointer self, const apply_parts<node_parts>& committed,
+               const status_answer& answer) {
+  auto traced = start_span("node_shard.apply", committed.trace);
+  if (committed.at_once) {
+    place_at_once(self, committed, answer);
+    return;
+  }
+  // Its nodes may have gone before the shard began anew; nobody comes half then.
+  for (const auto& part : committed.parts)
+    if (!part.placed.empty() && !self->state.records.newest(part.node)) {
+      answer(absl::FailedPreconditionError(fmt::format("node {} is gone", part.node)));
+      return;
+    }
+  const auto now = self->state.clock.now(self);
+  record_changes changes;
+  pod_pointers told;
+  auto& touched = self->state.touched[committed.decision];
+  for (const auto& part : committed.parts) {
+    touched.insert(part.node);
+    if (auto next = edit(self->state, part.node)) {
+      apply(*next, part, committed.decision);
+      std::ranges::move(tell_victims(*next, committed.decision, now), std::back_inserter(told));
+      if (*next != *self->state.records.newest(part.node))
+        changes[part.node] = std::move(next);
+    }
+  }
+  self->state.holds.erase(committed.decision);
+  auto events = committed.recovered ? preempted_late(self, told, committed) : std::vector<event>{};
+  write_and_answer(self, std::move(changes), answer,
+                   [self, stop = order_each(self, std::move(told), order_stop),
+                    events = std::move(events)]() mutable {
+                     stop();
+                     for (auto& one : events)
+                       self->send(self->state.events, std::move(one));
+                   });
+}
+
+/// Binds and starts what the decision has nominated.
+void start(self_pointer self, const start_pods& starting, const status_answer& answer) {
+  auto traced = start_span("node_shard.start", starting.trace);
+  // A decision that was starting before a restart has no grant here, and others may.
+  if (!room_is_free(self->state, starting.decision)) {
+    answer(absl::UnavailableError("its room is not free yet"));
+    return;
+  }
+  self->state.granted.insert(starting.decision);
+  const auto now = self->state.clock.now(self);
+  pod_pointers bound;
+  auto changes = change_touched(self->state, starting.decision, [&](node_record& record) {
+    auto more = bind_nominated(record, starting.decision, now);
+    bound.insert(bound.end(), more.begin(), more.end());
+  });
+  write_and_answer(
+    self, std::move(changes), answer,
+    [self, decision = starting.decision, order = order_each(self, std::move(bound), order_start)] {
+      order();
+      wait_no_more(self->state, decision);
+      self->state.touched.erase(decision);
+      self->state.granted.erase(decision);
+    });
+}
+
+/// Takes back what the decision did, but for victims that were told.
+void take_back(self_pointer self, const withdraw& dropped, const status_answer& answer) {
+  auto traced = start_span("node_shard.withdraw", dropped.trace);
+  self->state.holds.erase(dropped.decision);
+  self->state.holds.aborted_here.erase(dropped.decision);
+  wait_no_more(self->state, dropped.decision);
+  self->state.granted.erase(dropped.decision);
+  auto changes = change_touched(self->state, dropped.decision, [&](node_record& record) {
+    release(record, dropped.decision, dropped.told);
+    if (planted == planted_bug::releases_told)
+      record.pods.change_if([&](const pod& p) { return p.evicted_by == dropped.decision; },
+                            [](pod& p) {
+                              p.evicted_by.clear();
+                              p.stop_told = no_time;
+                              p.phase = pod_phase::running;
+                            });
+  });
+  self->state.touched.erase(dropped.decision);
+  // Those who ended by themselves meanwhile and stay after all: how is asked again.
+  pod_pointers ended;
+  for (const auto& [name, next] : changes)
+    std::ranges::copy_if(
+      next->pods.shared(), std::back_inserter(ended), [](const pod_list::pointer& p) {
+        return p->what().phase == pod_phase::gone && p->what().evicted_by.empty();
+      });
+  write_and_answer(self, std::move(changes), answer, order_each(self, std::move(ended), ask_about));
 }
 
 } // namespace
@@ -289,33 +391,36 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
   look_at_lost_nodes(self);
   return {
     [self](put_nodes& wanted) -> caf::result<absl::Status> {
-      auto answer = promise_from<absl::Status>(self);
-      put_all(self, std::move(wanted.nodes), answer_to(answer));
-      return answer;
+      return answer_when_nothing_is_lent(
+        self, [self, wanted = std::move(wanted)](auto answer) { put_all(self, wanted, answer); });
     },
     [self](const remove_nodes& wanted) -> caf::result<absl::Status> {
-      auto answer = promise_from<absl::Status>(self);
-      remove(self, wanted, answer_to(answer));
-      return answer;
+      return answer_when_nothing_is_lent(
+        self, [self, wanted](auto answer) { remove(self, wanted, std::move(answer)); });
     },
     [self](lend<put_nodes>& wanted) -> caf::result<lent_result> {
-      return lend_for(self, wanted, [&](status_answer answer) {
-        put_all(self, std::move(wanted.change.nodes), std::move(answer), wanted.bundle);
+      return lend_for(self, wanted, [self, wanted](status_answer answer) {
+        put_all(self, wanted.change, std::move(answer), wanted.bundle);
       });
     },
     [self](const lend<remove_nodes>& wanted) -> caf::result<lent_result> {
-      return lend_for(self, wanted, [&](status_answer answer) {
+      return lend_for(self, wanted, [self, wanted](status_answer answer) {
         remove(self, wanted.change, std::move(answer), wanted.bundle);
       });
     },
     [self](const lend<close_shard>& wanted) -> caf::result<lent_result> {
-      std::optional<object_reference> some;
-      if (auto name = self->state.records.any(); !name.empty())
-        some = {object_kind::node, std::move(name)};
-      return close_for(self, wanted, some);
+      return close_for(self, wanted, [self] {
+        std::optional<object_reference> some;
+        if (auto name = self->state.records.any(); !name.empty())
+          some = {object_kind::node, std::move(name)};
+        return some;
+      });
     },
     [self](const lent_end& end) -> caf::result<absl::Status> { return end_lent(self, end); },
-    [self](const stop_pods& wanted) -> caf::result<absl::Status> { return stop(self, wanted); },
+    [self](stop_pods& wanted) {
+      return answer_when_nothing_is_lent(
+        self, [self, wanted = std::move(wanted)](auto answer) { stop(self, wanted, answer); });
+    },
     [self](meet_workloads& met) {
       const bool first = self->state.workloads.empty();
       self->state.workloads = std::move(met.shards);
@@ -352,37 +457,11 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
       return voted;
     },
     [self](const release_hold& dropped) { release(self, dropped.decision); },
-    [self](const apply_parts<node_parts>& committed) -> caf::result<absl::Status> {
-      auto traced = start_span("node_shard.apply", committed.trace);
-      if (committed.at_once)
-        return place_at_once(self, committed);
-      // Its nodes may have gone before the shard began anew; nobody comes half then.
-      for (const auto& part : committed.parts)
-        if (!part.placed.empty() && !self->state.records.newest(part.node))
-          return absl::FailedPreconditionError(fmt::format("node {} is gone", part.node));
-      const auto now = self->state.clock.now(self);
-      record_changes changes;
-      pod_pointers told;
-      auto& touched = self->state.touched[committed.decision];
-      for (const auto& part : committed.parts) {
-        touched.insert(part.node);
-        if (auto next = edit(self->state, part.node)) {
-          apply(*next, part, committed.decision);
-          std::ranges::move(tell_victims(*next, committed.decision, now), std::back_inserter(told));
-          if (*next != *self->state.records.newest(part.node))
-            changes[part.node] = std::move(next);
-        }
-      }
-      self->state.holds.erase(committed.decision);
-      auto events =
-        committed.recovered ? preempted_late(self, told, committed) : std::vector<event>{};
-      return write_and_answer(self, std::move(changes),
-                              [self, stop = order_each(self, std::move(told), order_stop),
-                               events = std::move(events)]() mutable {
-                                stop();
-                                for (auto& one : events)
-                                  self->send(self->state.events, std::move(one));
-                              });
+    [self](apply_parts<node_parts>& committed) {
+      return answer_when_nothing_is_lent(self,
+                                         [self, committed = std::move(committed)](auto answer) {
+                                           carry_out(self, committed, answer);
+                                         });
     },
     [self](await_room& asked) {
       auto& s = self->state;
@@ -392,56 +471,22 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
           s.awaited_on[name].insert(asked.decision);
       check_room(self, asked.decision);
     },
-    [self](const start_pods& starting) -> caf::result<absl::Status> {
-      auto traced = start_span("node_shard.start", starting.trace);
-      // A decision that was starting before a restart has no grant here, and others may.
-      if (!room_is_free(self->state, starting.decision))
-        return absl::UnavailableError("its room is not free yet");
-      self->state.granted.insert(starting.decision);
-      const auto now = self->state.clock.now(self);
-      pod_pointers bound;
-      auto changes = change_touched(self->state, starting.decision, [&](node_record& record) {
-        auto more = bind_nominated(record, starting.decision, now);
-        bound.insert(bound.end(), more.begin(), more.end());
+    [self](start_pods& starting) {
+      return answer_when_nothing_is_lent(self, [self, starting = std::move(starting)](auto answer) {
+        start(self, starting, answer);
       });
-      return write_and_answer(self, std::move(changes),
-                              [self, decision = starting.decision,
-                               order = order_each(self, std::move(bound), order_start)] {
-                                order();
-                                wait_no_more(self->state, decision);
-                                self->state.touched.erase(decision);
-                                self->state.granted.erase(decision);
-                              });
     },
-    [self](const withdraw& dropped) -> caf::result<absl::Status> {
-      auto traced = start_span("node_shard.withdraw", dropped.trace);
-      self->state.holds.erase(dropped.decision);
-      self->state.holds.aborted_here.erase(dropped.decision);
-      wait_no_more(self->state, dropped.decision);
-      self->state.granted.erase(dropped.decision);
-      auto changes = change_touched(self->state, dropped.decision, [&](node_record& record) {
-        release(record, dropped.decision, dropped.told);
-        if (planted == planted_bug::releases_told)
-          record.pods.change_if([&](const pod& p) { return p.evicted_by == dropped.decision; },
-                                [](pod& p) {
-                                  p.evicted_by.clear();
-                                  p.stop_told = no_time;
-                                  p.phase = pod_phase::running;
-                                });
+    [self](withdraw& dropped) {
+      return answer_when_nothing_is_lent(self, [self, dropped = std::move(dropped)](auto answer) {
+        take_back(self, dropped, answer);
       });
-      self->state.touched.erase(dropped.decision);
-      // Those who ended by themselves meanwhile and stay after all: how is asked again.
-      pod_pointers ended;
-      for (const auto& [name, next] : changes)
-        std::ranges::copy_if(
-          next->pods.shared(), std::back_inserter(ended), [](const pod_list::pointer& p) {
-            return p->what().phase == pod_phase::gone && p->what().evicted_by.empty();
-          });
-      return write_and_answer(self, std::move(changes),
-                              order_each(self, std::move(ended), ask_about));
     },
-    [self](const pod_reports& reports) { take_in(self, reports); },
-    [self](look_at_stops) { write_records(self, force_due(self)); },
+    [self](pod_reports& reports) {
+      when_nothing_is_lent(self, [self, reports = std::move(reports)] { take_in(self, reports); });
+    },
+    [self](look_at_stops) {
+      when_nothing_is_lent(self, [self] { write_records(self, force_due(self)); });
+    },
     [self](use_group_limits wanted) {
       self->state.force_delete_after = wanted.force_delete_after;
       if (std::exchange(self->state.own_scheduler, wanted.own_scheduler) != wanted.own_scheduler)
@@ -460,7 +505,7 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
     [self](look_at_holds) { take_back_due_holds(self); },
     [self](const drop_votes& order) { drop_earlier_votes(self, order); },
     [self](count_holds) { return self->state.holds.held.size(); },
-    [self](confirm_ownership) { return confirm(self->state.ledger); },
+    [self](confirm_ownership) { return confirm_shard(self); },
     [self](ledger_flush) { flush_ledger(self); },
     [self](ledger_retry due) { retry_ledger(self, due); },
   };

@@ -26,6 +26,7 @@ namespace reprieve {
 
 struct put_nodes {
   std::vector<node> nodes;
+  std::vector<apply_outcome> told{}; ///< what becomes of each; it is refused where that is not so
 
   bool operator==(const put_nodes&) const = default;
 };

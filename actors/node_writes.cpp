@@ -15,12 +15,12 @@ using self_pointer = node_shard_pointer;
 using record_pointer = record_table<node_record>::pointer;
 
 void publish(self_pointer self, std::vector<record_pointer> changed,
-             std::vector<std::string> removed) {
+             std::vector<std::string> removed, bool of_bundle) {
   auto& state = self->state;
   if (changed.empty() && removed.empty())
     return;
-  const node_delta delta{state.shard, ++state.deltas, std::move(changed), std::move(removed),
-                         false};
+  const node_delta delta{state.shard,        ++state.deltas, std::move(changed),
+                         std::move(removed), false,          of_bundle};
   for (const auto& follower : state.followers)
     self->send(follower, delta);
 }
@@ -142,12 +142,19 @@ void write_records(self_pointer self, record_changes changes, std::function<void
     names.push_back(name);
   }
   const auto drop = [self, names, refused = std::move(refused)](const absl::Status& why) {
-    for (const auto& name : names)
+    // Who was refused a vote for the change waits until something is told of these.
+    std::vector<record_pointer> as_before;
+    for (const auto& name : names) {
       self->state.records.drop(name);
+      if (auto record = self->state.records.durable(name))
+        as_before.push_back(std::move(record));
+    }
+    publish(self, std::move(as_before), {}, false);
     if (refused)
       refused(why);
   };
-  auto show = [self, names = std::move(names), then = std::move(then)] {
+  auto show = [self, names = std::move(names), then = std::move(then),
+               of_bundle = !terms.lent_for.empty()] {
     std::vector<record_pointer> changed;
     std::vector<std::string> removed;
     for (const auto& name : names) {
@@ -159,7 +166,7 @@ void write_records(self_pointer self, record_changes changes, std::function<void
         removed.push_back(name);
       }
     }
-    publish(self, std::move(changed), std::move(removed));
+    publish(self, std::move(changed), std::move(removed), of_bundle);
     if (then)
       then();
     check_room_on(self, names);
@@ -167,18 +174,16 @@ void write_records(self_pointer self, record_changes changes, std::function<void
   write_then(self, std::move(writes), std::move(show), std::move(terms), drop);
 }
 
-caf::result<absl::Status> write_and_answer(self_pointer self, record_changes changes,
-                                           std::function<void()> then, std::string carries_out) {
-  auto answer = promise_from<absl::Status>(self);
+void write_and_answer(self_pointer self, record_changes changes, status_answer answer,
+                      std::function<void()> then) {
   write_records(
     self, std::move(changes),
     [answer, then = std::move(then)] {
       if (then)
         then();
-      answer.deliver(absl::OkStatus());
+      answer(absl::OkStatus());
     },
-    std::move(carries_out), [answer](const absl::Status& why) { answer.deliver(why); });
-  return answer;
+    {}, answer);
 }
 
 } // namespace reprieve

@@ -43,9 +43,8 @@ void write_records(node_shard_pointer self, record_changes changes, std::functio
                    std::vector<ledger_entry> beside = {});
 
 /// Likewise for a request, which is answered when all of that is done.
-caf::result<absl::Status> write_and_answer(node_shard_pointer self, record_changes changes,
-                                           std::function<void()> then = {},
-                                           std::string carries_out = {});
+void write_and_answer(node_shard_pointer self, record_changes changes, status_answer answer,
+                      std::function<void()> then = {});
 
 /// Whether all that the decision places here has its room.
 bool room_is_free(const node_shard_state& state, const std::string& decision);

@@ -113,9 +113,10 @@ void commit(self_pointer self, std::vector<catalog_change> changes, status_answe
     if (one.is_of_group() && state.ledger.settings.owner->schema() >= schema_with_promises)
       writes.push_back(write_of_mark(state.tree, one));
   }
+  const bool of_bundle = !lent_for.empty();
   write_then(
     self, std::move(writes),
-    [self, changes = std::move(changes), answer] {
+    [self, changes = std::move(changes), answer, of_bundle] {
       auto next = std::make_shared<catalog>(*self->state.known);
       auto& unfinished = self->state.unfinished;
       for (const auto& one : changes) {
@@ -127,7 +128,7 @@ void commit(self_pointer self, std::vector<catalog_change> changes, status_answe
       }
       self->state.known = next;
       for (const auto& follower : self->state.followers)
-        self->send(follower, catalog_update{next, unfinished, revision_of(self->state)});
+        self->send(follower, catalog_update{next, unfinished, revision_of(self->state), of_bundle});
       stage_is_due(self);
       answer(absl::OkStatus());
     },
@@ -154,17 +155,48 @@ std::vector<catalog_change> changes_of(const remove_catalog& wanted) {
   return changes;
 }
 
+/// Whether the entry comes to what whoever applies it is told.
+bool is_as_told(const catalog& newest, const std::vector<apply_outcome>& told, std::size_t index,
+                const object& next) {
+  if (const auto* tier = std::get_if<priority_class>(&next))
+    return is_as_told(told, index, find(newest.classes, tier->name), *tier);
+  if (const auto* group = std::get_if<resource_group>(&next))
+    return is_as_told(told, index, find(newest.groups, group->name), *group);
+  const auto* q = std::get_if<queue>(&next);
+  return q == nullptr || is_as_told(told, index, find(newest.queues, q->name), *q);
+}
+
+bool is_as_told(const catalog& newest, const put_catalog& wanted) {
+  for (std::size_t i = 0; i < wanted.objects.size(); ++i)
+    if (!is_as_told(newest, wanted.told, i, wanted.objects[i]))
+      return false;
+  return true;
+}
+
+bool is_as_told(const catalog&, const remove_catalog&) {
+  return true;
+}
+
+/// Makes the change where it comes to what whoever asks for it is told.
+template <class Change>
+void make(self_pointer self, const Change& wanted, status_answer answer,
+          std::string lent_for = {}) {
+  if (is_as_told(self->state.newest, wanted))
+    commit(self, changes_of(wanted), std::move(answer), std::move(lent_for));
+  else
+    refuse(self, came_in_between(), std::move(answer));
+}
+
 template <class Change>
 caf::result<absl::Status> make_change(self_pointer self, const Change& wanted) {
-  auto answer = promise_from<absl::Status>(self);
-  commit(self, changes_of(wanted), answer_to(answer));
-  return answer;
+  return answer_when_nothing_is_lent(
+    self, [self, wanted](auto answer) { make(self, wanted, std::move(answer)); });
 }
 
 template <class Change>
 caf::result<lent_result> make_change(self_pointer self, const lend<Change>& wanted) {
-  return lend_for(self, wanted, [&](status_answer answer) {
-    commit(self, changes_of(wanted.change), std::move(answer), wanted.bundle);
+  return lend_for(self, wanted, [self, wanted](status_answer answer) {
+    make(self, wanted.change, std::move(answer), wanted.bundle);
   });
 }
 
@@ -217,7 +249,7 @@ queue_shard_actor::behavior_type queue_shard(self_pointer self, queue_shard_sett
     [self](const lent_end& end) { return end_lent(self, end); },
     [self](follow_catalog& wanted) {
       self->send(wanted.follower, catalog_update{self->state.known, self->state.unfinished,
-                                                 revision_of(self->state)});
+                                                 revision_of(self->state), true});
       add_follower(self, self->state.followers, std::move(wanted.follower));
     },
     [self](follow_quota& wanted) {
@@ -242,7 +274,7 @@ queue_shard_actor::behavior_type queue_shard(self_pointer self, queue_shard_sett
     },
     [self](read_queues) { return statuses_now(self->state); },
     [self](run_stage) { start_stage(self); },
-    [self](confirm_ownership) { return confirm(self->state.ledger); },
+    [self](confirm_ownership) { return confirm_shard(self); },
     [self](ledger_flush) { flush_ledger(self); },
     [self](ledger_retry due) { retry_ledger(self, due); },
   };

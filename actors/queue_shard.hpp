@@ -19,6 +19,7 @@ struct catalog_update {
   std::shared_ptr<const catalog> known;
   std::set<std::string> unfinished{}; ///< resource groups whose contents did not come yet
   revision at = 0;                    ///< where it stood so in the store
+  bool of_bundle = false;             ///< shards may have parts of the same change
 };
 
 /// Admitted queues, priority classes and resource groups.
@@ -26,6 +27,7 @@ struct put_catalog {
   std::vector<object> objects;
   /// More is to come with its resource groups, which go again where that does not.
   bool unfinished = false;
+  std::vector<apply_outcome> told{}; ///< what becomes of each; it is refused where that is not so
 
   bool operator==(const put_catalog&) const = default;
 };

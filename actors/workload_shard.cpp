@@ -173,14 +173,23 @@ void commit(self_pointer self, shard_changes changes, status_answer answer,
       s.budgets.drop(name);
     for (const auto& name : placements)
       s.placements.drop(name);
+    // Who was refused a vote for the change waits until something is told of these.
+    workload_delta as_before;
+    for (const auto& name : workloads)
+      if (auto record = s.workloads.durable(name))
+        as_before.changed.push_back(std::move(record));
+    if (!as_before.changed.empty())
+      publish(self, std::move(as_before));
     answer(why);
   };
+  const bool of_bundle = !terms.lent_for.empty();
   write_then(
     self, std::move(writes),
     [self, answer, workloads = std::move(workloads), budgets = std::move(budgets),
-     placements = std::move(placements)]() mutable {
+     placements = std::move(placements), of_bundle]() mutable {
       auto& s = self->state;
       workload_delta delta;
+      delta.of_bundle = of_bundle;
       delta.removed = settle(s.workloads, workloads,
                              [&](auto record) { delta.changed.push_back(std::move(record)); });
       delta.removed_budgets =
@@ -193,20 +202,6 @@ void commit(self_pointer self, shard_changes changes, status_answer answer,
       answer(absl::OkStatus());
     },
     std::move(terms), refused);
-}
-
-caf::result<absl::Status> commit(self_pointer self, shard_changes changes,
-                                 std::string carries_out = {}) {
-  auto answer = promise_from<absl::Status>(self);
-  commit(self, std::move(changes), answer_to(answer), std::move(carries_out));
-  return answer;
-}
-
-/// A refusal goes by the newest forms, which may not be durable yet: nobody must hear of them
-/// before they are, else a later read may not know of what an earlier answer told.
-void refuse(self_pointer self, absl::Status why, status_answer answer) {
-  const auto tell = [answer = std::move(answer), why = std::move(why)] { answer(why); };
-  write_then(self, {}, tell, {}, [tell](const absl::Status&) { tell(); });
 }
 
 std::shared_ptr<workload_record> admitted_record(self_pointer self, const workload& spec,
@@ -244,12 +239,49 @@ void change_counts(const workload_shard_state& state, const std::vector<count_ch
     put_changed(state, after(state.placements.newest(one.placement).get(), one), changes);
 }
 
-caf::result<absl::Status> note(self_pointer self, const note_placements& noted) {
+void note(self_pointer self, const note_placements& noted, status_answer answer) {
   shard_changes changes;
   for (const auto& one : noted.placements)
     if (const auto known = self->state.placements.newest(one.name))
       put_changed(self->state, remembering(*known, one), changes);
-  return commit(self, std::move(changes));
+  commit(self, std::move(changes), std::move(answer));
+}
+
+void forget(self_pointer self, const forget_workloads& ended, status_answer answer) {
+  shard_changes changes;
+  for (const auto& name : ended.names)
+    if (const auto record = self->state.workloads.newest(name); record && record->deleting)
+      changes.workloads[name] = nullptr;
+  commit(self, std::move(changes), std::move(answer));
+}
+
+/// Records that these pods were lost, and remembers with which nodes.
+void lose(workload_record& record, const std::vector<lost_pod>& pods, time_point now) {
+  note_losses(record, pods, now);
+  std::vector<std::pair<pod_slot, std::uint32_t>> slots;
+  for (const auto& one : pods)
+    slots.emplace_back(one.slot, one.incarnation);
+  lose_slots(record, slots, now);
+}
+
+void end_slots(self_pointer self, const slots_ended& ended, status_answer answer) {
+  shard_changes changes;
+  std::map<std::string, std::vector<lost_pod>> lost;
+  for (const auto& one : ended.ends) {
+    auto& next = changes.workloads.try_emplace(one.workload, nullptr).first->second;
+    if (!next)
+      next = edit(self->state, one.workload);
+    if (next && one.lost)
+      lost[one.workload].push_back({one.slot, one.incarnation, one.node, one.forgotten});
+    else if (next)
+      end_slot(*next, one.slot, one.incarnation, one.how);
+  }
+  for (const auto& [name, pods] : lost)
+    lose(*changes.workloads[name], pods, self->state.clock.now(self));
+  std::erase_if(changes.workloads, [&](const auto& entry) {
+    return !entry.second || *entry.second == *self->state.workloads.newest(entry.first);
+  });
+  commit(self, std::move(changes), std::move(answer));
 }
 
 /// Whether nothing was deleted since that the workloads name.
@@ -265,6 +297,28 @@ absl::Status check_that_all_is_there(const workload_shard_state& state,
   return absl::OkStatus();
 }
 
+/// Whether each object comes to what whoever applies it is told.
+bool is_as_told(const workload_shard_state& state, const put_workloads& wanted) {
+  for (std::size_t i = 0; i < wanted.objects.size(); ++i) {
+    const auto& what = wanted.objects[i]->what;
+    const auto fits = [&](const auto& before, const auto& next) {
+      return is_as_told(wanted.told, i, before.get(), next);
+    };
+    if (const auto* spec = std::get_if<workload>(&what)) {
+      const auto known = state.workloads.newest(spec->name);
+      if (!is_as_told(wanted.told, i, known ? &*known->spec : nullptr, *spec))
+        return false;
+    } else if (const auto* budget = std::get_if<disruption_budget>(&what)) {
+      if (!fits(state.budgets.newest(budget->name), *budget))
+        return false;
+    } else if (const auto* share = std::get_if<placement>(&what)) {
+      if (!fits(state.placements.newest(share->name), *share))
+        return false;
+    }
+  }
+  return true;
+}
+
 void put_all(self_pointer self, const put_workloads& wanted, status_answer answer,
              std::string lent_for) {
   if (is_closed(self) && !wanted.objects.empty()) {
@@ -275,6 +329,10 @@ void put_all(self_pointer self, const put_workloads& wanted, status_answer answe
   }
   if (auto named = check_that_all_is_there(self->state, wanted); !named.ok()) {
     refuse(self, std::move(named), std::move(answer));
+    return;
+  }
+  if (!is_as_told(self->state, wanted)) {
+    refuse(self, came_in_between(), std::move(answer));
     return;
   }
   shard_changes changes;
@@ -290,9 +348,7 @@ void put_all(self_pointer self, const put_workloads& wanted, status_answer answe
         return;
       }
       auto next = admitted_record(self, *spec, one->priorities.value_or(resolved_priorities{}));
-      // What is not durable may be lent to others and never be written: who asks for the same has
-      // to see to it as well.
-      if (!known || *next != *known || known != self->state.workloads.durable(name))
+      if (!known || *next != *known)
         changes.workloads[name] = std::move(next);
     } else if (const auto* budget = std::get_if<disruption_budget>(&one->what)) {
       changes.budgets[name] = std::make_shared<disruption_budget>(*budget);
@@ -367,7 +423,7 @@ std::optional<object_reference> user_of(const workload_shard_state& state,
 
 /// Entries of the catalog go, if nobody names them: nor does anybody later who was let in before.
 caf::result<lent_result> let_go(self_pointer self, const lend<close_shard>& wanted) {
-  return lend_for(self, wanted, [&](status_answer answer) {
+  return lend_for(self, wanted, [self, wanted](status_answer answer) {
     auto& state = self->state;
     std::map<object_reference, revision> before;
     for (const auto& name : wanted.change.names) {
@@ -401,24 +457,37 @@ caf::result<lent_result> let_go(self_pointer self, const lend<close_shard>& want
   });
 }
 
-/// Decisions that place the workloads are given up first.
+/// Makes a change of these workloads when decisions that place them are given up, and nothing is
+/// lent by then.
+void change_unlent(self_pointer self, std::vector<std::string> workloads,
+                   std::function<void()> change) {
+  auto go_on = [self, workloads, change = std::move(change)] {
+    if (self->state.ledger.lends == 0)
+      change();
+    else
+      when_nothing_is_lent(self,
+                           [self, workloads, change] { change_unlent(self, workloads, change); });
+  };
+  change_when_free(self, std::move(workloads), changed_workload, std::move(go_on));
+}
+
 void put_when_free(self_pointer self, put_workloads wanted, status_answer answer,
                    std::string lent_for = {}) {
   std::vector<std::string> workloads;
   for (const auto& one : wanted.objects)
     if (std::holds_alternative<workload>(one->what))
       workloads.push_back(name_of(one->what));
-  change_when_free(self, std::move(workloads), changed_workload,
-                   [self, answer = std::move(answer), wanted = std::move(wanted),
-                    lent_for = std::move(lent_for)] { put_all(self, wanted, answer, lent_for); });
+  change_unlent(self, std::move(workloads),
+                [self, answer = std::move(answer), wanted = std::move(wanted),
+                 lent_for = std::move(lent_for)] { put_all(self, wanted, answer, lent_for); });
 }
 
 void remove_when_free(self_pointer self, remove_workloads wanted, status_answer answer,
                       std::string lent_for = {}) {
   auto workloads = wanted.kind == object_kind::workload ? wanted.names : std::vector<std::string>{};
-  change_when_free(self, std::move(workloads), changed_workload,
-                   [self, answer = std::move(answer), wanted = std::move(wanted),
-                    lent_for = std::move(lent_for)] { remove(self, wanted, answer, lent_for); });
+  change_unlent(self, std::move(workloads),
+                [self, answer = std::move(answer), wanted = std::move(wanted),
+                 lent_for = std::move(lent_for)] { remove(self, wanted, answer, lent_for); });
 }
 
 /// The decision's effect on each workload that is still there, done by `each`.
@@ -463,13 +532,57 @@ void lose_replicas(self_pointer self, const apply_parts<workload_parts>& committ
   }
 }
 
-/// Records that these pods were lost, and remembers with which nodes.
-void lose(workload_record& record, const std::vector<lost_pod>& pods, time_point now) {
-  note_losses(record, pods, now);
-  std::vector<std::pair<pod_slot, std::uint32_t>> slots;
-  for (const auto& one : pods)
-    slots.emplace_back(one.slot, one.incarnation);
-  lose_slots(record, slots, now);
+/// Records who goes and who comes back by the decision.
+void carry_out(self_pointer self, const apply_parts<workload_parts>& committed,
+               status_answer answer) {
+  auto traced = start_span("workload_shard.apply", committed.trace);
+  if (!committed.parts.budgets.empty())
+    self->state.evicting[committed.decision] = committed.parts.budgets;
+  std::map<std::string, std::vector<portion_id>> evicted;
+  for (const auto& part : committed.parts.workloads)
+    if (auto portions = still_there(self->state, part); !portions.empty())
+      evicted[part.workload] = std::move(portions);
+  const auto now = self->state.clock.now(self);
+  auto changes =
+    change_evicted(self->state, evicted, [&](workload_record& record, const auto& portions) {
+      evict(record, portions, committed.decision, now);
+    });
+  lose_replicas(self, committed, changes);
+  // Somebody may have set other counts since they were set for this decision.
+  const bool counts = !committed.parts.counts.empty();
+  if (counts && !self->state.ledger.carried_out.contains(committed.decision))
+    change_counts(self->state, committed.parts.counts, changes);
+  // Something has to be written where an abort may be on its way, to keep it out.
+  const auto held = self->state.holds.held.find(committed.decision);
+  const bool writes = counts || (held != self->state.holds.held.end() && held->second.is_aborting);
+  commit(self, std::move(changes), std::move(answer), writes ? committed.decision : std::string{});
+  self->state.holds.erase(committed.decision);
+}
+
+/// Takes back what the decision did to victims that were not told.
+void take_back_effects(self_pointer self, const withdraw& dropped, const status_answer& answer) {
+  auto traced = start_span("workload_shard.withdraw", dropped.trace);
+  self->state.evicting.erase(dropped.decision);
+  self->state.holds.aborted_here.erase(dropped.decision);
+  self->state.holds.erase(dropped.decision);
+  std::map<std::string, std::vector<portion_id>> reprieved;
+  std::vector<std::string> workloads;
+  for (const auto& portion : dropped.reprieved) {
+    auto& portions = reprieved[portion.workload];
+    if (portions.empty())
+      workloads.push_back(portion.workload);
+    portions.push_back(portion);
+  }
+  // Somebody may be about to place pods instead of those who stay after all.
+  change_unlent(self, std::move(workloads),
+                [self, answer, decision = dropped.decision, reprieved = std::move(reprieved)] {
+                  commit(self,
+                         change_evicted(self->state, reprieved,
+                                        [&](workload_record& record, const auto& portions) {
+                                          reprieve_portions(record, portions, decision);
+                                        }),
+                         answer);
+                });
 }
 
 } // namespace
@@ -495,55 +608,38 @@ workload_shard_actor::behavior_type workload_shard(self_pointer self,
     [self](const caf::down_msg& down) { drop_follower(self->state.followers, down); });
   return {
     [self](put_workloads& wanted) -> caf::result<absl::Status> {
-      auto answer = promise_from<absl::Status>(self);
-      put_when_free(self, std::move(wanted), answer_to(answer));
-      return answer;
+      return answer_when_nothing_is_lent(self, [self, wanted = std::move(wanted)](auto answer) {
+        put_when_free(self, wanted, answer);
+      });
     },
     [self](remove_workloads& wanted) -> caf::result<absl::Status> {
-      auto answer = promise_from<absl::Status>(self);
-      remove_when_free(self, std::move(wanted), answer_to(answer));
-      return answer;
+      return answer_when_nothing_is_lent(self, [self, wanted = std::move(wanted)](auto answer) {
+        remove_when_free(self, wanted, answer);
+      });
     },
     [self](lend<put_workloads>& wanted) -> caf::result<lent_result> {
-      return lend_for(self, wanted, [&](status_answer answer) {
-        put_when_free(self, std::move(wanted.change), std::move(answer), wanted.bundle);
+      return lend_for(self, wanted, [self, wanted](status_answer answer) {
+        put_when_free(self, wanted.change, std::move(answer), wanted.bundle);
       });
     },
     [self](lend<remove_workloads>& wanted) -> caf::result<lent_result> {
-      return lend_for(self, wanted, [&](status_answer answer) {
-        remove_when_free(self, std::move(wanted.change), std::move(answer), wanted.bundle);
+      return lend_for(self, wanted, [self, wanted](status_answer answer) {
+        remove_when_free(self, wanted.change, std::move(answer), wanted.bundle);
       });
     },
     [self](const lend<close_shard>& wanted) -> caf::result<lent_result> {
-      return wanted.change.names.empty() ? close_for(self, wanted, some_in(self->state))
-                                         : let_go(self, wanted);
+      return wanted.change.names.empty()
+               ? close_for(self, wanted, [self] { return some_in(self->state); })
+               : let_go(self, wanted);
     },
     [self](const lent_end& end) -> caf::result<absl::Status> { return end_lent(self, end); },
-    [self](const forget_workloads& ended) -> caf::result<absl::Status> {
-      shard_changes changes;
-      for (const auto& name : ended.names)
-        if (const auto record = self->state.workloads.newest(name); record && record->deleting)
-          changes.workloads[name] = nullptr;
-      return commit(self, std::move(changes));
+    [self](forget_workloads& ended) {
+      return answer_when_nothing_is_lent(
+        self, [self, ended = std::move(ended)](auto answer) { forget(self, ended, answer); });
     },
-    [self](const slots_ended& ended) -> caf::result<absl::Status> {
-      shard_changes changes;
-      std::map<std::string, std::vector<lost_pod>> lost;
-      for (const auto& one : ended.ends) {
-        auto& next = changes.workloads.try_emplace(one.workload, nullptr).first->second;
-        if (!next)
-          next = edit(self->state, one.workload);
-        if (next && one.lost)
-          lost[one.workload].push_back({one.slot, one.incarnation, one.node, one.forgotten});
-        else if (next)
-          end_slot(*next, one.slot, one.incarnation, one.how);
-      }
-      for (const auto& [name, pods] : lost)
-        lose(*changes.workloads[name], pods, self->state.clock.now(self));
-      std::erase_if(changes.workloads, [&](const auto& entry) {
-        return !entry.second || *entry.second == *self->state.workloads.newest(entry.first);
-      });
-      return commit(self, std::move(changes));
+    [self](slots_ended& ended) {
+      return answer_when_nothing_is_lent(
+        self, [self, ended = std::move(ended)](auto answer) { end_slots(self, ended, answer); });
     },
     [self](follow_workloads& wanted) {
       auto& s = self->state;
@@ -570,60 +666,21 @@ workload_shard_actor::behavior_type workload_shard(self_pointer self,
       self->state.evicting.erase(dropped.decision);
       release(self, dropped.decision);
     },
-    [self](const apply_parts<workload_parts>& committed) -> caf::result<absl::Status> {
-      auto traced = start_span("workload_shard.apply", committed.trace);
-      if (!committed.parts.budgets.empty())
-        self->state.evicting[committed.decision] = committed.parts.budgets;
-      std::map<std::string, std::vector<portion_id>> evicted;
-      for (const auto& part : committed.parts.workloads)
-        if (auto portions = still_there(self->state, part); !portions.empty())
-          evicted[part.workload] = std::move(portions);
-      const auto now = self->state.clock.now(self);
-      auto changes =
-        change_evicted(self->state, evicted, [&](workload_record& record, const auto& portions) {
-          evict(record, portions, committed.decision, now);
-        });
-      lose_replicas(self, committed, changes);
-      // Somebody may have set other counts since they were set for this decision.
-      const bool counts = !committed.parts.counts.empty();
-      if (counts && !self->state.ledger.carried_out.contains(committed.decision))
-        change_counts(self->state, committed.parts.counts, changes);
-      // Something has to be written where an abort may be on its way, to keep it out.
-      const auto held = self->state.holds.held.find(committed.decision);
-      const bool writes =
-        counts || (held != self->state.holds.held.end() && held->second.is_aborting);
-      auto answer = commit(self, std::move(changes), writes ? committed.decision : std::string{});
-      self->state.holds.erase(committed.decision);
-      return answer;
+    [self](apply_parts<workload_parts>& committed) {
+      return answer_when_nothing_is_lent(self,
+                                         [self, committed = std::move(committed)](auto answer) {
+                                           carry_out(self, committed, std::move(answer));
+                                         });
     },
-    [self](const withdraw& dropped) -> caf::result<absl::Status> {
-      auto traced = start_span("workload_shard.withdraw", dropped.trace);
-      auto answer = promise_from<absl::Status>(self);
-      self->state.evicting.erase(dropped.decision);
-      self->state.holds.aborted_here.erase(dropped.decision);
-      self->state.holds.erase(dropped.decision);
-      std::map<std::string, std::vector<portion_id>> reprieved;
-      std::vector<std::string> workloads;
-      for (const auto& portion : dropped.reprieved) {
-        auto& portions = reprieved[portion.workload];
-        if (portions.empty())
-          workloads.push_back(portion.workload);
-        portions.push_back(portion);
-      }
-      // Somebody may be about to place pods instead of those who stay after all.
-      change_when_free(
-        self, std::move(workloads), changed_workload,
-        [self, answer, decision = dropped.decision, reprieved = std::move(reprieved)] {
-          commit(self,
-                 change_evicted(self->state, reprieved,
-                                [&](workload_record& record, const auto& portions) {
-                                  reprieve_portions(record, portions, decision);
-                                }),
-                 answer_to(answer));
-        });
-      return answer;
+    [self](withdraw& dropped) {
+      return answer_when_nothing_is_lent(self, [self, dropped = std::move(dropped)](auto answer) {
+        take_back_effects(self, dropped, std::move(answer));
+      });
     },
-    [self](const note_placements& noted) -> caf::result<absl::Status> { return note(self, noted); },
+    [self](note_placements& noted) {
+      return answer_when_nothing_is_lent(
+        self, [self, noted = std::move(noted)](auto answer) { note(self, noted, answer); });
+    },
     [self](meet_nodes& there) {
       auto& s = self->state;
       if (s.nodes == there.shards)
@@ -645,7 +702,7 @@ workload_shard_actor::behavior_type workload_shard(self_pointer self,
       });
     },
     [self](count_holds) { return self->state.holds.held.size(); },
-    [self](confirm_ownership) { return confirm(self->state.ledger); },
+    [self](confirm_ownership) { return confirm_shard(self); },
     [self](ledger_flush) { flush_ledger(self); },
     [self](ledger_retry due) { retry_ledger(self, due); },
   };

@@ -49,6 +49,7 @@ struct workload_delta {
   std::vector<placement> placements;
   std::vector<std::string> removed_placements;
   bool everything = false; ///< what a follower gets first
+  bool of_bundle = false;  ///< other shards have parts of the same change
   /// Of large workloads among those changed, between replicas: their records come without slots.
   std::vector<slot_page_changes> pages{};
 };
@@ -57,9 +58,10 @@ struct workload_delta {
 struct put_workloads {
   std::vector<std::shared_ptr<const admitted>> objects;
   revision known_at = 0; ///< of the catalog that they were let in by; 0 where nobody knows
+  std::vector<apply_outcome> told{}; ///< what becomes of each; it is refused where that is not so
 
   bool operator==(const put_workloads& other) const {
-    return known_at == other.known_at
+    return known_at == other.known_at && told == other.told
            && std::ranges::equal(objects, other.objects,
                                  [](const auto& a, const auto& b) { return *a == *b; });
   }

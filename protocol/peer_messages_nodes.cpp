@@ -17,6 +17,8 @@ namespace reprieve {
 static v1::PutNodes to_proto(const put_nodes& from) {
   v1::PutNodes to;
   write_all(from.nodes, *to.mutable_nodes());
+  for (const auto one : from.told)
+    to.add_told(static_cast<int>(one));
   return to;
 }
 
@@ -24,6 +26,8 @@ static absl::StatusOr<put_nodes> from_proto(const v1::PutNodes& from) {
   put_nodes to;
   field_reader read;
   read.all("nodes", from.nodes(), to.nodes, from_proto);
+  for (const auto one : from.told())
+    to.told.push_back(static_cast<apply_outcome>(one));
   return read.result(std::move(to));
 }
 
@@ -201,6 +205,7 @@ static v1::NodeDelta to_proto(const node_delta& from) {
     to.add_changed(encode(*record));
   to.mutable_removed()->Assign(from.removed.begin(), from.removed.end());
   to.set_everything(from.everything);
+  to.set_of_bundle(from.of_bundle);
   return to;
 }
 
@@ -219,6 +224,7 @@ static absl::StatusOr<node_delta> from_proto(const v1::NodeDelta& from) {
   read.all("changed", from.changed(), to.changed, record_from);
   to.removed.assign(from.removed().begin(), from.removed().end());
   to.everything = from.everything();
+  to.of_bundle = from.of_bundle();
   return read.result(std::move(to));
 }
 

@@ -22,6 +22,8 @@ static v1::PutCatalog to_proto(const put_catalog& from) {
   v1::PutCatalog to;
   write_all(from.objects, *to.mutable_objects());
   to.set_unfinished(from.unfinished);
+  for (const auto one : from.told)
+    to.add_told(static_cast<int>(one));
   return to;
 }
 
@@ -30,6 +32,8 @@ static absl::StatusOr<put_catalog> from_proto(const v1::PutCatalog& from) {
   field_reader read;
   read.all("objects", from.objects(), to.objects, from_proto);
   to.unfinished = from.unfinished();
+  for (const auto one : from.told())
+    to.told.push_back(static_cast<apply_outcome>(one));
   return read.result(std::move(to));
 }
 
@@ -55,6 +59,7 @@ static v1::CatalogUpdate to_proto(const catalog_update& from) {
   write_each(from.known->groups, *to.mutable_groups());
   to.mutable_unfinished()->Assign(from.unfinished.begin(), from.unfinished.end());
   to.set_at(from.at);
+  to.set_of_bundle(from.of_bundle);
   return to;
 }
 
@@ -66,7 +71,8 @@ static absl::StatusOr<catalog_update> from_proto(const v1::CatalogUpdate& from) 
   read.each("groups", from.groups(), to.groups, from_proto);
   return read.result(catalog_update{std::make_shared<const catalog>(std::move(to)),
                                     {from.unfinished().begin(), from.unfinished().end()},
-                                    from.at()});
+                                    from.at(),
+                                    from.of_bundle()});
 }
 
 // -- quota ----------------------------------------------------------------------------------------

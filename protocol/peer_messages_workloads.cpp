@@ -56,6 +56,8 @@ static v1::PutWorkloads to_proto(const put_workloads& from) {
   for (const auto& one : from.objects)
     *to.add_objects() = to_proto(*one);
   to.set_known_at(from.known_at);
+  for (const auto one : from.told)
+    to.add_told(static_cast<int>(one));
   return to;
 }
 
@@ -67,6 +69,8 @@ static absl::StatusOr<put_workloads> from_proto(const v1::PutWorkloads& from) {
   for (auto& one : objects)
     to.objects.push_back(std::make_shared<const admitted>(std::move(one)));
   to.known_at = from.known_at();
+  for (const auto one : from.told())
+    to.told.push_back(static_cast<apply_outcome>(one));
   return read.result(std::move(to));
 }
 
@@ -276,6 +280,7 @@ static v1::WorkloadDelta to_proto(const workload_delta& from) {
   to.set_shard(from.shard);
   to.set_number(from.number);
   to.set_everything(from.everything);
+  to.set_of_bundle(from.of_bundle);
   to.mutable_changed()->Reserve(static_cast<int>(from.changed.size()));
   for (const auto& record : from.changed)
     to.add_changed(encode(*record));
@@ -303,6 +308,7 @@ static absl::StatusOr<workload_delta> from_proto(const v1::WorkloadDelta& from) 
   to.shard = from.shard();
   to.number = from.number();
   to.everything = from.everything();
+  to.of_bundle = from.of_bundle();
   read.all("changed", from.changed(), to.changed, record_from);
   to.removed.assign(from.removed().begin(), from.removed().end());
   read.all("budgets", from.budgets(), to.budgets, from_proto);

@@ -23,6 +23,15 @@ struct apply_request {
 };
 
 enum class apply_outcome { created, configured, unchanged };
+
+/// What becomes of an object by applying it, where it was `before`, or was not there.
+template <class T>
+apply_outcome outcome_over(const T* before, const T& next) {
+  if (before == nullptr)
+    return apply_outcome::created;
+  return *before == next ? apply_outcome::unchanged : apply_outcome::configured;
+}
+
 using apply_result = absl::StatusOr<std::vector<apply_outcome>>; ///< in the order of the request
 
 struct get_request {

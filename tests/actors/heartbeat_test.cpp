@@ -55,7 +55,7 @@ protected:
 
   /// The timers that are set when no answer is waited for any more.
   static std::size_t timers_to_stay(replica_world& replica) {
-    replica.world().advance(answer_time + seconds{1});
+    replica.world().advance(2 * answer_time + seconds{1}); // as long as any answer is waited for
     return replica.world().timers();
   }
 

@@ -38,8 +38,8 @@ namespace {
 
 using lender_actor =
   typed_actor<handles<absl::Status(plain_write)>, handles<lent_result(lend<plain_write>)>,
-              handles<absl::Status(lent_end)>, handles<void(ledger_flush)>,
-              handles<void(ledger_retry)>>;
+              handles<absl::Status(lent_end)>, handles<absl::Status(confirm_ownership)>,
+              handles<void(ledger_flush)>, handles<void(ledger_retry)>>;
 using lender_pointer = lender_actor::stateful_pointer<lender_state>;
 
 void write_plain(lender_pointer self, const plain_write& wanted, const status_answer& answer,
@@ -57,16 +57,16 @@ lender_actor::behavior_type lender(lender_pointer self, ledger_settings settings
   self->state.ledger = ledger{std::move(settings)};
   return {
     [self](const plain_write& wanted) -> caf::result<absl::Status> {
-      auto answer = promise_from<absl::Status>(self);
-      write_plain(self, wanted, answer_to(answer));
-      return answer;
+      return answer_when_nothing_is_lent(
+        self, [self, wanted](const auto& answer) { write_plain(self, wanted, answer); });
     },
     [self](const lend<plain_write>& wanted) -> caf::result<lent_result> {
-      return lend_for(self, wanted, [&](const status_answer& answer) {
+      return lend_for(self, wanted, [self, wanted](const status_answer& answer) {
         write_plain(self, wanted.change, answer, wanted.bundle);
       });
     },
     [self](const lent_end& end) -> caf::result<absl::Status> { return end_lent(self, end); },
+    [self](confirm_ownership) { return confirm_shard(self); },
     [self](ledger_flush) { flush_ledger(self); },
     [self](ledger_retry due) { retry_ledger(self, due); },
   };
@@ -258,6 +258,62 @@ TEST_F(lending, goes_on_by_itself_where_nobody_comes_back) {
   EXPECT_EQ(carry_out(batch), 0);
   EXPECT_TRUE(write("b", "2").ok());
   EXPECT_TRUE(end(lent_end::refused).ok()) << "it knows of it no more, and it is not written";
+}
+
+TEST_F(lending, makes_what_was_asked_for_meanwhile_when_it_is_known_that_nothing_was_written) {
+  const auto lost = borrow("a", "1");
+  ASSERT_TRUE(lost.ok());
+  auto next = std::make_shared<lent_result>(absl::UnknownError("not yet"));
+  auto last = std::make_shared<absl::Status>(absl::UnknownError("not yet"));
+  world_.system().spawn([whom = lender_, next, last](caf::event_based_actor* self) {
+    self->request(whom, caf::infinite, lend<plain_write>{"next", plain_write{"a", "2"}})
+      .then([next](lent_result& batch) { *next = std::move(batch); });
+    self->request(whom, caf::infinite, plain_write{"a", "3"}).then([last](const absl::Status& how) {
+      *last = how;
+    });
+  });
+  world_.advance(std::chrono::seconds{4});
+  EXPECT_EQ(carry_out(lost), 0);
+  ASSERT_TRUE(next->ok()) << next->status();
+  const auto at = carry_out(*next);
+  ASSERT_GT(at, 0);
+  EXPECT_EQ(stored("a"), "2");
+  EXPECT_TRUE(world_.ask<absl::Status>(lender_, lent_end{lent_end::written, "next", at})->ok());
+  world_.settle();
+  EXPECT_TRUE(last->ok()) << *last;
+  EXPECT_EQ(stored("a"), "3");
+}
+
+TEST_F(lending, tells_whoever_asks_late_what_became_of_it) {
+  const auto batch = borrow("a", "1");
+  ASSERT_GT(carry_out(batch), 0);
+  world_.advance(std::chrono::seconds{4});
+  EXPECT_TRUE(end(lent_end::unknown).ok());
+  const auto lost = borrow({"c", plain_write{"c", "1"}});
+  ASSERT_TRUE(lost.ok());
+  world_.advance(std::chrono::seconds{4});
+  EXPECT_TRUE(absl::IsCancelled(
+    world_.ask<absl::Status>(lender_, lent_end{lent_end::unknown, "c", 0}).value()));
+}
+
+TEST_F(lending, shows_what_others_have_written_before_they_say_so) {
+  const auto batch = borrow("a", "1");
+  EXPECT_TRUE(world_.ask<absl::Status>(lender_, confirm_ownership{})->ok());
+  EXPECT_TRUE(absl::IsCancelled(end(lent_end::refused))) << "nobody has written it";
+  const auto again = borrow("a", "2");
+  ASSERT_GT(carry_out(again), 0);
+  EXPECT_TRUE(world_.ask<absl::Status>(lender_, confirm_ownership{})->ok());
+  EXPECT_TRUE(write("b", "2").ok()) << "it goes on at once";
+  EXPECT_EQ(stored("a") + stored("b"), "22");
+  EXPECT_TRUE(end(lent_end::unknown).ok());
+}
+
+TEST_F(lending, says_nothing_of_how_things_stand_while_the_store_does_not_tell) {
+  ASSERT_TRUE(borrow("a", "1").ok());
+  store_->cut();
+  const auto how = world_.ask<absl::Status>(lender_, confirm_ownership{});
+  EXPECT_FALSE(how && how->ok());
+  EXPECT_TRUE(begin_anew().ok());
 }
 
 TEST_F(lending, gives_nothing_that_is_too_much_where_some_do_not_know_promises) {

@@ -82,26 +82,105 @@ TEST_F(whole_file, does_not_come_late) {
   EXPECT_EQ(there(), file().size());
 }
 
-TEST_F(whole_file, what_was_lent_to_one_who_died_is_not_taken_for_there) {
-  const auto wanted = work("same");
-  const auto shards = replica_->serving()->groups.find("default")->second.shards.workloads;
-  const auto shard = shards[shard_number("same", static_cast<std::uint32_t>(shards.size()))];
-  put_workloads change;
-  change.objects.push_back(std::make_shared<const admitted>(
-    admitted{wanted, resolve_priorities(wanted, catalog{}, nullptr)}));
-  replica_->world().system().spawn([shard, change](caf::event_based_actor* self) {
-    self->request(shard, caf::infinite, lend<put_workloads>{"dead.1", change, false})
-      .then([](lent_result&) {}, [](caf::error&) {});
-  });
-  replica_->world().settle();
-  bool done = false;
-  for (int tries = 0; tries < 5 && !done; ++tries) {
-    done = replica_->apply({wanted}).ok();
-    replica_->world().advance(std::chrono::seconds{5});
+/// What somebody has asked a shard to lend who has died since.
+class lent_to_one_who_died : public whole_file {
+protected:
+  void SetUp() override {
+    whole_file::SetUp();
+    lend_to_him("dead.1");
   }
-  ASSERT_TRUE(done);
+
+  workload_shard_actor shard() {
+    const auto shards = replica_->serving()->groups.find("default")->second.shards.workloads;
+    return shards[shard_number("same", static_cast<std::uint32_t>(shards.size()))];
+  }
+
+  void lend_to_him(const std::string& bundle) {
+    put_workloads change;
+    change.objects.push_back(std::make_shared<const admitted>(
+      admitted{wanted_, resolve_priorities(wanted_, catalog{}, nullptr)}));
+    lent_ = replica_->world()
+              .ask<lent_result>(shard(), lend<put_workloads>{bundle, change, false})
+              .value_or(absl::UnknownError("no answer"));
+    ASSERT_TRUE(lent_.ok()) << lent_.status();
+  }
+
+  /// He did so before he died.
+  void write_it() {
+    bool written = false;
+    store_->commit(lent_->writes, [&](const auto& answer) { written = answer->succeeded; });
+    ASSERT_TRUE(written);
+  }
+
+  const workload wanted_ = work("same");
+  lent_result lent_{absl::UnknownError("nothing yet")};
+};
+
+TEST_F(lent_to_one_who_died, is_not_taken_for_there) {
+  const auto before = shard();
+  const auto how = replica_->apply({wanted_});
+  ASSERT_TRUE(how.ok()) << how.status();
+  EXPECT_EQ(how->front(), apply_outcome::created);
+  EXPECT_EQ(shard(), before) << "no shard has to begin anew";
   begin_anew();
   EXPECT_EQ(replica_->get(object_kind::workload, "same").size(), 1U);
+}
+
+TEST_F(lent_to_one_who_died, comes_with_the_file_that_is_applied_again) {
+  auto all = file();
+  all.emplace_back(wanted_);
+  const auto before = shard();
+  const auto how = replica_->apply(all);
+  ASSERT_TRUE(how.ok()) << how.status();
+  EXPECT_EQ(there(), file().size());
+  EXPECT_EQ(replica_->get(object_kind::workload, "same").size(), 1U);
+  EXPECT_EQ(shard(), before);
+}
+
+TEST_F(lent_to_one_who_died, is_unchanged_where_he_has_written_it) {
+  write_it();
+  const auto how = replica_->apply({wanted_});
+  ASSERT_TRUE(how.ok()) << how.status();
+  EXPECT_EQ(how->front(), apply_outcome::unchanged);
+  EXPECT_EQ(replica_->get(object_kind::workload, "same").size(), 1U);
+}
+
+TEST_F(lent_to_one_who_died, is_deleted_where_he_has_written_it) {
+  write_it();
+  replica_->world().advance(std::chrono::seconds{4});
+  const auto how = replica_->remove_all(object_kind::workload, {"same"});
+  EXPECT_TRUE(how.ok()) << how;
+}
+
+TEST_F(whole_file, is_created_by_one_of_those_who_apply_it_at_once) {
+  const auto answers = replica_->apply_at_once(file(), 5);
+  ASSERT_EQ(answers.size(), 5U);
+  std::size_t created = 0;
+  for (const auto& one : answers) {
+    ASSERT_TRUE(one.ok()) << one.status();
+    const auto mine = static_cast<std::size_t>(std::ranges::count(*one, apply_outcome::created));
+    EXPECT_TRUE(mine == 0 || mine == file().size()) << mine;
+    EXPECT_EQ(std::ranges::count(*one, apply_outcome::configured), 0);
+    created += mine;
+  }
+  EXPECT_EQ(created, file().size());
+  EXPECT_EQ(there(), file().size());
+}
+
+TEST_F(whole_file, one_object_is_created_by_one_of_those_who_apply_it_at_once) {
+  for (const auto& what : file()) {
+    if (kind_of(what) == object_kind::workload)
+      continue; // the queue that it names may come later
+    const auto answers = replica_->apply_at_once({what}, 4);
+    ASSERT_EQ(answers.size(), 4U);
+    std::ptrdiff_t created = 0;
+    for (const auto& one : answers) {
+      ASSERT_TRUE(one.ok()) << one.status();
+      created += std::ranges::count(*one, apply_outcome::created);
+    }
+    EXPECT_EQ(created, 1) << name_of(what);
+  }
+  EXPECT_EQ(replica_->apply_at_once({work("single")}, 4).size(), 4U);
 }
 
 TEST_F(whole_file, is_there_or_not_wherever_the_process_dies) {

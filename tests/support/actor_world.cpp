@@ -139,6 +139,18 @@ apply_result replica_world::apply(const std::vector<object>& objects) {
     .value_or(apply_result(absl::DeadlineExceededError("no answer")));
 }
 
+std::vector<apply_result> replica_world::apply_at_once(const std::vector<object>& objects,
+                                                       std::size_t times) {
+  auto answers = std::make_shared<std::vector<apply_result>>();
+  for (std::size_t i = 0; i < times; ++i)
+    world_.system().spawn([to = gateway_, objects, answers](caf::event_based_actor* self) {
+      self->request(to, caf::infinite, apply_request{objects, false})
+        .then([answers](apply_result& answer) { answers->push_back(std::move(answer)); });
+    });
+  world_.advance_until([&] { return answers->size() == times; }, std::chrono::seconds{5});
+  return *answers;
+}
+
 std::vector<shown_object> replica_world::get(object_kind kind, const std::string& name) {
   const auto found = world_.ask<get_result>(gateway_, get_request{kind, name, {}, {}});
   return found && found->ok() ? (*found)->objects : std::vector<shown_object>{};

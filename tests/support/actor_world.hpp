@@ -122,6 +122,8 @@ public:
   absl::Status start();
 
   apply_result apply(const std::vector<object>& objects);
+  /// Asked for so often at the same time.
+  std::vector<apply_result> apply_at_once(const std::vector<object>& objects, std::size_t times);
   std::vector<shown_object> get(object_kind kind, const std::string& name = {});
   absl::Status remove(object_kind kind, const std::string& name, bool force = false);
   absl::Status remove_all(object_kind kind, std::vector<std::string> names, bool force = false);

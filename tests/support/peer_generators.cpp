@@ -143,9 +143,15 @@ void draw(shard_evaluation& to) {
 
 // -- nodes ----------------------------------------------------------------------------------------
 
+static void draw_told(std::vector<apply_outcome>& to, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i)
+    to.push_back(static_cast<apply_outcome>(*rc::gen::inRange(0, 3)));
+}
+
 void draw(put_nodes& to) {
-  auto& [nodes] = to;
+  auto& [nodes, told] = to;
   draw(nodes);
+  draw_told(told, nodes.size());
 }
 
 void draw(remove_nodes& to) {
@@ -209,8 +215,8 @@ void draw(drop_votes& to) {
 }
 
 void draw(node_delta& to) {
-  auto& [shard, number, changed, removed, everything] = to;
-  draw_all(shard, number, changed, removed, everything);
+  auto& [shard, number, changed, removed, everything, of_bundle] = to;
+  draw_all(shard, number, changed, removed, everything, of_bundle);
 }
 
 void draw(room_free& to) {
@@ -273,6 +279,7 @@ void draw(put_workloads& to) {
   for (auto& one : objects)
     to.objects.push_back(std::make_shared<const admitted>(std::move(one)));
   draw(to.known_at);
+  draw_told(to.told, to.objects.size());
 }
 
 void draw(remove_workloads& to) {
@@ -335,9 +342,9 @@ void draw(slot_page_changes& to) {
 
 void draw(workload_delta& to) {
   auto& [shard, number, changed, removed, budgets, removed_budgets, placements, removed_placements,
-         everything, pages] = to;
+         everything, of_bundle, pages] = to;
   draw_all(shard, number, changed, removed, budgets, removed_budgets, placements,
-           removed_placements, everything, pages);
+           removed_placements, everything, of_bundle, pages);
 }
 
 // -- what runs the pods ---------------------------------------------------------------------------
@@ -389,8 +396,9 @@ void draw(pod_reports& to) {
 // -- queues ---------------------------------------------------------------------------------------
 
 void draw(put_catalog& to) {
-  auto& [objects, unfinished] = to;
+  auto& [objects, unfinished, told] = to;
   draw_all(objects, unfinished);
+  draw_told(told, objects.size());
 }
 
 void draw(remove_catalog& to) {
@@ -399,9 +407,9 @@ void draw(remove_catalog& to) {
 }
 
 void draw(catalog_update& to) {
-  auto& [known, unfinished, at] = to;
+  auto& [known, unfinished, at, of_bundle] = to;
   std::vector<std::string> names;
-  draw_all(known, names, at);
+  draw_all(known, names, at, of_bundle);
   unfinished.insert(names.begin(), names.end());
 }
 
