@@ -188,7 +188,8 @@ public:
     std::set<std::string_view> restless;
     for (const auto& p : cycle_.pods_)
       if (is_here(p) && takes_room(p.phase)
-          && (is_leaving(p.phase) || !p.evicted_by.empty() || p.phase == pod_phase::nominated))
+          && (p.phase == pod_phase::nominated
+              || leaves(find(cycle_.taken_.workloads(), p.workload), p)))
         restless.insert(p.workload);
     for (const auto workload : restless)
       if (const auto* record = find(cycle_.taken_.workloads(), workload)) {
