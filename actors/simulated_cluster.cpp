@@ -218,6 +218,10 @@ void take_order(self_pointer self, stop_order& order) {
   p.life.node = order.node;
   p.life.epoch = order.epoch;
   p.life.decision = order.decision;
+  if (fresh && !state.settings.adopts) { // it does not run here, and is not to be started any more
+    enter(self, p, stage::stopped);
+    return;
+  }
   p.life.stop_takes =
     order.checkpoint
     + std::max(std::min(p.life.stop_takes, order.grace + order.force), p.life.stuck_for);

@@ -239,7 +239,8 @@ bool scheduling_cycle::run_queue_stage(queue_stage_input in) {
 
 /// Whoever had room by these decisions has its turn in the next cycle.
 void scheduling_cycle::let_wait(std::span<const given_up> which) {
-  for (const auto& held : port_.holds_below(std::numeric_limits<std::int32_t>::max()))
+  // They were found among these, which are known still.
+  for (const auto& held : port_.holds_below(last_.place.priority))
     if (std::ranges::find(which, held.id, &given_up::decision) != which.end())
       for (const auto& p : held.nominated)
         lost_their_room_.insert(p.uid);
