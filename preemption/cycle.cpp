@@ -395,6 +395,7 @@ void scheduling_cycle::wake_kinds(const turn_of* behind) {
   const auto changed = port_.take_changes();
   const auto excess = shares_->excess();
   const auto leaving = shares_->leaving();
+  const auto before = std::exchange(entitled_, {});
   const auto over = port_.decisions_over();
   const auto woken = port_.line().wake([&](const waiting_line::kind& of) {
     const auto leaf = shares_->leaf_of(of.queue);
@@ -403,6 +404,8 @@ void scheduling_cycle::wake_kinds(const turn_of* behind) {
     const auto& asked = asked_of(of);
     const auto& was = *of.aside;
     const bool entitled = shares_->is_entitled(leaf, asked);
+    if (entitled)
+      entitled_.push_back(&of);
     if ((entitled && !was.entitled)
         || (entitled && shares_->anybody_uses_too_much(asked) && any_grew(excess, was.excess)))
       return true;
@@ -430,8 +433,8 @@ void scheduling_cycle::wake_kinds(const turn_of* behind) {
     const auto& of = port_.line().all_kinds().find(key)->second;
     const auto leaf = shares_->leaf_of(of.queue);
     const auto& first = *of.units.begin();
-    const bool entitled =
-      leaf == no_vertex || shares_->is_entitled(leaf, asked_by(*shares_, *first.second.who));
+    // Whoever is within what its queue deserves since somebody made room has its turn yet.
+    const bool entitled = leaf == no_vertex || std::ranges::find(before, &of) != before.end();
     const auto own = entitled                                       ? precedence::is_entitled
                      : is_any_entitled(of.queue, leaf, first.first) ? precedence::has_entitled
                                                                     : precedence::others;
@@ -648,8 +651,7 @@ bool scheduling_cycle::has_entitled(queue_line& line) const {
 }
 
 bool scheduling_cycle::is_entitled(const queue_line& line) const {
-  return line.leaf == no_vertex || is_only_line()
-         || shares_->is_entitled(line.leaf, line.asked);
+  return line.leaf == no_vertex || is_only_line() || shares_->is_entitled(line.leaf, line.asked);
 }
 
 /// Where there was nothing for one of a run, and it is not set aside, there is nothing for those
