@@ -69,8 +69,21 @@ bool awaits_grants(self_pointer self) {
   return !all_known && state.settings.clock.now(self) < state.grants_due;
 }
 
-/// Whether the group does with less by now and was not told yet that it is written down. Should it
-/// get lost, what others would be given meanwhile had to be taken from them again.
+/// Whether some queue may use less than before: what this group may is about to be told, and
+/// whoever came in by what it was told before would have to go again.
+bool lowers_a_limit(const by_name<queue>& before, const by_name<queue>& now) {
+  return std::ranges::any_of(now, [&](const auto& one) {
+    const auto* was = find(before, one.first);
+    return was != nullptr && std::ranges::any_of(was->limit, [&](const auto& most) {
+             const auto next = one.second.limit.find(most.first);
+             return next != one.second.limit.end() && next->second < most.second;
+           });
+  });
+}
+
+/// Whether the group does with less by now and was not told yet that it is written down, or is
+/// about to. Should it get lost, what others would be given meanwhile had to be taken from them
+/// again.
 bool awaits_lowering(self_pointer self) {
   const auto& state = self->state;
   return state.lowering_due != no_time && state.settings.clock.now(self) < state.lowering_due;
@@ -333,6 +346,8 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
       s.rules_changed = s.rules_changed || !s.known || *s.known != *update.known;
       if (!s.known || s.known->queues != update.known->queues)
         s.grants_due = s.settings.clock.now(self) + time_for_grants;
+      if (s.known && lowers_a_limit(s.known->queues, update.known->queues))
+        s.lowering_due = std::max(s.lowering_due, s.settings.clock.now(self) + time_for_grants);
       s.known = std::move(update.known);
       tell_group_limits(self);
       wake(self);
