@@ -253,6 +253,7 @@ public:
   std::optional<waiting_unit> take_back_nomination(const awaited_room& one,
                                                    std::string reason) override {
     gives_up_ = {{one.decision, std::move(reason)}};
+    give_up_all(gives_up_);
     return one.unit;
   }
 
@@ -266,19 +267,8 @@ public:
     gives_up_ = holds;
   }
   void take_back_nominations(const std::vector<given_up>& which) override {
-    std::set<std::string> concerned;
-    for (const auto& held : holds_among(cycle_.pods_))
-      if (const auto one = std::ranges::find(which, held.id, &given_up::decision);
-          one != which.end()) {
-        cycle_.groundless_.push_back(*one);
-        give_up(held, view_);
-        undo(held.id, cycle_.pods_);
-        for (const auto& p : held.nominated)
-          concerned.insert(p.workload);
-      }
-    view_.settle();
-    for (const auto& name : concerned)
-      expect_what_lacks(name);
+    cycle_.groundless_.insert(cycle_.groundless_.end(), which.begin(), which.end());
+    give_up_all(which);
   }
   void take_back(const queue_outcome& from) override {
     const auto id = cycle_.next_id();
@@ -300,6 +290,19 @@ public:
   void look_again(time_point) override {}
 
 private:
+  void give_up_all(const std::vector<given_up>& which) {
+    std::set<std::string> concerned;
+    for (const auto& held : holds_among(cycle_.pods_))
+      if (std::ranges::find(which, held.id, &given_up::decision) != which.end()) {
+        give_up(held, view_);
+        undo(held.id, cycle_.pods_);
+        for (const auto& p : held.nominated)
+          concerned.insert(p.workload);
+      }
+    view_.settle();
+    for (const auto& name : concerned)
+      expect_what_lacks(name);
+  }
   bool is_here(const pod& p) const {
     return group_of(cycle_.taken_, p) == settings_.group.name;
   }

@@ -253,26 +253,26 @@ static absl::StatusOr<note_placements> from_proto(const v1::NotePlacements& from
 static v1::SlotPageChanges to_proto(const slot_page_changes& from) {
   v1::SlotPageChanges to;
   to.set_workload(from.workload);
-  for (const auto& page : from.changed)
+  for (const auto& page : from.changed) {
     to.add_changed(encode(*page));
+    to.add_numbers(page->number);
+  }
   to.mutable_gone()->Assign(from.gone.begin(), from.gone.end());
   return to;
 }
 
-static absl::StatusOr<std::shared_ptr<const slot_page>> page_from(const std::string& bytes) {
-  auto page = decode<slot_page>(bytes);
-  if (!page.ok())
-    return page.status();
-  return std::make_shared<const slot_page>(*std::move(page));
-}
-
 static absl::StatusOr<slot_page_changes> from_proto(const v1::SlotPageChanges& from) {
-  slot_page_changes to;
-  field_reader read;
-  to.workload = from.workload();
-  read.all("changed", from.changed(), to.changed, page_from);
-  to.gone.assign(from.gone().begin(), from.gone().end());
-  return read.result(std::move(to));
+  slot_page_changes to{from.workload(), {}, {from.gone().begin(), from.gone().end()}};
+  if (from.numbers_size() != from.changed_size())
+    return absl::InvalidArgumentError("numbers is not as long as changed");
+  for (int i = 0; i < from.changed_size(); ++i) {
+    auto page = decode<slot_page>(from.changed(i));
+    if (!page.ok())
+      return page.status();
+    page->number = from.numbers(i);
+    to.changed.push_back(std::make_shared<const slot_page>(*std::move(page)));
+  }
+  return to;
 }
 
 static v1::WorkloadDelta to_proto(const workload_delta& from) {

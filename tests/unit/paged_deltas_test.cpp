@@ -76,8 +76,11 @@ public:
 
   void expect_the_same() const {
     ASSERT_EQ(there_.size(), here_.size());
-    for (const auto& [name, record] : here_)
-      EXPECT_EQ(*there_.at(name), *record) << name;
+    for (const auto& [name, record] : here_) {
+      const auto& told = *there_.at(name);
+      EXPECT_EQ(told.spec->name, name);
+      ASSERT_EQ(told.slots, record->slots) << name;
+    }
   }
 
   simulation::dice& luck() {
