@@ -61,7 +61,8 @@ changing_cluster::changing_cluster(std::uint64_t seed, const cluster_size& size)
 unit changing_cluster::draw_unit() {
   const auto& [pods, gpus] = shapes[dice_.below(shapes.size())];
   unit u;
-  u.name = fmt::format("w{:04}", drawn_++);
+  u.number = static_cast<std::int64_t>(drawn_++);
+  u.name = fmt::format("w{:04}", u.number);
   // Most of it in the large queues, so that these ask for more than there is.
   u.queue =
     dice_.below(dice_.one_in(5) ? queues_.size() : std::min<std::size_t>(queues_.size(), 3));

@@ -30,7 +30,7 @@ struct aftermath {
   least needed;
   std::vector<unit> stopped;          ///< workloads that lost pods
   std::vector<unit> started;          ///< workloads that run and did not before, in their order
-  std::vector<std::string> displaced; ///< stopped, and others like them run in their room
+  std::vector<std::string> displaced; ///< stopped, and others behind them in line run in their room
   std::vector<std::string> twice;     ///< pods that were stopped more than once
   bool rests = true;
 };

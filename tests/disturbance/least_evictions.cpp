@@ -174,7 +174,9 @@ bool was_displaced(const still_cluster& cluster, const unit& who,
   std::vector<std::size_t> instead;
   for (const auto i : started) {
     const auto& [what, on, since] = cluster.running[i];
-    if (what.queue == who.queue && what.priority <= who.priority && what.name != who.name
+    const bool comes_before =
+      std::pair(-what.priority, what.number) < std::pair(-who.priority, who.number);
+    if (what.queue == who.queue && !comes_before && what.name != who.name
         && std::ranges::any_of(on, [&](const auto& one) { return was_on.contains(one.first); }))
       instead.push_back(i);
   }

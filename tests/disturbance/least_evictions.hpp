@@ -27,7 +27,7 @@ std::optional<entitled_room> room_for(const still_cluster& cluster, const unit& 
 
 /// Whether `who`, which was stopped on these nodes, would have a place again if those were taken
 /// away that run on one of them now and did not before (`started`, positions in `running`), of its
-/// own queue and no more important. Then it was stopped for nothing.
+/// own queue and behind it in its line. Then it was stopped for nothing.
 bool was_displaced(const still_cluster& cluster, const unit& who,
                    const std::map<node_number, std::int64_t>& was_on,
                    const std::vector<std::size_t>& started);

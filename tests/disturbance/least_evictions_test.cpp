@@ -125,11 +125,13 @@ TEST(least_evictions, lets_those_who_come_later_use_what_is_left) {
 
 const std::map<node_number, std::int64_t> both{{0, 1}, {1, 1}};
 
-TEST(was_displaced, by_newer_work_of_the_same_queue_that_is_no_more_important) {
+TEST(was_displaced, by_work_of_the_same_queue_that_comes_after_it) {
   auto cluster = cluster_of(2, 8, {{1, {}}, {1, {}}});
-  runs(cluster, {"newer", 0, 100, 2, 8}, {{0, 1}, {1, 1}});
-  cluster.waiting = {{"stopped", 0, 100, 2, 8}};
+  runs(cluster, {"newer", 0, 100, 2, 8, 2}, {{0, 1}, {1, 1}});
+  cluster.waiting = {{"stopped", 0, 100, 2, 8, 1}};
   EXPECT_TRUE(was_displaced(cluster, cluster.waiting[0], both, {0}));
+  cluster.waiting[0].number = 3;
+  EXPECT_FALSE(was_displaced(cluster, cluster.waiting[0], both, {0})) << "it waited before";
   EXPECT_FALSE(was_displaced(cluster, cluster.waiting[0], both, {})) << "it ran before";
   cluster.running[0].what.priority = 500;
   EXPECT_FALSE(was_displaced(cluster, cluster.waiting[0], both, {0})) << "it is more important";

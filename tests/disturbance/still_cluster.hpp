@@ -18,7 +18,8 @@ struct unit {
   queue_number queue = 0;
   std::int32_t priority = 0;
   std::int64_t pods = 1;
-  std::int64_t gpus = 1; ///< of each pod
+  std::int64_t gpus = 1;   ///< of each pod
+  std::int64_t number = 0; ///< in the order in which they came
 
   std::int64_t gpus_in_all() const {
     return pods * gpus;
