@@ -405,7 +405,8 @@ void scheduling_cycle::wake_kinds(const turn_of* behind) {
     const auto& was = *of.aside;
     const bool entitled = shares_->is_entitled(leaf, asked);
     if (entitled)
-      entitled_.push_back(&of);
+      if (const auto last = waiting_line::last_before(of, behind_all))
+        entitled_.push_back({&of, of.queue, *last});
     if ((entitled && !was.entitled)
         || (entitled && shares_->anybody_uses_too_much(asked) && any_grew(excess, was.excess)))
       return true;
@@ -434,10 +435,15 @@ void scheduling_cycle::wake_kinds(const turn_of* behind) {
     const auto leaf = shares_->leaf_of(of.queue);
     const auto& first = *of.units.begin();
     // Whoever is within what its queue deserves since somebody made room has its turn yet.
-    const bool entitled = leaf == no_vertex || std::ranges::find(before, &of) != before.end();
-    const auto own = entitled                                       ? precedence::is_entitled
-                     : is_any_entitled(of.queue, leaf, first.first) ? precedence::has_entitled
-                                                                    : precedence::others;
+    const bool entitled =
+      leaf == no_vertex || std::ranges::find(before, &of, &entitled_kind::of) != before.end();
+    const auto own = entitled ? precedence::is_entitled
+                     : std::ranges::any_of(before,
+                                           [&](const entitled_kind& one) {
+                                             return one.queue == of.queue && first.first < one.last;
+                                           })
+                       ? precedence::has_entitled
+                       : precedence::others;
     if (own > behind->before) { // its turn would have been before
       port_.look_again(settings_.now);
       continue;
@@ -666,6 +672,15 @@ void scheduling_cycle::advance(queue_line& line, turn_result found) {
     passed_over_.push_back(served);
   else if (found != turn_result::parked)
     line_up_next(line, served, served.place);
+  // More of the same workload may have come with it, or gone with those whom it stops.
+  const auto is_over = [&](const candidate& next) {
+    return next.kind.empty() && !next.unit.run
+           && next.unit.who->workload == served.unit.who->workload && !lacks_its_pods(next.unit);
+  };
+  while (found == turn_result::decided && !line.heap.empty() && is_over(line.heap.front())) {
+    std::pop_heap(line.heap.begin(), line.heap.end());
+    line.heap.pop_back();
+  }
   look_at_front(line);
 }
 

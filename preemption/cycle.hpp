@@ -271,7 +271,12 @@ private:
   std::optional<std::vector<cycle_port::awaited_room>> awaiting_;
   std::set<std::string> looked_at_;
   /// Kinds set aside that were within what their queues deserve when they were looked at last.
-  std::vector<const waiting_line::kind*> entitled_;
+  struct entitled_kind {
+    const waiting_line::kind* of = nullptr; ///< may be gone by now
+    std::string queue;
+    service_place last; ///< of its units
+  };
+  std::vector<entitled_kind> entitled_;
   std::set<std::string> lost_their_room_; ///< pods of decisions that are given up, by uid
   turn_of last_;                          ///< that was taken
   std::vector<candidate> passed_over_;    ///< of runs for which there was nothing

@@ -572,7 +572,11 @@ bool unit_judge::add_victims_for(const case_at_hand& of, const obstacle& first,
   for (const auto& one : made.victims)
     going.insert(one.portion);
   std::erase_if(candidates, [&](const queue_portion& one) { return going.contains(one.id); });
-  const by_name<guards> limits{{settings_.group.name, settings_.group.limits}};
+  auto left = settings_.group.limits;
+  if (left.victims_per_decision) // those whose room it takes count, too
+    *left.victims_per_decision -=
+      std::min(*left.victims_per_decision, static_cast<std::int32_t>(made.victims.size()));
+  const by_name<guards> limits{{settings_.group.name, left}};
   by_name<std::int32_t> lately{settings_.preempted_lately.begin(),
                                settings_.preempted_lately.end()};
   const by_name<std::int32_t> nobody;

@@ -45,6 +45,10 @@ public:
     std::erase_if(pods_, [&](const pod& p) { return p.workload == name; });
     return *this;
   }
+  played_cluster& most_victims(std::int32_t of_a_decision) {
+    limits_.victims_per_decision = of_a_decision;
+    return *this;
+  }
   reprieve::node& node_named(const std::string& name) {
     return nodes_.at(name);
   }
@@ -106,6 +110,7 @@ private:
     const auto state = taken();
     plan_settings settings;
     settings.group.name = "default";
+    settings.group.limits = limits_;
     settings.now = time_point{std::chrono::seconds{clock_ += 10}};
     snapshot_cycle cycle{state};
     cycle.run(settings);
@@ -146,6 +151,7 @@ private:
   std::vector<std::string> evictions_;
   std::map<std::string, std::string> why_;
   queue_stage_result last_queues_;
+  guards limits_;
   std::int64_t clock_ = 1'000;
 };
 
@@ -311,6 +317,23 @@ TEST(queues_in_the_cycle, let_important_work_take_the_room_of_others_within_a_li
 
   EXPECT_EQ(on.settle(), 1u);
   EXPECT_EQ(on.pods_of("high"), 1u);
+}
+
+TEST(queues_in_the_cycle, count_victims_for_room_and_for_the_limit_together) {
+  played_cluster on;
+  on.node("n1", gpus(4)).node("n2", gpus(2)).queue(limited_to(sharing("a", 1), gpus(4)));
+  for (const auto* name : {"n1", "n2"}) {
+    on.node_named(name).labels["name"] = name;
+    auto low = work(fmt::format("low-{}", name), "a", 0, gpus(1), 2);
+    low.groups.front().pods.node_selector["name"] = name;
+    on.submit(low);
+  }
+  EXPECT_EQ(on.settle(), 0u);
+  on.submit(work("high", "a", 100, gpus(4))).most_victims(3);
+  EXPECT_EQ(on.settle(), 0u) << "two for its room, and two more for the limit";
+  on.most_victims(4);
+  EXPECT_EQ(on.settle(), 4u);
+  EXPECT_THAT(on.running(), ElementsAre("high"));
 }
 
 TEST(queues_in_the_cycle, let_important_work_take_the_room_of_others_within_a_share) {
