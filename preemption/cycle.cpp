@@ -243,7 +243,7 @@ void scheduling_cycle::let_wait(std::span<const given_up> which) {
   for (const auto& held : port_.holds_below(last_.place.priority))
     if (std::ranges::find(which, held.id, &given_up::decision) != which.end())
       for (const auto& p : held.nominated)
-        lost_their_room_.insert(p.uid);
+        lost_their_room_.insert(p.workload);
   port_.look_again(settings_.now);
 }
 
@@ -394,6 +394,7 @@ void scheduling_cycle::share_out(queue_stage_input in) {
 void scheduling_cycle::wake_kinds(const turn_of* behind) {
   const auto changed = port_.take_changes();
   const auto excess = shares_->excess();
+  const auto scarce = shares_->scarce();
   const auto leaving = shares_->leaving();
   const auto before = std::exchange(entitled_, {});
   const auto over = port_.decisions_over();
@@ -408,7 +409,8 @@ void scheduling_cycle::wake_kinds(const turn_of* behind) {
       if (const auto last = waiting_line::last_before(of, behind_all))
         entitled_.push_back({&of, of.queue, *last});
     if ((entitled && !was.entitled)
-        || (entitled && shares_->anybody_uses_too_much(asked) && any_grew(excess, was.excess)))
+        || (entitled && shares_->anybody_uses_too_much(asked)
+            && (any_grew(excess, was.excess) || any_fell(scarce, was.scarce))))
       return true;
     if (!was.may_borrow
         && (quota_eased(of, shares_->all_in_the_way(leaf, asked), changed)
@@ -737,8 +739,10 @@ parked_reason scheduling_cycle::reason_to_park(const waiting_unit& unit,
     port_.look_again(why.look_again);
   }
   why.crowded = shares_->anybody_uses_too_much(asked);
-  if (made.entitled)
+  if (made.entitled) {
     why.excess = shares_->excess();
+    why.scarce = shares_->scarce();
+  }
   why.decisions = port_.decisions_made();
   if (const auto leaf = shares_->leaf_of(unit.queue()); leaf != no_vertex) {
     if (made.goes_with_more)
@@ -851,7 +855,7 @@ bool scheduling_cycle::waits_for_a_limit(const waiting_unit& unit, judgement& ma
 }
 
 scheduling_cycle::turn_result scheduling_cycle::serve(const waiting_unit& unit) {
-  if (lost_their_room_.contains(unit.who->groups.front().pods.front().uid) || !lacks_its_pods(unit))
+  if (lost_their_room_.contains(unit.who->workload) || !lacks_its_pods(unit))
     return turn_result::passes;
   if (may_park(unit) && port_.line().joins_parked(unit)) {
     port_.waits(unit, plan{});

@@ -277,7 +277,7 @@ private:
     service_place last; ///< of its units
   };
   std::vector<entitled_kind> entitled_;
-  std::set<std::string> lost_their_room_; ///< pods of decisions that are given up, by uid
+  std::set<std::string> lost_their_room_; ///< workloads of decisions that are given up
   turn_of last_;                          ///< that was taken
   std::vector<candidate> passed_over_;    ///< of runs for which there was nothing
   std::int64_t most_of_runs_ = 0;

@@ -58,8 +58,8 @@ public:
 
   /// How much of the column it may borrow, and no more than is asked for.
   std::int64_t most_to_borrow(std::size_t leaf, std::size_t column, std::int64_t asked) const;
-  /// What the leaf keeps of what it deserves and uses, whoever else asks: the queue stage takes back
-  /// what is more.
+  /// What the leaf keeps of what it deserves and uses, whoever else asks: the queue stage takes
+  /// back what is more.
   std::int64_t keeps(std::size_t leaf, std::size_t column) const;
   /// Whether so much more would leave every other queue what it deserves, whether it uses that now
   /// or asks for it.
@@ -81,8 +81,8 @@ public:
   std::vector<obstacle> limits_in_the_way(std::size_t leaf, const amounts_by_column& more) const;
   /// Whether there is a limit on it, or above it.
   bool is_limited(std::size_t leaf) const;
-  /// Whether all pods above the leaf and in it are within the limits on what is asked for, those who
-  /// leave too; with so much more, where that is given.
+  /// Whether all pods above the leaf and in it are within the limits on what is asked for, those
+  /// who leave too; with so much more, where that is given.
   bool is_within_limits_with_all(std::size_t leaf, const amounts_by_column& asked,
                                  const amounts_by_column* more = nullptr) const;
   /// What keeps the unit from more, where it may not borrow either.
@@ -107,6 +107,10 @@ public:
   /// asks for, so nobody's share of them is to be spared.
   bool is_scarce(std::size_t column) const {
     return scarce_[column];
+  }
+  /// 1 for such columns, 0 for others.
+  amounts_by_column scarce() const {
+    return {scarce_.begin(), scarce_.end()};
   }
   /// Whether the leaf's pods use more than it deserves of something that is asked for.
   bool uses_too_much(std::size_t leaf, const amounts_by_column& of) const;
@@ -139,7 +143,7 @@ private:
   std::vector<std::string> columns_;
   by_name<std::size_t> leaf_of_;
   amounts_by_column capacity_;
-  std::vector<bool> scarce_; ///< by column
+  std::vector<bool> scarce_;                ///< by column
   amounts_by_column units_;                 ///< in which each is shared
   std::vector<amounts_by_column> deserved_; ///< by vertex
   std::vector<amounts_by_column> staying_;  ///< likewise

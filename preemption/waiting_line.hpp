@@ -77,6 +77,9 @@ struct parked_reason {
   time_point look_again = no_time;  ///< in that case, as others may cost less by then
   bool crowded = false;             ///< some queue used more than it deserves
   std::vector<std::int64_t> excess; ///< how much more, where it was entitled to that
+  /// Likewise, 1 for what there was not enough of, by column: queues keep what they deserve of
+  /// that.
+  std::vector<std::int64_t> scarce;
   /// How many decisions had been made: pods of those that were not over could not be victims.
   std::uint64_t decisions = 0;
 };
