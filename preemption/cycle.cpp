@@ -408,9 +408,10 @@ void scheduling_cycle::wake_kinds(const turn_of* behind) {
     if (entitled)
       if (const auto last = waiting_line::last_before(of, behind_all))
         entitled_.push_back({&of, of.queue, *last});
+    const bool crowded = entitled && shares_->anybody_uses_too_much(asked);
     if ((entitled && !was.entitled)
-        || (entitled && shares_->anybody_uses_too_much(asked)
-            && (any_grew(excess, was.excess) || any_fell(scarce, was.scarce))))
+        || (crowded && (any_grew(excess, was.excess) || any_fell(scarce, was.scarce)))
+        || (entitled && was.crowded && !crowded)) // less important ones may go by now
       return true;
     if (!was.may_borrow
         && (quota_eased(of, shares_->all_in_the_way(leaf, asked), changed)
