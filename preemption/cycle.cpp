@@ -406,8 +406,7 @@ void scheduling_cycle::wake_kinds(const turn_of* behind) {
     const auto& was = *of.aside;
     const bool entitled = shares_->is_entitled(leaf, asked);
     if (entitled)
-      if (const auto last = waiting_line::last_before(of, behind_all))
-        entitled_.push_back({&of, of.queue, *last});
+      note_entitled(of);
     const bool crowded = entitled && shares_->anybody_uses_too_much(asked);
     if ((entitled && !was.entitled)
         || (crowded && (any_grew(excess, was.excess) || any_fell(scarce, was.scarce)))
@@ -467,6 +466,11 @@ void scheduling_cycle::wake_kinds(const turn_of* behind) {
       port_.look_again(settings_.now);
     }
   }
+}
+
+void scheduling_cycle::note_entitled(const waiting_line::kind& of) {
+  if (const auto last = waiting_line::last_before(of, behind_all))
+    entitled_.push_back({&of, of.queue, *last});
 }
 
 /// Whether one of the queue behind that place is within what it deserves, set aside or not.
@@ -893,8 +897,11 @@ scheduling_cycle::turn_result scheduling_cycle::serve(const waiting_unit& unit) 
       // Its record may be another since shards were asked.
       const auto key = parked ? kind_of(unit) : std::nullopt;
       const auto& kinds = port_.line().all_kinds();
-      if (const auto of = key ? kinds.find(*key) : kinds.end(); of != kinds.end())
+      if (const auto of = key ? kinds.find(*key) : kinds.end(); of != kinds.end()) {
         set_aside(*key, of->second);
+        if (made.entitled)
+          note_entitled(of->second);
+      }
     }
     if (!made.quota.empty())
       made.made.why.summary = std::move(made.quota);

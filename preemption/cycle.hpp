@@ -210,6 +210,7 @@ private:
   const group_shares::amounts_by_column& asked_of(const waiting_line::kind& of);
   /// Takes kinds back that changes could help, and lines up their units behind that place.
   void wake_kinds(const turn_of* behind);
+  void note_entitled(const waiting_line::kind& of);
   bool is_any_entitled(const std::string& queue, std::size_t leaf, const service_place& behind);
   bool move_to_free_room(const service_place* before);
   std::vector<cycle_port::awaited_room> next_awaiting();
