@@ -1,17 +1,13 @@
 // Files with parts in shards of two replicas, through the real programs: whoever was to write them
 // is killed while the store hangs.
 
-#include "apps/bench/free_endpoint.hpp"
-#include "tests/integration/live_cluster.hpp"
-#include "tests/support/etcd_process.hpp"
+#include "tests/integration/replica_pair.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
-#include <fstream>
 #include <future>
 #include <optional>
 #include <thread>
@@ -26,42 +22,18 @@ using testing::Not;
 
 enum class killed { first, second, both };
 
-/// Two replicas on one etcd, each with some of the shards of two resource groups.
+/// Two replicas, each with some of the shards of two resource groups.
 class lent_parts_live : public testing::Test {
 protected:
   void SetUp() override {
     if (!etcd_process::available())
       GTEST_SKIP() << "no etcd on this machine";
-    etcd_.emplace();
-    machines_address_ = free_endpoint();
-    machines_.emplace(std::vector<std::string>{REPRIEVE_BINARIES "/reprieve", "machines",
-                                               "--listen", machines_address_, "--journal",
-                                               (data_.path() / "journal").string()},
-                      (data_.path() / "machines").string());
-    for (std::size_t i = 0; i < replicas_.size(); ++i) {
-      peers_[i] = free_endpoint();
-      start(i);
-    }
+    replicas_.emplace();
     const auto groups = apply("kind: ResourceGroup\nmetadata: {name: east}\n---\n"
                               "kind: ResourceGroup\nmetadata: {name: west}\n");
     ASSERT_EQ(groups.code, 0) << groups.output;
     // It takes a moment until somebody serves them.
     ASSERT_TRUE(within(std::chrono::seconds{30}, [&] { return apply(file("before")).code == 0; }));
-  }
-
-  void start(std::size_t which) {
-    auto& one = replicas_[which];
-    one = std::make_unique<daemon_process>(
-      data_.path() / fmt::format("r{}", which),
-      std::vector<std::string>{"--replica", fmt::format("r{}", which), "--etcd", etcd_->endpoint(),
-                               "--machines", machines_address_, "--peer-listen", peers_[which],
-                               "--lease", "2000"});
-    ASSERT_TRUE(one->serves()) << one->output();
-    ASSERT_TRUE(within(std::chrono::seconds{30},
-                       [&] {
-                         return one->cli({"get", "queues"}).code == 0;
-                       }))
-      << one->output();
   }
 
   /// Work in both resource groups, all named after `name`.
@@ -76,18 +48,20 @@ protected:
   }
 
   std::string stored_in_file(const std::string& manifests) {
-    auto path = (data_.path() / fmt::format("{}.yaml", ++files_)).string();
-    std::ofstream(path) << manifests;
-    return path;
+    return replicas_->stored_in_file(manifests);
   }
 
-  run_result apply(const std::string& manifests, std::size_t through = 0) {
-    return replicas_[through]->cli({"apply", "-f", stored_in_file(manifests)});
+  run_result apply(const std::string& manifests) {
+    return replicas_->apply(manifests);
+  }
+
+  daemon_process& replica(std::size_t which) {
+    return (*replicas_)[which];
   }
 
   /// How many objects of that name the replica shows; nothing where it can't say for sure.
   std::optional<std::size_t> shown(std::size_t by, const std::string& name) {
-    const auto got = replicas_[by]->cli({"get", "workloads"});
+    const auto got = replica(by).cli({"get", "workloads"});
     if (got.code != 0 || got.output.find(" old: who owns it") != std::string::npos)
       return std::nullopt;
     std::size_t found = 0;
@@ -106,17 +80,17 @@ protected:
 
   /// Runs the command through the first replica while the store hangs, and kills before it goes on.
   void cut_short(const std::vector<std::string>& command, killed who, milliseconds pause) {
-    etcd_->pause();
-    auto user = std::async(std::launch::async, [&] { return replicas_[0]->cli(command); });
+    replicas_->etcd().pause();
+    auto user = std::async(std::launch::async, [&] { return replica(0).cli(command); });
     std::this_thread::sleep_for(pause);
-    for (std::size_t i = 0; i < replicas_.size(); ++i)
+    for (std::size_t i = 0; i < replica_pair::size; ++i)
       if (dies(i, who))
-        replicas_[i]->kill();
-    etcd_->resume();
+        replica(i).kill();
+    replicas_->etcd().resume();
     user.wait();
-    for (std::size_t i = 0; i < replicas_.size(); ++i)
+    for (std::size_t i = 0; i < replica_pair::size; ++i)
       if (dies(i, who))
-        start(i);
+        replicas_->start(i);
   }
 
   static bool dies(std::size_t which, killed who) {
@@ -126,7 +100,7 @@ protected:
   /// All or nothing, whoever is asked.
   std::optional<std::size_t> expect_all_or_none(const std::string& name, std::size_t all) {
     std::optional<std::size_t> found;
-    for (std::size_t i = 0; i < replicas_.size(); ++i)
+    for (std::size_t i = 0; i < replica_pair::size; ++i)
       if (const auto here = shown(i, name)) {
         EXPECT_TRUE(*here == 0 || *here == all) << "replica " << i << " shows " << *here;
         found = here;
@@ -135,9 +109,9 @@ protected:
   }
 
   void expect_whole(const std::string& name, std::size_t all) {
-    for (std::size_t i = 0; i < replicas_.size(); ++i) {
+    for (std::size_t i = 0; i < replica_pair::size; ++i) {
       EXPECT_EQ(shown(i, name), all) << "replica " << i;
-      EXPECT_THAT(replicas_[i]->output(), Not(HasSubstr("has another owner now")));
+      EXPECT_THAT(replica(i).output(), Not(HasSubstr("has another owner now")));
     }
   }
 
@@ -158,13 +132,7 @@ protected:
     expect_whole(name, objects);
   }
 
-  temporary_directory data_;
-  int files_ = 0;
-  std::optional<etcd_process> etcd_;
-  std::string machines_address_;
-  std::optional<child_process> machines_;
-  std::array<std::string, 2> peers_;
-  std::array<std::unique_ptr<daemon_process>, 2> replicas_;
+  std::optional<replica_pair> replicas_;
 };
 
 TEST_F(lent_parts_live, a_file_is_whole_when_it_is_applied_again_after_its_replica_was_killed) {
@@ -193,11 +161,11 @@ TEST_F(lent_parts_live, all_of_a_file_is_gone_when_it_is_deleted_again) {
     const auto path = stored_in_file(file(name, 2));
     ASSERT_EQ(apply(file(name, 2)).code, 0);
     cut_short({"delete", "-f", path}, killed::first, milliseconds{400 + 300 * i});
-    const auto again = replicas_[0]->cli({"delete", "-f", path});
+    const auto again = replica(0).cli({"delete", "-f", path});
     if (again.code != 0) {
       EXPECT_THAT(again.output, HasSubstr("there is no"));
     }
-    for (std::size_t k = 0; k < replicas_.size(); ++k)
+    for (std::size_t k = 0; k < replica_pair::size; ++k)
       EXPECT_TRUE(within(std::chrono::seconds{15}, [&] { return shown(k, name) == 0U; }));
   }
 }
@@ -208,7 +176,7 @@ TEST_F(lent_parts_live, a_file_is_created_by_one_of_those_who_apply_it_at_once) 
     std::vector<std::future<run_result>> users;
     for (std::size_t k = 0; k < 6; ++k)
       users.push_back(std::async(std::launch::async, [&, k] {
-        return replicas_[k % 2]->cli({"apply", "-f", path});
+        return replica(k % 2).cli({"apply", "-f", path});
       }));
     std::size_t created = 0;
     for (auto& one : users) {
