@@ -276,12 +276,14 @@ public:
     for (const auto& [kind, units] : state_.awaiting)
       for (const auto& [place, unit] : units)
         if (waits_for_room(place.second)) {
-          // Of a gang there may be more by now, or fewer.
-          const bool may_be_another = unit.who->gang || !kind_of(unit);
+          // Of a gang there may be more by now, or fewer, and what joined one may be part of one.
+          const bool may_be_another =
+            !kind_of(unit) || std::ranges::any_of(unit.record->spec->groups, &pod_group::is_gang);
           const auto as_it_is =
             may_be_another ? state_.mirror.unit_placed_by(place.second) : std::optional(unit);
-          if (as_it_is)
-            found.push_back({place.first, place.second, *as_it_is});
+          if (!as_it_is)
+            continue; // another of the kind may move
+          found.push_back({place.first, place.second, *as_it_is});
           break;
         }
     return found;
