@@ -433,13 +433,15 @@ void snapshot_cycle::count_replicas(const plan_settings& settings) {
 }
 
 /// Decisions that have lost their ground are given up, as far as nobody was bound by them, and
-/// their workloads wait again (DESIGN 3.2). Nobody counts on the room of pods that do not go.
+/// their workloads wait again (DESIGN 3.2). Nobody counts on the room of pods that do not go; as
+/// these are there to stay, more of their gangs may come. The workloads of both are returned.
 std::set<std::string> snapshot_cycle::drop_groundless(const plan_settings& settings) {
   const auto& group = settings.group.name;
   const auto view = taken_.view_of(group);
   std::map<std::string_view, std::vector<victim_pod>> going; // by decision
   for (const auto& one : taken_.status_of(group).decisions)
     going[one.id] = one.victims;
+  std::set<std::string> moved;
   std::set<std::string, std::less<>> stuck;
   for (auto& p : pods_) {
     if (!taken_.is_of_server(group) && !p.evicted_by.empty())
@@ -449,6 +451,8 @@ std::set<std::string> snapshot_cycle::drop_groundless(const plan_settings& setti
       continue;
     stuck.insert(p.uid);
     make_immovable(p);
+    if (find(taken_.workloads(), p.workload) != nullptr && group_of(taken_, p) == group)
+      moved.insert(p.workload);
   }
   const decision_ground ground{
     .owner = [&](std::string_view name) { return find(taken_.workloads(), name); },
@@ -458,7 +462,6 @@ std::set<std::string> snapshot_cycle::drop_groundless(const plan_settings& setti
         return n != no_row && view.usable(n);
       },
     .does_not_go = [&](std::string_view uid) { return stuck.contains(uid); }};
-  std::set<std::string> moved;
   for (const auto& held : taken_.holds(group)) {
     std::vector<const pod*> placed;
     for (const auto& p : held.nominated)
