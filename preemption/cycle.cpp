@@ -417,6 +417,9 @@ void scheduling_cycle::wake_kinds(const turn_of* behind) {
             || (was.others_had_pods && !shares_->others_have_pods(leaf))
             || any_fell(leaving, was.leaving)))
       return true;
+    // Less important ones below a limit may go for whoever is beyond it.
+    if (was.may_borrow && !shares_->limits_in_the_way(leaf, asked).empty())
+      return true;
     if (was.others_lacked_room && (!changed.freed.empty() || settings_.now >= was.look_again))
       return true;
     if (!was.left_of_share.empty()
