@@ -449,13 +449,19 @@ void scheduling_cycle::wake_kinds(const turn_of* behind) {
                                            })
                        ? precedence::has_entitled
                        : precedence::others;
-    if (own > behind->before) { // its turn would have been before
-      port_.look_again(settings_.now);
-      continue;
+    const service_place* after = own == behind->before ? &behind->place : nullptr;
+    const auto known = lines_.find(of.queue);
+    const bool was_served = known != lines_.end() && known->second.passed == behind->place;
+    if (own > behind->before && !was_served) {
+      // Its turn would have been before, but for those who come after others of their queue.
+      if (known == lines_.end() || known->second.heap.empty()) {
+        port_.look_again(settings_.now);
+        continue;
+      }
+      after = &known->second.heap.front().place;
     }
     auto& line = lines_[of.queue];
     // Those have had their turn that come before others of their queue which had theirs.
-    const service_place* after = own == behind->before ? &behind->place : nullptr;
     if (line.passed && (after == nullptr || *after < *line.passed))
       after = &*line.passed;
     auto next =
@@ -902,6 +908,7 @@ scheduling_cycle::turn_result scheduling_cycle::serve(const waiting_unit& unit) 
       const auto& kinds = port_.line().all_kinds();
       if (const auto of = key ? kinds.find(*key) : kinds.end(); of != kinds.end()) {
         set_aside(*key, of->second);
+        std::erase_if(entitled_, [&](const entitled_kind& one) { return one.of == &of->second; });
         if (made.entitled)
           note_entitled(of->second);
       }
