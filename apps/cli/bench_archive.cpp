@@ -96,7 +96,7 @@ int bench_archive(const bench_archive_request& wanted, output as) {
   int code = done;
   for (const auto& one :
        {bound{"milliseconds that an explanation takes", many.explained * 1e3, 100},
-        bound{"times that with few decisions", many.explained / few.explained, 2},
+        bound{"times that with few decisions", many.explained / few.explained, 3},
         bound{"seconds from the end of a lease to the first decision", many.decided, 2},
         bound{"times that with few decisions", many.decided / few.decided, 2}})
     if (one.is > one.most) {
