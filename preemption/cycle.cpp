@@ -434,7 +434,7 @@ void scheduling_cycle::wake_kinds(const turn_of* behind) {
     return;
   for (auto& [queue, line] : lines_)
     line.nobody_entitled = false;
-  line_up_passed_over(behind->place);
+  line_up_passed_over(*behind);
   for (const auto& key : woken) {
     const auto& of = port_.line().all_kinds().find(key)->second;
     const auto leaf = shares_->leaf_of(of.queue);
@@ -685,7 +685,7 @@ void scheduling_cycle::advance(queue_line& line, turn_result found) {
   if (!line.passed || *line.passed < served.place)
     line.passed = served.place;
   if (found == turn_result::waits && served.unit.run)
-    passed_over_.push_back(served);
+    passed_over_.emplace_back(served, last_.before);
   else if (found != turn_result::parked)
     line_up_next(line, served, served.place);
   // More of the same workload may have come with it, or gone with those whom it stops.
@@ -719,11 +719,16 @@ void scheduling_cycle::line_up_next(queue_line& line, const candidate& of,
   std::push_heap(line.heap.begin(), line.heap.end());
 }
 
-/// Somebody has made room: those of runs that were passed over have their turn behind that place.
-void scheduling_cycle::line_up_passed_over(const service_place& behind) {
-  for (const auto& one : std::exchange(passed_over_, {})) {
+/// Somebody has made room: those of runs that were passed over have their turn, where it is not
+/// over.
+void scheduling_cycle::line_up_passed_over(const turn_of& behind) {
+  for (const auto& [one, before] : std::exchange(passed_over_, {})) {
+    if (before > behind.before) {
+      port_.look_again(settings_.now);
+      continue;
+    }
     auto& line = lines_[std::string(one.unit.queue())];
-    line_up_next(line, one, one.place < behind ? behind : one.place);
+    line_up_next(line, one, std::max(one.place, behind.place));
     look_at_front(line);
   }
 }

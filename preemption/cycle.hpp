@@ -243,7 +243,7 @@ private:
   turn_result serve(const waiting_unit& unit);
   void advance(queue_line& line, turn_result found);
   void line_up_next(queue_line& line, const candidate& of, const service_place& behind);
-  void line_up_passed_over(const service_place& behind);
+  void line_up_passed_over(const turn_of& behind);
   bool lacks_its_pods(const waiting_unit& unit);
   /// Whether it has to wait until others have gone, as a limit has no room for all of them.
   bool waits_for_a_limit(const waiting_unit& unit, judgement& made);
@@ -280,7 +280,8 @@ private:
   std::vector<entitled_kind> entitled_;
   std::set<std::string> lost_their_room_; ///< workloads of decisions that are given up
   turn_of last_;                          ///< that was taken
-  std::vector<candidate> passed_over_;    ///< of runs for which there was nothing
+  /// Of runs for which there was nothing, and when they had their turn.
+  std::vector<std::pair<candidate, precedence>> passed_over_;
   std::int64_t most_of_runs_ = 0;
   std::int64_t placed_of_runs_ = 0;
   bool begun_ = false;
