@@ -1,10 +1,9 @@
 #include "preemption/snapshot_cycle.hpp"
 #include "tests/engine/plan_reading.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <fmt/format.h>
 
 #include <map>
 
@@ -17,8 +16,8 @@ using ::testing::IsEmpty;
 
 namespace {
 
-/// A cluster that is played on: what a cycle decides happens at once, and the next cycle begins from
-/// there. Preempted workloads wait again.
+/// A cluster that is played on: what a cycle decides happens at once, and the next cycle begins
+/// from there. Preempted workloads wait again.
 class played_cluster {
 public:
   played_cluster& node(const std::string& name, resources capacity) {
@@ -196,7 +195,7 @@ workload work(const std::string& name, const std::string& queue, std::int32_t pr
 }
 
 workload gang_of(const std::string& name, const std::string& queue, std::int32_t priority,
-              resources each, std::int32_t count) {
+                 resources each, std::int32_t count) {
   auto w = work(name, queue, priority, std::move(each), count);
   w.groups.front().min_count = count;
   w.groups.front().disruption = disruption_mode::pod_group;
@@ -415,8 +414,8 @@ TEST(queues_in_the_cycle, lend_what_nobody_can_use_and_take_it_back_once) {
   EXPECT_EQ(on.settle(), 0u) << "what is left free is enough";
 }
 
-/// Four GPUs on two nodes, all used by queue `a`, while work of `b` waits and then some of `c` comes.
-/// Where what `b` asks for counts as demand, `a` and `c` deserve less.
+/// Four GPUs on two nodes, all used by queue `a`, while work of `b` waits and then some of `c`
+/// comes. Where what `b` asks for counts as demand, `a` and `c` deserve less.
 struct vain_demand : testing::Test {
   vain_demand() {
     for (const auto* name : {"n1", "n2"})
