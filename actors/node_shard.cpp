@@ -359,6 +359,20 @@ void take_back(self_pointer self, const withdraw& dropped, const status_answer& 
   write_and_answer(self, std::move(changes), answer, order_each(self, std::move(ended), ask_about));
 }
 
+void use_limits(self_pointer self, const use_group_limits& wanted) {
+  auto& state = self->state;
+  state.force_delete_after = wanted.force_delete_after;
+  if (std::exchange(state.own_scheduler, wanted.own_scheduler) != wanted.own_scheduler)
+    watch_own_nodes(self);
+  if (wanted.heartbeat_timeout != state.heartbeat_timeout)
+    use_heartbeat_timeout(self, wanted.heartbeat_timeout);
+  if (std::exchange(state.lost_node_timeout, wanted.lost_node_timeout)
+      != wanted.lost_node_timeout) {
+    state.next_look_at_lost = no_time;
+    look_at_lost_nodes(self);
+  }
+}
+
 } // namespace
 
 node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_settings settings) {
@@ -487,17 +501,8 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
     [self](look_at_stops) {
       when_nothing_is_lent(self, [self] { write_records(self, force_due(self)); });
     },
-    [self](use_group_limits wanted) {
-      self->state.force_delete_after = wanted.force_delete_after;
-      if (std::exchange(self->state.own_scheduler, wanted.own_scheduler) != wanted.own_scheduler)
-        watch_own_nodes(self);
-      if (wanted.heartbeat_timeout != self->state.heartbeat_timeout)
-        use_heartbeat_timeout(self, wanted.heartbeat_timeout);
-      if (std::exchange(self->state.lost_node_timeout, wanted.lost_node_timeout)
-          != wanted.lost_node_timeout) {
-        self->state.next_look_at_lost = no_time;
-        look_at_lost_nodes(self);
-      }
+    [self](const use_group_limits& wanted) {
+      when_nothing_is_lent(self, [self, wanted] { use_limits(self, wanted); });
     },
     [self](const heartbeat_request& alive) { return hear(self, alive); },
     [self](look_at_silence due) { find_silent(self, due); },
