@@ -271,11 +271,12 @@ public:
   bool sets_aside() override {
     return true;
   }
-  std::vector<awaited_room> awaiting() override {
+  std::vector<awaited_room> awaiting(const service_place& behind) override {
     std::vector<awaited_room> found;
     for (const auto& [kind, units] : state_.awaiting)
-      for (const auto& [place, unit] : units)
-        if (waits_for_room(place.second)) {
+      for (const auto& [place, unit] :
+           std::ranges::subrange(units.lower_bound({behind, {}}), units.end()))
+        if (behind < place.first && waits_for_room(place.second)) {
           // Of a gang there may be more by now, or fewer, and what joined one may be part of one.
           const bool may_be_another =
             !kind_of(unit) || std::ranges::any_of(unit.record->spec->groups, &pod_group::is_gang);

@@ -114,7 +114,7 @@ bool scheduling_cycle::move_to_free_room(const service_place* before) {
   while (!awaiting_->empty() && (before == nullptr || awaiting_->back().place < *before)) {
     const auto one = std::move(awaiting_->back());
     awaiting_->pop_back();
-    looked_at_.insert(one.decision);
+    looked_up_to(one.place);
     if (!has_free_room(one.unit))
       continue;
     const auto unit = port_.take_back_nomination(
@@ -139,16 +139,21 @@ bool scheduling_cycle::move_to_free_room(const service_place* before) {
     wake_kinds(&last_);
     return true;
   }
+  looked_up_to(before == nullptr ? behind_all : *before); // there is as little for others alike
   return false;
 }
 
 std::vector<cycle_port::awaited_room> scheduling_cycle::next_awaiting() {
-  auto found = port_.awaiting();
-  std::erase_if(found, [&](const auto& one) { return looked_at_.contains(one.decision); });
+  auto found = port_.awaiting(looked_at_);
   std::ranges::sort(found, [](const auto& a, const auto& b) {
     return std::tie(b.place, b.decision) < std::tie(a.place, a.decision);
   });
   return found;
+}
+
+void scheduling_cycle::looked_up_to(const service_place& place) {
+  if (looked_at_ < place)
+    looked_at_ = place;
 }
 
 /// Whether there is room in which nobody has to be waited for. Within a limit those who leave count
@@ -932,6 +937,7 @@ scheduling_cycle::turn_result scheduling_cycle::serve(const waiting_unit& unit) 
     made_room_ = true;
     let_wait(made.gives_up);
     port_.take_holds(unit, made.gives_up);
+    awaiting_.reset(); // these do not wait for room any more, and others alike may be next
     others_go();
   }
   if (made.made.victims.empty() && made.made.result == plan::outcome::placed) {

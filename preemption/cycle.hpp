@@ -66,8 +66,8 @@ public:
     waiting_unit unit;
   };
   /// Of those that stood when the cycle began and can still be given up, at least the first of each
-  /// kind of units.
-  virtual std::vector<awaited_room> awaiting() = 0;
+  /// kind of units behind that place.
+  virtual std::vector<awaited_room> awaiting(const service_place& behind) = 0;
 
   /// The unit gets free room, or room that others leave anyway.
   virtual void place(const waiting_unit& unit, plan made) = 0;
@@ -214,6 +214,7 @@ private:
   bool is_any_entitled(const std::string& queue, std::size_t leaf, const service_place& behind);
   bool move_to_free_room(const service_place* before);
   std::vector<cycle_port::awaited_room> next_awaiting();
+  void looked_up_to(const service_place& place);
   bool has_free_room(const waiting_unit& unit);
   bool could_help(const waiting_line::kind& of, std::span<const node_row> nodes) const;
   /// Whether the kind is held back by a quota and others who share that make it easier.
@@ -268,9 +269,9 @@ private:
   std::map<std::string, queue_line, std::less<>> lines_;                      ///< by queue
   std::map<std::string, std::vector<returning_work>, std::less<>> returning_; ///< likewise
   std::optional<claims::by_leaf> coming_soon_;
-  /// Those who wait for others to go, the first at the end, and the decisions looked at already.
+  /// Those who wait for others to go, the first at the end, and up to which they had their turn.
   std::optional<std::vector<cycle_port::awaited_room>> awaiting_;
-  std::set<std::string> looked_at_;
+  service_place looked_at_ = turn_of{}.place;
   /// Kinds set aside that were within what their queues deserve when they were looked at last.
   struct entitled_kind {
     const waiting_line::kind* of = nullptr; ///< may be gone by now

@@ -242,12 +242,13 @@ public:
   time_point next_release() override {
     return no_time;
   }
-  std::vector<awaited_room> awaiting() override {
+  std::vector<awaited_room> awaiting(const service_place& behind) override {
     std::vector<awaited_room> found;
     for (const auto& held : holds_among(cycle_.pods_))
       if (held_before_.contains(held.id) && waits_for_room(view(), held))
         if (auto unit = unit_of(held))
-          found.push_back({place_of(*unit, 0), held.id, *std::move(unit)});
+          if (auto place = place_of(*unit, 0); behind < place)
+            found.push_back({std::move(place), held.id, *std::move(unit)});
     return found;
   }
   std::optional<waiting_unit> take_back_nomination(const awaited_room& one,

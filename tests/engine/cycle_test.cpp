@@ -1,3 +1,4 @@
+#include "preemption/snapshot_checks.hpp"
 #include "preemption/snapshot_cycle.hpp"
 #include "tests/engine/plan_reading.hpp"
 
@@ -248,6 +249,33 @@ TEST(cycle, what_a_more_important_one_gives_up_is_gone_for_those_after_it) {
   const auto after = run.cycle.whole_view();
   EXPECT_EQ(after.find_pod("mid-0"), no_row);
   EXPECT_EQ(after.leaving_on(after.find_node("n1")).size(), 1u);
+}
+
+TEST(cycle, who_gives_its_room_up_has_its_turn_in_the_next_cycle_even_where_there_is_free_room) {
+  const auto held = [](pod& p) {
+    p.uid = pod_uid("mid", made_up_uid, {"w", 0, 0}, 0);
+    p.phase = pod_phase::nominated;
+    p.placed_by = "d1";
+  };
+  const auto leaves = [](pod& p) {
+    p.phase = pod_phase::terminating;
+    p.stop_told = open_settings().now;
+  };
+  const auto fast = [](std::int64_t n) { return resources{{"fast", n * 1000}, {"gpu", 4000}}; };
+  const auto in = [&] {
+    return world()
+      .node("n1", fast(1))
+      .node("n2", gpus(4))
+      .runs(wanting("old", 1, gpus(4)), "n1", leaves)
+      .runs(wanting("mid", 5, gpus(4)), "n1", held);
+  };
+  const cycle_run alone{in(), open_settings()};
+  EXPECT_THAT(told(alone.cycle), ElementsAre("mid placed"));
+
+  const cycle_run run{in().waits(wanting("hi", 10, fast(1))), open_settings()};
+  EXPECT_THAT(told(run.cycle), ElementsAre("hi waits"));
+  ASSERT_EQ(run.cycle.turns()[0].gives_up.size(), 1u);
+  EXPECT_EQ(run.cycle.turns()[0].gives_up[0].decision, "d1");
 }
 
 // -- reservations --------------------------------------------------------------------------------
