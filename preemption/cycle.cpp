@@ -412,6 +412,8 @@ void scheduling_cycle::wake_kinds(const turn_of* behind) {
     const bool entitled = shares_->is_entitled(leaf, asked);
     if (entitled)
       note_entitled(of);
+    if (behind == nullptr && was.behind_kept)
+      return true;
     const bool crowded = entitled && shares_->anybody_uses_too_much(asked);
     if ((entitled && !was.entitled)
         || (crowded && (any_grew(excess, was.excess) || any_fell(scarce, was.scarce)))
@@ -774,11 +776,22 @@ parked_reason scheduling_cycle::reason_to_park(const waiting_unit& unit,
     why.others_had_pods = shares_->others_have_pods(leaf);
     if (!made.may_borrow)
       why.leaving = shares_->leaving();
-    for (const auto& one : shares_->all_in_the_way(leaf, asked))
+    const auto obstacles = shares_->all_in_the_way(leaf, asked);
+    why.behind_kept = made.entitled ? !kept_.empty() : is_kept_below(obstacles);
+    for (const auto& one : obstacles)
       why.in_the_way.push_back({shares_->at(one.vertex).spec.name, one.limit,
                                 shares_->allowed_at(one), shares_->left_at(one)});
   }
   return why;
+}
+
+bool scheduling_cycle::is_kept_below(std::span<const group_shares::obstacle> obstacles) const {
+  return std::ranges::any_of(kept_, [&](const kept_part& kept) {
+    const auto leaf = shares_->leaf_of(kept.queue);
+    return leaf != no_vertex && std::ranges::any_of(obstacles, [&](const auto& one) {
+             return shares_->is_below(leaf, one.vertex);
+           });
+  });
 }
 
 void scheduling_cycle::others_go() {

@@ -195,6 +195,7 @@ private:
   void let_wait(std::span<const given_up> which);
   void share_out(queue_stage_input in);
   void count_kept(const waiting_unit& unit, std::span<const kept_part> kept);
+  bool is_kept_below(std::span<const group_shares::obstacle> obstacles) const;
   /// What one of those who wait asks for, or several that are alike.
   struct wish {
     std::string_view queue;

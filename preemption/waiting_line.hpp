@@ -67,6 +67,9 @@ struct parked_reason {
     std::vector<std::int64_t> left;
   };
   std::vector<obstacle> in_the_way;
+  /// Others have their part of a limit already who wait for it: they use that only while the cycle
+  /// runs.
+  bool behind_kept = false;
   bool others_had_pods = false; ///< with nobody else there, no share is in the way
   /// What pods took that left, by column: they count in what others may keep until they have gone.
   std::vector<std::int64_t> leaving;
