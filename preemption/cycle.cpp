@@ -490,7 +490,7 @@ void scheduling_cycle::note_entitled(const waiting_line::kind& of) {
 }
 
 /// Whether one of the queue behind that place is within what it deserves, set aside or not.
-bool scheduling_cycle::is_any_entitled(const std::string& queue, std::size_t leaf,
+bool scheduling_cycle::is_any_entitled(std::string_view queue, std::size_t leaf,
                                        const service_place& behind) {
   const auto is_entitled = [&](const service_place& last, const auto& asked) {
     return behind < last && shares_->is_entitled(leaf, asked);
@@ -499,9 +499,10 @@ bool scheduling_cycle::is_any_entitled(const std::string& queue, std::size_t lea
     if (const auto last = waiting_line::last_before(of, behind_all);
         last && is_entitled(*last, asked_of(of)))
       return true;
-  const auto line = lines_.find(queue);
-  return line != lines_.end() && std::ranges::any_of(line->second.heap, [&](const candidate& one) {
-           return one.kind.empty() && is_entitled(one.place, asked_by(*shares_, *one.unit.who));
+  const auto& fresh = port_.line().fresh();
+  const auto units = fresh.find(queue);
+  return units != fresh.end() && std::ranges::any_of(units->second, [&](const auto& one) {
+           return is_entitled(one.first, asked_by(*shares_, *one.second.who));
          });
 }
 
@@ -965,22 +966,28 @@ scheduling_cycle::turn_result scheduling_cycle::serve(const waiting_unit& unit) 
   return turn_result::decided;
 }
 
-/// What is kept for those whose turn comes before the unit's.
+/// What is kept for those whose turn comes before the unit's. With what is kept for them its queue
+/// may have nothing left of what it deserves, and its turn come later.
 void scheduling_cycle::count_kept(const waiting_unit& unit, std::span<const kept_part> kept) {
   const auto leaf = shares_->leaf_of(unit.queue());
   if (leaf == no_vertex || kept.empty())
     return;
   const auto place = place_of(unit, 0);
-  const bool entitled = shares_->is_entitled(leaf, asked_by(*shares_, *unit.who));
-  const auto own = entitled ? precedence::is_entitled
-                   : is_any_entitled(std::string(unit.queue()), leaf, place)
-                     ? precedence::has_entitled
-                     : precedence::others;
-  for (const auto& one : kept)
-    if (const auto at = shares_->leaf_of(one.queue);
-        at != no_vertex
-        && ((at != leaf && one.turn.before > own)
-            || ((at == leaf || one.turn.before == own) && one.turn.place < place)))
+  const auto asked = asked_by(*shares_, *unit.who);
+  const auto own = [&] {
+    if (shares_->is_entitled(leaf, asked))
+      return precedence::is_entitled;
+    return is_any_entitled(unit.queue(), leaf, place) ? precedence::has_entitled
+                                                      : precedence::others;
+  };
+  const auto comes_before = [&](std::size_t at, const turn_of& turn) {
+    if (at == leaf)
+      return turn.place < place;
+    const auto before = own();
+    return turn.before > before || (turn.before == before && turn.place < place);
+  };
+  for (const auto& one : kept) // in the order of their turns
+    if (const auto at = shares_->leaf_of(one.queue); at != no_vertex && comes_before(at, one.turn))
       shares_->add(at, shares_->columns_of(one.takes), 1);
 }
 

@@ -212,7 +212,7 @@ private:
   /// Takes kinds back that changes could help, and lines up their units behind that place.
   void wake_kinds(const turn_of* behind);
   void note_entitled(const waiting_line::kind& of);
-  bool is_any_entitled(const std::string& queue, std::size_t leaf, const service_place& behind);
+  bool is_any_entitled(std::string_view queue, std::size_t leaf, const service_place& behind);
   bool move_to_free_room(const service_place* before);
   std::vector<cycle_port::awaited_room> next_awaiting();
   void looked_up_to(const service_place& place);
