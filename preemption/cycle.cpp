@@ -128,6 +128,7 @@ bool scheduling_cycle::move_to_free_room(const service_place* before) {
     others_go();
     if (auto made = reprieve::place(port_.nodes(), *unit->who, settings_);
         !made.assignments.empty()) {
+      note_promised(*unit);
       port_.place(*unit, std::move(made));
     } else { // it waits again as others do
       auto& line = lines_[std::string(unit->queue())];
@@ -409,6 +410,8 @@ void scheduling_cycle::wake_kinds(const turn_of* behind) {
       return true;
     const auto& asked = asked_of(of);
     const auto& was = *of.aside;
+    if (behind == nullptr && was.others_promised)
+      return true;
     const bool entitled = shares_->is_entitled(leaf, asked);
     if (entitled)
       note_entitled(of);
@@ -783,6 +786,7 @@ parked_reason scheduling_cycle::reason_to_park(const waiting_unit& unit,
       why.in_the_way.push_back({shares_->at(one.vertex).spec.name, one.limit,
                                 shares_->allowed_at(one), shares_->left_at(one)});
   }
+  why.others_promised = could_take_promised(unit, why);
   return why;
 }
 
@@ -792,6 +796,32 @@ bool scheduling_cycle::is_kept_below(std::span<const group_shares::obstacle> obs
     return leaf != no_vertex && std::ranges::any_of(obstacles, [&](const auto& one) {
              return shares_->is_below(leaf, one.vertex);
            });
+  });
+}
+
+void scheduling_cycle::note_promised(const waiting_unit& unit) {
+  const auto [at, first] = promised_.try_emplace(std::string(unit.queue()), unit.who->priority);
+  at->second = std::min(at->second, unit.who->priority);
+}
+
+/// Whoever is within what its queue deserves may take the room of others where no queue uses too
+/// much; else of those who share a quota with it.
+bool scheduling_cycle::could_take_promised(const waiting_unit& unit,
+                                           const parked_reason& why) const {
+  if (promised_.empty() || !unit.who->may_preempt)
+    return false;
+  const auto own = shares_->leaf_of(unit.queue());
+  std::vector<std::size_t> quotas{own};
+  if (own != no_vertex)
+    for (const auto& one : shares_->limits_in_the_way(own, asked_by(*shares_, *unit.who)))
+      quotas.push_back(one.vertex);
+  return std::ranges::any_of(promised_, [&](const auto& one) {
+    const auto leaf = shares_->leaf_of(one.first);
+    return one.second < unit.who->priority
+           && ((why.entitled && !why.crowded)
+               || std::ranges::any_of(quotas, [&](std::size_t quota) {
+                    return leaf != no_vertex && shares_->is_below(leaf, quota);
+                  }));
   });
 }
 
@@ -943,6 +973,7 @@ scheduling_cycle::turn_result scheduling_cycle::serve(const waiting_unit& unit) 
     return parked ? turn_result::parked : turn_result::waits;
   }
   decided_ = true;
+  note_promised(unit);
   for (const auto& one : judge_->movements_of(unit, made.made))
     shares_->add(one.leaf, one.amounts, one.sign);
   if (!made.gives_up.empty()) {

@@ -257,6 +257,9 @@ private:
   const claims::by_leaf& coming_soon();
   bool comes_soon(const returning_work& one) const;
   parked_reason reason_to_park(const waiting_unit& unit, const judgement& made) const;
+  void note_promised(const waiting_unit& unit);
+  /// Whether less important ones have room since the cycle began that it could take in the next.
+  bool could_take_promised(const waiting_unit& unit, const parked_reason& why) const;
 
   cycle_port& port_;
   plan_settings settings_;
@@ -280,6 +283,7 @@ private:
     service_place last; ///< of its units
   };
   std::vector<entitled_kind> entitled_;
+  std::map<std::string, std::int32_t, std::less<>> promised_; ///< the lowest priority, by queue
   std::set<std::string> lost_their_room_; ///< workloads of decisions that are given up
   turn_of last_;                          ///< that was taken
   /// Of runs for which there was nothing, and when they had their turn.

@@ -85,6 +85,9 @@ struct parked_reason {
   std::vector<std::int64_t> scarce;
   /// How many decisions had been made: pods of those that were not over could not be victims.
   std::uint64_t decisions = 0;
+  /// Less important ones were promised room before it in the same cycle: it could take that, or
+  /// what they take of its quota, from the next on.
+  bool others_promised = false;
 };
 
 /// All that wait in a resource group, by queue and in the order in which they are served. Units
