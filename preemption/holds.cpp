@@ -22,17 +22,20 @@ std::int32_t strength_of(const held_decision& held) {
   return std::ranges::max(held.nominated, {}, &pod::priority).priority;
 }
 
+/// Whether the preemptor is more important than all that it places, and none of them is its own.
+bool is_weaker(const held_decision& held, const preemptor& who) {
+  return !held.nominated.empty() && strength_of(held) < who.priority
+         && std::ranges::none_of(held.nominated,
+                                 [&](const pod& p) { return p.workload == who.workload; });
+}
+
 /// Whether the preemptor may have the room, and could use some of it.
 bool may_have(const problem& given, const held_decision& held) {
-  if (held.nominated.empty() || strength_of(held) >= given.who.priority)
-    return false;
   const auto& view = given.view;
-  return std::ranges::none_of(held.nominated,
-                              [&](const pod& p) { return p.workload == given.who.workload; })
-         && std::ranges::any_of(held.nominated, [&](const pod& p) {
-              const auto n = view.find_node(p.node);
-              return n != no_row && given.filter.suits_any_group(n);
-            });
+  return is_weaker(held, given.who) && std::ranges::any_of(held.nominated, [&](const pod& p) {
+           const auto n = view.find_node(p.node);
+           return n != no_row && given.filter.suits_any_group(n);
+         });
 }
 
 /// Those of the holds, the weakest first, without which the lone pod has room on the node.
@@ -136,10 +139,13 @@ public:
   /// How a plan is made, and how the view is brought up to date for that.
   using planner = plan (*)(const cluster_view&, const preemptor&, const plan_settings&);
   using settler = void (*)(cluster_view&);
+  /// Whether it is enough that these are given up, where there is room then; null where it is.
+  using judge = std::function<bool(std::span<const held_decision* const>)>;
 
   reclaiming(cluster_view& view, const preemptor& who, const plan_settings& settings, planner make,
-             settler settle)
-      : view_(view), who_(who), settings_(settings), make_(make), settle_(settle) {}
+             settler settle, judge is_enough = {})
+      : view_(view), who_(who), settings_(settings), make_(make), settle_(settle),
+        is_enough_(std::move(is_enough)) {}
   ~reclaiming() {
     restore_all(given_up_);
   }
@@ -162,6 +168,8 @@ public:
 
 private:
   bool has_place() const {
+    if (is_enough_ && !is_enough_(given_up_))
+      return false;
     auto bare = settings_;
     bare.explained = depth::nothing;
     bare.tells_failure = false;
@@ -207,6 +215,7 @@ private:
   const plan_settings& settings_;
   planner make_;
   settler settle_;
+  judge is_enough_;
   std::vector<const held_decision*> given_up_; ///< at the moment
 };
 
@@ -338,6 +347,23 @@ plan_over_holds decide_over_holds(cluster_view& view, const preemptor& who,
   if (!weaker.empty())
     found.gives_up =
       reclaiming{view, who, settings, decide, [](cluster_view& of) { of.settle(); }}.run(
+        weaker, found.made);
+  return found;
+}
+
+plan_over_holds
+find_room_without(cluster_view& view, const preemptor& who, const plan_settings& settings,
+                  std::span<const held_decision> holds,
+                  const std::function<bool(std::span<const held_decision* const>)>& is_enough) {
+  plan_over_holds found;
+  std::vector<const held_decision*> weaker;
+  for (const auto& held : holds)
+    if (is_weaker(held, who))
+      weaker.push_back(&held);
+  sort_by_strength(weaker);
+  if (!weaker.empty())
+    found.gives_up =
+      reclaiming{view, who, settings, find_room, [](cluster_view& of) { of.settle(); }, is_enough}.run(
         weaker, found.made);
   return found;
 }

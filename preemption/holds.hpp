@@ -3,6 +3,7 @@
 #include "preemption/plan.hpp"
 #include "preemption/preemptor.hpp"
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -73,5 +74,14 @@ plan_over_holds find_room_over_waiting(cluster_view& view, const preemptor& who,
 plan_over_holds decide_over_holds(cluster_view& view, const preemptor& who,
                                   const plan_settings& settings,
                                   std::span<const held_decision> holds);
+
+/// Without victims: decisions that hold room for pods of lower priority are given up whole, as few
+/// and as weak ones as can be, where there is room then and `is_enough` says so of those that are
+/// given up. With none of them given up it says no, or there is no room; the more are given up, the
+/// sooner it says yes. Costs about as much as `decide_over_holds`.
+plan_over_holds
+find_room_without(cluster_view& view, const preemptor& who, const plan_settings& settings,
+                  std::span<const held_decision> holds,
+                  const std::function<bool(std::span<const held_decision* const>)>& is_enough);
 
 } // namespace reprieve

@@ -539,20 +539,27 @@ bool unit_judge::take_holds_within_quota(const case_at_hand& of, const obstacle&
   });
   if (holds.empty())
     return false;
-  auto found = decide_over_holds(port_.view(), of.who, settings_, holds);
-  if (found.gives_up.empty() || !found.made.victims.empty())
-    return false;
-  auto after = shares_;
-  auto released = released_by(holds, found.gives_up);
-  for (const auto& one : released)
-    after.release(one.leaf, one.amounts);
   const auto allowed = allowed_at(first, of.asked);
-  for (std::size_t c = 0; c < allowed.size(); ++c)
-    if (of.asked[c] > 0 && after.staying(first.vertex)[c] + of.asked[c] > allowed[c])
-      return false;
+  const auto quota_holds = [&](std::span<const held_decision* const> gone) {
+    auto staying = shares_.staying(first.vertex);
+    for (const auto* held : gone) {
+      resources taken;
+      for (const auto& p : held->nominated)
+        add_taken(taken, p);
+      const auto less = shares_.columns_of(taken);
+      std::ranges::transform(staying, less, staying.begin(), std::minus{});
+    }
+    for (std::size_t c = 0; c < allowed.size(); ++c)
+      if (of.asked[c] > 0 && staying[c] > allowed[c] - of.asked[c])
+        return false;
+    return true;
+  };
+  auto found = find_room_without(port_.view(), of.who, settings_, holds, quota_holds);
+  if (found.gives_up.empty())
+    return false;
+  made.released = released_by(holds, found.gives_up);
   made.made = std::move(found.made);
   made.gives_up = std::move(found.gives_up);
-  made.released = std::move(released);
   return true;
 }
 

@@ -278,6 +278,35 @@ TEST(cycle, who_gives_its_room_up_has_its_turn_in_the_next_cycle_even_where_ther
   EXPECT_EQ(run.cycle.turns()[0].gives_up[0].decision, "d1");
 }
 
+TEST(cycle, the_weakest_within_a_limit_give_their_room_up_even_where_nodes_have_more) {
+  queue limited;
+  limited.name = "q";
+  limited.limit = gpus(4);
+  auto low = wanting("low", 1, gpus(2));
+  auto mid = wanting("mid", 5, gpus(2));
+  auto high = wanting("high", 9, gpus(2));
+  low.queue = mid.queue = high.queue = "q";
+  const auto held_by = [](const std::string& decision) {
+    return [decision](pod& p) {
+      p.phase = pod_phase::nominated;
+      p.placed_by = decision;
+    };
+  };
+  for (const auto free : {0, 2}) {
+    const cycle_run run{world()
+                          .add(limited)
+                          .node("n1", gpus(4 + free))
+                          .runs(mid, "n1", held_by("d1"))
+                          .runs(low, "n1", held_by("d2"))
+                          .waits(high),
+                        open_settings()};
+
+    EXPECT_EQ(told(run.cycle).front(), "high placed") << free;
+    ASSERT_EQ(run.cycle.turns()[0].gives_up.size(), 1u) << free;
+    EXPECT_EQ(run.cycle.turns()[0].gives_up[0].decision, "d2") << free;
+  }
+}
+
 // -- reservations --------------------------------------------------------------------------------
 
 TEST(cycle, a_reserved_node_keeps_those_out_who_ask_for_what_is_short_there) {
