@@ -10,10 +10,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <functional>
 #include <iterator>
 #include <limits>
 #include <map>
+#include <ranges>
 #include <set>
 
 namespace reprieve {
@@ -324,21 +326,69 @@ bool unit_judge::by_reclaim(const case_at_hand& of, judgement& made) {
 
 std::optional<plan> unit_judge::reclaim(const case_at_hand& of,
                                         std::span<const lavish_queue> queues, reclaims down_to) {
-  for (reclaim_rules rules{down_to, {}};;) {
+  for (reclaim_rules rules{down_to};;) {
     auto scope = scope_of_reclaim(shares_, queues, of.asked, port_.view(), rules);
-    if (scope->portions.empty())
+    auto found = scope->portions.empty()
+                   ? plan{}
+                   : decide_among(port_.view(), of.who, settings_, std::move(scope));
+    if (found.assignments.empty() && rules.in_all.empty())
       return std::nullopt;
-    auto found = decide_among(port_.view(), of.who, settings_, std::move(scope));
-    if (found.assignments.empty())
-      return std::nullopt;
-    auto too_much = queues_that_give_too_much(shares_, queues, of.asked, found.victims, down_to);
-    if (too_much.empty())
+    const auto too_much = given_too_much(shares_, queues, of.asked, found.victims, down_to);
+    if (!found.assignments.empty() && too_much.empty())
       return found;
     const auto before = rules.in_all.size();
-    rules.in_all.merge(too_much);
+    for (const auto& [leaf, some] : too_much)
+      rules.in_all.insert(leaf);
     if (rules.in_all.size() == before)
-      return std::nullopt;
+      return reclaim_without_some(of, queues, down_to);
   }
+}
+
+/// Those who cost least give too much together, and those who would go first are not enough: some
+/// of the former stay, and others go for them, so that nobody finds nothing because others cost
+/// least where there is more free room. All that are too much stay at first, then each by itself,
+/// then two, and so on, as far as that is tried.
+std::optional<plan> unit_judge::reclaim_without_some(const case_at_hand& of,
+                                                     std::span<const lavish_queue> queues,
+                                                     reclaims down_to) {
+  constexpr int most_tried = 12;
+  auto bare = settings_;
+  bare.explained = depth::nothing;
+  bare.tells_failure = false;
+  std::set<std::set<portion_id>> known{{}};
+  std::deque<std::set<portion_id>> next{{}};
+  const auto try_later = [&](std::set<portion_id> without) {
+    if (known.insert(without).second)
+      next.push_back(std::move(without));
+  };
+  for (int tried = 0; tried < most_tried && !next.empty(); ++tried) {
+    const reclaim_rules rules{down_to, {}, std::move(next.front())};
+    next.pop_front();
+    const auto scope = scope_of_reclaim(shares_, queues, of.asked, port_.view(), rules);
+    if (scope->portions.empty())
+      continue;
+    const auto found = decide_among(port_.view(), of.who, bare, scope);
+    if (found.assignments.empty())
+      continue;
+    const auto too_much = given_too_much(shares_, queues, of.asked, found.victims, down_to);
+    if (too_much.empty())
+      return decide_among(port_.view(), of.who, settings_, scope);
+    auto without_all = rules.left_out;
+    for (const auto& [leaf, some] : too_much)
+      without_all.insert(some.begin(), some.end());
+    try_later(std::move(without_all));
+    std::set<portion_id> going;
+    for (const auto& one : found.victims)
+      going.insert(one.portion);
+    const auto& giving = *std::ranges::find(queues, too_much.begin()->first, &lavish_queue::leaf);
+    for (const auto& portion : std::views::reverse(giving.in_order))
+      if (going.contains(portion.id)) {
+        auto without = rules.left_out;
+        without.insert(portion.id);
+        try_later(std::move(without));
+      }
+  }
+  return std::nullopt;
 }
 
 /// Whether those of other queues who go for the plan have room elsewhere. Their queues use no more

@@ -146,6 +146,8 @@ private:
   bool by_reclaim(const case_at_hand& of, judgement& made);
   std::optional<plan> reclaim(const case_at_hand& of, std::span<const lavish_queue> queues,
                               reclaims down_to);
+  std::optional<plan> reclaim_without_some(const case_at_hand& of,
+                                           std::span<const lavish_queue> queues, reclaims down_to);
   bool others_find_room_again(const case_at_hand& of, const plan& made);
   void among_its_own(const case_at_hand& of, judgement& made);
   void within_quota(const case_at_hand& of, const obstacle& first, judgement& made);

@@ -93,6 +93,8 @@ std::shared_ptr<const victim_scope> scope_of_reclaim(const group_shares& shares,
     const surplus whole{shares, one, asked, rules.down_to};
     std::map<std::string_view, surplus> left; // by node, or all of it by none
     for (const auto& portion : one.in_order) {
+      if (rules.left_out.contains(portion.id))
+        continue;
       bool may_go = false;
       std::set<std::string_view> nodes;
       if (rules.in_all.contains(one.leaf))
@@ -114,22 +116,22 @@ std::shared_ptr<const victim_scope> scope_of_reclaim(const group_shares& shares,
   return scope;
 }
 
-std::set<std::size_t> queues_that_give_too_much(const group_shares& shares,
-                                                std::span<const lavish_queue> queues,
-                                                const column_amounts& asked,
-                                                std::span<const victim> victims, reclaims down_to) {
+std::map<std::size_t, std::set<portion_id>>
+given_too_much(const group_shares& shares, std::span<const lavish_queue> queues,
+               const column_amounts& asked, std::span<const victim> victims, reclaims down_to) {
   std::set<portion_id> going;
   for (const auto& one : victims)
     going.insert(one.portion);
-  std::set<std::size_t> found;
+  std::map<std::size_t, std::set<portion_id>> found;
   for (const auto& one : queues) {
     surplus left{shares, one, asked, down_to};
     for (const auto& portion : one.in_order) {
       if (!going.contains(portion.id))
         continue;
-      if (!left.gives(portion))
-        found.insert(one.leaf);
-      left.take(portion);
+      if (left.gives(portion))
+        left.take(portion);
+      else
+        found[one.leaf].insert(portion.id);
     }
   }
   return found;

@@ -5,6 +5,7 @@
 #include "preemption/queue_victims.hpp"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <set>
 #include <span>
@@ -25,7 +26,8 @@ enum class reclaims { to_the_share, past_the_share };
 
 struct reclaim_rules {
   reclaims down_to = reclaims::past_the_share;
-  std::set<std::size_t> in_all; ///< leaves
+  std::set<std::size_t> in_all{};  ///< leaves
+  std::set<portion_id> left_out{}; ///< nobody takes these
 };
 
 /// The portions that may go so that queues come down to what they deserve, for a unit that asks for
@@ -37,11 +39,11 @@ std::shared_ptr<const victim_scope> scope_of_reclaim(const group_shares& shares,
                                                      const cluster_view& view,
                                                      const reclaim_rules& rules);
 
-/// The queues of which one of the victims, in their order, would go although the queue has no more
+/// Those of the victims, by leaf, that would go, in their order, although their queue has no more
 /// than it deserves by then.
-std::set<std::size_t> queues_that_give_too_much(const group_shares& shares,
-                                                std::span<const lavish_queue> queues,
-                                                const group_shares::amounts_by_column& asked,
-                                                std::span<const victim> victims, reclaims down_to);
+std::map<std::size_t, std::set<portion_id>>
+given_too_much(const group_shares& shares, std::span<const lavish_queue> queues,
+               const group_shares::amounts_by_column& asked, std::span<const victim> victims,
+               reclaims down_to);
 
 } // namespace reprieve

@@ -13,6 +13,7 @@ namespace reprieve::tests {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 namespace {
 
@@ -247,6 +248,36 @@ TEST(queues_in_the_cycle, lose_one_pod_to_one_pod_however_many_wait) {
   EXPECT_EQ(on.settle(), 1u);
   EXPECT_EQ(on.pods_of("one"), 1u);
   EXPECT_EQ(on.pods_of("many"), 63u);
+}
+
+/// Queue `big` has four GPUs too much. Those that would go first are not where the gang may run,
+/// and those that cost least have five.
+TEST(queues_in_the_cycle, lose_others_where_those_who_cost_least_would_be_too_much) {
+  played_cluster on;
+  on.node("n1", gpus(3)).node("n2", gpus(5)).node("n3", gpus(4));
+  for (const auto* name : {"n1", "n2", "n3"})
+    on.node_named(name).labels = {{"name", name}, {"zone", name[1] == '3' ? "b" : "a"}};
+  on.queue(sharing("big", 1)).queue(sharing("small", 1));
+  const auto start = [&](const std::string& name, std::int32_t priority, std::int64_t size,
+                         const std::string& node) {
+    auto w = work(name, "big", priority, gpus(size));
+    w.groups.front().pods.node_selector = {{"name", node}};
+    on.submit(std::move(w));
+    EXPECT_EQ(on.settle(), 0u);
+  };
+  start("old", 1, 1, "n2");
+  start("stays", 9, 3, "n3");
+  start("useless", 0, 1, "n3");
+  start("new1", 1, 3, "n1");
+  start("new2", 1, 2, "n2");
+  EXPECT_EQ(on.running().size(), 5u);
+  auto gang = gang_of("gang", "small", 0, gpus(3), 2);
+  gang.groups.front().pods.node_selector = {{"zone", "a"}};
+  on.submit(std::move(gang));
+
+  EXPECT_EQ(on.settle(), 2u);
+  EXPECT_THAT(on.evictions(), UnorderedElementsAre("new1", "old"));
+  EXPECT_EQ(on.pods_of("gang"), 2u);
 }
 
 TEST(queues_in_the_cycle, share_gpus_in_whole_units_and_come_to_rest) {
