@@ -114,6 +114,7 @@ by_name<by_name<quota_need>> needs_below(const queue_shard_state& state) {
         auto& sum = needs[at->name][group];
         add_to(sum.used.staying, need.used.staying);
         add_to(sum.blocked, need.blocked);
+        std::ranges::copy(need.wishes, std::back_inserter(sum.wishes));
       }
   // Nobody keeps a part of a limit that its nodes do not have.
   for (auto& [queue, groups] : needs)

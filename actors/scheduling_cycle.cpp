@@ -552,6 +552,8 @@ private:
     for (const auto& [queue, asked] : state_.mirror.line().asked()) {
       report.queues[queue].pending = asked;
       report.queues[queue].blocked = asked;
+      if (is_limited(state_.known->queues, queue))
+        report.queues[queue].wishes = wishes_in(state_.mirror.line(), queue);
     }
     for (const auto& [queue, amounts] : state_.mirror.held_back())
       add_to(report.queues[queue].pending, amounts);

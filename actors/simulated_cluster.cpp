@@ -380,10 +380,8 @@ simulated_cluster_actor::behavior_type simulated_cluster(self_pointer self,
     newest = std::max(newest, life.epoch);
     auto& p = state.pods[uid];
     p.life = std::move(life);
-    if (p.life.at != stage::stopped && p.life.at != stage::succeeded) {
-      state.scheduler.came(p.life);
-      tell_scheduler(state.scheduler, p.life);
-    }
+    state.scheduler.came(p.life); // also one that has ended: nobody else is called what it was
+    tell_scheduler(state.scheduler, p.life);
     plan_step(self, p);
   }
   state.journal = std::make_unique<simulated_journal>(state.settings.journal);

@@ -1,9 +1,12 @@
 #include "preemption/quota.hpp"
 
 #include "preemption/apportion.hpp"
+#include "preemption/waiting_line.hpp"
 #include "state/queue_limits.hpp"
+#include "state/resource_sums.hpp"
 
 #include <algorithm>
+#include <ranges>
 
 namespace reprieve {
 
@@ -15,65 +18,145 @@ void each_above(by_name<queue>& queues, std::string_view name, auto use) {
     use(at->second);
 }
 
-/// One resource of one group.
-struct group_line {
+/// A group's amounts, by the resources of the limit.
+struct group_lines {
   const std::string* group = nullptr;
-  std::int64_t used = 0;
-  std::int64_t blocked = 0;
-  std::int64_t granted = 0;
-  std::int64_t target = 0;
+  const quota_need* need = nullptr;
+  std::vector<std::int64_t> granted;
+  std::vector<std::int64_t> waits;  ///< and is given nothing yet
+  std::vector<std::int64_t> wanted; ///< what it uses, and of what waits as much as there is for it
+  std::vector<std::int64_t> target; ///< with its part of the rest
 };
 
-/// What each should have: what it uses, then what waits, then an even part of the rest.
-void set_targets(std::int64_t limit, std::int64_t unit, std::vector<group_line>& lines) {
-  std::vector<std::int64_t> used;
-  wide_int all = 0;
-  for (const auto& line : lines) {
-    used.push_back(line.used);
-    all += line.used;
-  }
-  if (all > limit) {
-    used = apportion(limit / unit, used);
-    for (auto& one : used)
-      one *= unit;
-  }
-  auto rest = limit;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    lines[i].target = used[i];
-    rest -= used[i];
-  }
-  for (auto& line : lines) {
-    const auto more = std::clamp<std::int64_t>(rest, 0, line.blocked);
-    line.target += more;
-    rest -= more;
-  }
-  // Whole units where there are such: a part of a GPU is of use to nobody.
-  const auto evenly =
-    apportion(std::max<std::int64_t>(rest, 0) / unit, std::vector<std::int64_t>(lines.size(), 1));
-  for (std::size_t i = 0; i < lines.size(); ++i)
-    lines[i].target += evenly[i] * unit;
+std::int64_t unit_of(std::string_view resource) {
+  return resource == resource::gpu ? 1000 : 1;
 }
 
-void share_out_one(const std::string& resource, std::int64_t limit,
-                   std::vector<group_line>& lines, grant_changes& changes) {
-  set_targets(limit, resource == resource::gpu ? 1000 : 1, lines);
-  auto pool = limit;
-  for (const auto& line : lines)
-    pool -= line.granted;
-  bool lacking = pool < 0;
-  for (auto& line : lines) {
-    const auto more =
-      std::clamp<std::int64_t>(pool, 0, std::max<std::int64_t>(line.target - line.granted, 0));
-    line.granted += more;
-    pool -= more;
-    changes.granted[*line.group][resource] = line.granted;
-    lacking = lacking || line.granted < std::min(line.target, line.used + line.blocked);
+/// The limit of one queue, shared out.
+class sharing {
+public:
+  sharing(const resources& limit, const by_name<quota_need>& groups,
+          const by_name<resources>& granted) {
+    for (const auto& [resource, amount] : limit) {
+      names_.push_back(resource);
+      limit_.push_back(amount);
+    }
+    rest_ = limit_;
+    for (const auto& [group, need] : groups) {
+      auto& one = groups_.emplace_back();
+      one.group = &group;
+      one.need = &need;
+      const auto* had = find(granted, group);
+      one.granted = had == nullptr ? std::vector<std::int64_t>(limit_.size()) : columns_of(*had);
+      one.waits = columns_of(need.blocked);
+      one.wanted.resize(limit_.size());
+    }
+    give_what_is_used();
+    give_what_is_wished();
+    for (auto& one : groups_)
+      for (std::size_t r = 0; r < limit_.size(); ++r)
+        give(one, r, std::clamp<std::int64_t>(rest_[r], 0, one.waits[r]));
+    give_the_rest();
   }
-  if (lacking)
-    for (const auto& line : lines)
-      if (line.target < line.granted)
-        changes.lower[*line.group][resource] = line.target;
-}
+
+  grant_changes changes() && {
+    grant_changes made;
+    for (std::size_t r = 0; r < limit_.size(); ++r)
+      add_changes(r, made);
+    return made;
+  }
+
+private:
+  std::vector<std::int64_t> columns_of(const resources& amounts) const {
+    std::vector<std::int64_t> found;
+    for (const auto name : names_)
+      found.push_back(amount_of(amounts, name));
+    return found;
+  }
+
+  void give(group_lines& to, std::size_t r, std::int64_t amount) {
+    to.wanted[r] += amount;
+    rest_[r] -= amount;
+  }
+
+  void give_what_is_used() {
+    for (std::size_t r = 0; r < limit_.size(); ++r) {
+      std::vector<std::int64_t> used;
+      wide_int all = 0;
+      for (const auto& one : groups_)
+        all += used.emplace_back(amount_of(one.need->used.staying, names_[r]));
+      const auto unit = unit_of(names_[r]);
+      if (all > limit_[r]) {
+        used = apportion(limit_[r] / unit, used);
+        for (auto& one : used)
+          one *= unit;
+      }
+      for (std::size_t i = 0; i < groups_.size(); ++i)
+        give(groups_[i], r, used[i]);
+    }
+  }
+
+  void give_what_is_wished() {
+    std::vector<std::pair<const quota_wish*, group_lines*>> wishes;
+    for (auto& one : groups_)
+      for (const auto& wish : one.need->wishes)
+        wishes.emplace_back(&wish, &one);
+    std::ranges::stable_sort(wishes, {}, [](const auto& one) {
+      return std::pair(-std::int64_t{one.first->priority}, one.first->since);
+    });
+    for (const auto& [wish, of] : wishes) {
+      const auto each = columns_of(wish->each);
+      auto count = wish->count;
+      for (std::size_t r = 0; r < each.size(); ++r)
+        if (each[r] > 0)
+          count =
+            std::min(count, std::max<std::int64_t>(std::min(rest_[r], of->waits[r]), 0) / each[r]);
+      for (std::size_t r = 0; r < each.size(); ++r) {
+        give(*of, r, count * each[r]);
+        // What there is not enough for keeps nothing from others.
+        of->waits[r] = std::max<std::int64_t>(of->waits[r] - wish->count * each[r], 0);
+      }
+    }
+  }
+
+  /// Whole units where there are such: a part of a GPU is of use to nobody.
+  void give_the_rest() {
+    for (auto& one : groups_)
+      one.target = one.wanted;
+    for (std::size_t r = 0; r < limit_.size(); ++r) {
+      const auto unit = unit_of(names_[r]);
+      const auto evenly = apportion(std::max<std::int64_t>(rest_[r], 0) / unit,
+                                    std::vector<std::int64_t>(groups_.size(), 1));
+      for (std::size_t i = 0; i < groups_.size(); ++i)
+        groups_[i].target[r] += evenly[i] * unit;
+    }
+  }
+
+  void add_changes(std::size_t r, grant_changes& changes) {
+    const std::string resource(names_[r]);
+    auto pool = limit_[r];
+    for (const auto& one : groups_)
+      pool -= one.granted[r];
+    bool lacking = pool < 0;
+    for (auto& one : groups_) {
+      const auto more = std::clamp<std::int64_t>(
+        pool, 0, std::max<std::int64_t>(one.target[r] - one.granted[r], 0));
+      one.granted[r] += more;
+      pool -= more;
+      changes.granted[*one.group][resource] = one.granted[r];
+      lacking = lacking || one.granted[r] < one.wanted[r];
+    }
+    if (lacking)
+      for (const auto& one : groups_)
+        if (one.target[r] < one.granted[r])
+          changes.lower[*one.group][resource] = one.target[r];
+  }
+
+  std::vector<std::string_view> names_; ///< of resources
+  std::vector<std::int64_t> limit_;
+  std::vector<std::int64_t> rest_;
+  std::vector<group_lines> groups_;
+};
 
 } // namespace
 
@@ -101,22 +184,40 @@ by_name<queue> part_by_grants(by_name<queue> queues, const by_name<resources>* g
   return queues;
 }
 
+bool is_limited(const by_name<queue>& queues, std::string_view name) {
+  for (auto at = queues.find(name); at != queues.end(); at = queues.find(at->second.parent))
+    if (!at->second.limit.empty())
+      return true;
+  return false;
+}
+
+std::vector<quota_wish> wishes_in(const waiting_line& line, std::string_view queue) {
+  constexpr std::size_t most = 16;
+  std::vector<std::pair<service_place, quota_wish>> found;
+  const auto add = [&](const service_place& place, const preemptor& who, std::int64_t count) {
+    quota_wish wish{place.priority, place.submitted, {}, count};
+    for (const auto& group : who.groups) {
+      add_times(wish.each, group.pods.front().requests, group.needed);
+      wish.each[std::string(resource::pods)] += group.needed;
+    }
+    found.emplace_back(place, std::move(wish));
+  };
+  for (const auto& [key, kind] : line.kinds_in(queue))
+    if (!kind.units.empty() && kind.found.ever_runs)
+      add(kind.units.begin()->first, *kind.units.begin()->second.who, kind.count);
+  if (const auto units = line.fresh().find(queue); units != line.fresh().end())
+    for (const auto& [place, unit] : units->second | std::views::take(most))
+      add(place, *unit.who, unit.run ? unit.run->size() : 1);
+  std::ranges::sort(found, [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<quota_wish> wishes;
+  for (auto& [place, wish] : found | std::views::take(most))
+    wishes.push_back(std::move(wish));
+  return wishes;
+}
+
 grant_changes share_out(const resources& limit, const by_name<quota_need>& groups,
                         const by_name<resources>& granted) {
-  grant_changes changes;
-  for (const auto& [resource, amount] : limit) {
-    std::vector<group_line> lines;
-    for (const auto& [group, need] : groups) {
-      auto& line = lines.emplace_back();
-      line.group = &group;
-      line.used = amount_of(need.used.staying, resource);
-      line.blocked = amount_of(need.blocked, resource);
-      if (const auto* had = find(granted, group))
-        line.granted = amount_of(*had, resource);
-    }
-    share_out_one(resource, amount, lines, changes);
-  }
-  return changes;
+  return sharing{limit, groups, granted}.changes();
 }
 
 } // namespace reprieve

@@ -111,7 +111,12 @@ resources waits_again(const resources& leaving, const resources& wanted) {
 }
 
 bool comes_back(const workload_record& record, time_point now) {
-  return !record.deleting && resume(*record.spec, record.status, now).comes_back;
+  const auto& spec = *record.spec;
+  // Of several portions each has its own number of attempts; some come back.
+  const bool is_one = pod_count(spec) == 1
+                      || (spec.groups.size() == 1 && spec.groups.front().replicas == 1
+                          && spec.groups.front().disruption == disruption_mode::pod_group);
+  return !record.deleting && resume(spec, is_one ? record.status.attempts : 0, now).comes_back;
 }
 
 std::optional<std::string> kind_of(const waiting_unit& unit) {

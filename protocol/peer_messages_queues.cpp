@@ -77,22 +77,44 @@ static absl::StatusOr<catalog_update> from_proto(const v1::CatalogUpdate& from) 
 
 // -- quota ----------------------------------------------------------------------------------------
 
+static v1::QuotaWish to_proto(const quota_wish& from) {
+  v1::QuotaWish to;
+  to.set_priority(from.priority);
+  to.set_since(to_nanoseconds(from.since));
+  write_map(from.each, *to.mutable_each());
+  to.set_count(from.count);
+  return to;
+}
+
+static absl::StatusOr<quota_wish> from_proto(const v1::QuotaWish& from) {
+  quota_wish to;
+  field_reader read;
+  to.priority = from.priority();
+  read.time("since", from.since(), to.since);
+  read_map(from.each(), to.each);
+  to.count = from.count();
+  return read.result(std::move(to));
+}
+
 static v1::QuotaNeed to_proto(const quota_need& from) {
   v1::QuotaNeed to;
   write_map(from.used.staying, *to.mutable_staying());
   write_map(from.used.leaving, *to.mutable_leaving());
   write_map(from.pending, *to.mutable_pending());
   write_map(from.blocked, *to.mutable_blocked());
+  write_all(from.wishes, *to.mutable_wishes());
   return to;
 }
 
 static absl::StatusOr<quota_need> from_proto(const v1::QuotaNeed& from) {
   quota_need to;
+  field_reader read;
   read_map(from.staying(), to.used.staying);
   read_map(from.leaving(), to.used.leaving);
   read_map(from.pending(), to.pending);
   read_map(from.blocked(), to.blocked);
-  return to;
+  read.all("wishes", from.wishes(), to.wishes, from_proto);
+  return read.result(std::move(to));
 }
 
 static v1::QuotaReport to_proto(const quota_report& from) {

@@ -44,11 +44,11 @@ duration delay_after(const resume_settings& settings, std::int32_t attempts) {
 
 } // namespace
 
-resumption resume(const workload& w, const workload_status& status, time_point now) {
-  const bool exhausted = !is_standing(w) && status.attempts > w.resume.limit;
+resumption resume(const workload& w, std::int32_t attempts, time_point now) {
+  const bool exhausted = !is_standing(w) && attempts > w.resume.limit;
   if (exhausted || !asks_to_resume(w))
     return {};
-  return {true, now + delay_after(w.resume, status.attempts)};
+  return {true, now + delay_after(w.resume, attempts)};
 }
 
 } // namespace reprieve

@@ -14,12 +14,13 @@ struct resumption {
   bool operator==(const resumption&) const = default;
 };
 
-/// Of a workload that is preempted now; `status.attempts` counts this preemption, too.
+/// Of something of a workload that is preempted now, for the so manyth time: of many pods that come
+/// and go one by one, each has its own number.
 ///
 /// By kind, batch work comes back if it has checkpoints. Interactive work needs somebody to take it
 /// up again, and inference without autoscaling is not missed by anything: neither comes back unless
 /// asked to. A limit on attempts holds for all of these. Daemons, deployments and autoscaled
 /// inference are not runs with an end but pods that are to be there: they come back each time.
-resumption resume(const workload& w, const workload_status& status, time_point now);
+resumption resume(const workload& w, std::int32_t attempts, time_point now);
 
 } // namespace reprieve

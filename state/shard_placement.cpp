@@ -3,8 +3,8 @@
 #include "state/keys.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
-#include <optional>
 #include <tuple>
 
 namespace reprieve {
@@ -74,18 +74,19 @@ public:
       most_ = std::max(most_, one.weight);
     }
     const auto count = std::ssize(replicas);
-    const auto share = (total + count - 1) / count;
-    most_ = std::max(most_, share + share / 10);
+    share_ = (total + count - 1) / count;
+    most_ = std::max(most_, share_ + share_ / 10);
   }
 
-  /// What is as good as it can be made stays as it is: else it would be moved about for ever.
+  /// What is about as good as it can be made stays as it is: else it would be moved about whenever
+  /// a node comes or goes, and whoever asks for it meanwhile would have to wait.
   shard_owners run(const shard_owners& now) {
     auto moved = place(now);
     const auto after = from_most_to_least(loads_);
     for (auto& [replica, load] : loads_)
       load = 0;
     auto kept = keep(now);
-    return kept && from_most_to_least(loads_) <= after ? *std::move(kept) : std::move(moved);
+    return is_about_as_good(from_most_to_least(loads_), after) ? std::move(kept) : std::move(moved);
   }
 
 private:
@@ -98,18 +99,26 @@ private:
     return amounts;
   }
 
-  /// Everything where it is; nothing where a unit is nowhere, or not all of it at one place.
-  std::optional<shard_owners> keep(const shard_owners& now) {
+  /// Whether no replica, from who has most to who has least, has another load by more than a
+  /// quarter of what each should have.
+  bool is_about_as_good(const std::vector<std::int64_t>& kept,
+                        const std::vector<std::int64_t>& moved) const {
+    return kept <= moved || std::ranges::equal(kept, moved, [&](std::int64_t a, std::int64_t b) {
+             return std::abs(a - b) <= std::max<std::int64_t>(share_ / 4, 1);
+           });
+  }
+
+  /// Everything where it is, and what is nowhere where there is most room.
+  shard_owners keep(const shard_owners& now) {
     shard_owners owners;
-    for (const auto& one : units_) {
-      const auto at = now.find(one.name);
-      if (at == now.end() || !loads_.contains(at->second))
-        return std::nullopt;
-      give(owners, one, at->second);
-      for (const auto& part : one.parts)
-        if (const auto found = now.find(part); found == now.end() || found->second != at->second)
-          return std::nullopt;
-    }
+    std::vector<const unit*> homeless;
+    for (const auto& one : units_)
+      if (const auto at = now.find(one.name); at != now.end() && loads_.contains(at->second))
+        give(owners, one, at->second);
+      else
+        homeless.push_back(&one);
+    for (const auto* one : homeless)
+      give(owners, *one, nearest(*one));
     return owners;
   }
 
@@ -156,6 +165,7 @@ private:
 
   std::vector<unit> units_;
   std::map<std::string, std::int64_t> loads_;
+  std::int64_t share_ = 1; ///< what each should have
   std::int64_t most_ = 1;
 };
 

@@ -32,9 +32,10 @@ using shard_owners = std::map<std::string, std::string>; ///< replicas by what t
 /// coordinator, its workload shards and as many node shards as that together, and the others spill
 /// over, one by one.
 ///
-/// What has a replica keeps it unless that one is gone or has too much: then, and at first, it goes
-/// to the replica that rendezvous hashing puts first among those with room. So a replica that comes
-/// is given about its share, one that goes gives up what it had, and all else stays where it is.
+/// What has a replica keeps it unless that one is gone, or has too much and others could have a
+/// good part of that: then, and at first, it goes to the replica that rendezvous hashing puts first
+/// among those with room. So a replica that comes is given about its share, one that goes gives up
+/// what it had, and all else stays where it is, also when some nodes come or go.
 shard_owners place_shards(const std::vector<group_size>& groups,
                           const std::set<std::string>& replicas, const shard_owners& now,
                           std::int64_t nodes_per_replica);

@@ -10,7 +10,8 @@
 #include <chrono>
 #include <limits>
 #include <map>
-#include <optional>
+#include <utility>
+#include <vector>
 
 namespace reprieve {
 
@@ -119,6 +120,13 @@ void put_spec(workload_record& record, workload next) {
   record.spec = std::move(next);
 }
 
+/// How often what was there so many times before was preempted, with this time: it may have been
+/// lost as well.
+static std::int32_t attempts_of(const workload_record& record, std::uint32_t times) {
+  return static_cast<std::int32_t>(
+    std::min<std::int64_t>(record.status.attempts, std::int64_t{times} + 1));
+}
+
 void evict(workload_record& record, std::span<const portion_id> portions, std::string_view decision,
            time_point now) {
   bool counted = is_counted(record.status, decision);
@@ -127,26 +135,35 @@ void evict(workload_record& record, std::span<const portion_id> portions, std::s
       const auto* known = record.slots.find(at);
       counted = counted || (known != nullptr && known->decision == decision);
     });
-  std::optional<resumption> then; // decided with the first slot that goes
-  for (const auto& portion : portions)
+  auto resumes = no_time;
+  for (const auto& portion : portions) {
+    std::vector<pod_slot> going;
+    std::uint32_t times = 0; // that some of it were there before
     for_slots(record, portion, [&](const pod_slot& at) {
       const auto* known = record.slots.find(at);
       if (known != nullptr && (known->decision == decision || known->state != slot_state::wanted))
         return;
-      if (!then) {
-        if (!counted)
-          count_preemption(record.status, decision, now);
-        then = resume(record.spec, record.status, now);
-      }
+      going.push_back(at);
+      times = std::max(times, known == nullptr ? 0 : known->incarnation);
+    });
+    if (going.empty())
+      continue;
+    if (!std::exchange(counted, true))
+      count_preemption(record.status, decision, now);
+    const auto then = resume(record.spec, attempts_of(record, times), now);
+    for (const auto& at : going) {
       auto& slot = record.slots.edit(at);
       slot.decision = decision;
-      if (then->comes_back)
+      if (then.comes_back)
         ++slot.incarnation;
       else
         slot.state = slot_state::stopped;
-    });
-  if (then && then->comes_back)
-    record.status.resume_after = then->not_before;
+    }
+    if (then.comes_back)
+      resumes = std::max(resumes, then.not_before);
+  }
+  if (resumes != no_time)
+    record.status.resume_after = resumes;
 }
 
 void lose_replicas(workload_record& record, std::string_view decision, time_point now) {
@@ -226,7 +243,10 @@ void lose_slots(workload_record& record, std::span<const std::pair<pod_slot, std
       by_replica[{slot.group, slot.replica}].push_back(slot);
   if (by_replica.empty())
     return;
-  const auto then = resume(record.spec, record.status, now);
+  std::uint32_t times = 0;
+  for (const auto& [slot, incarnation] : lost)
+    times = std::max(times, incarnation);
+  const auto then = resume(record.spec, attempts_of(record, times), now);
   for (auto& [replica, slots] : by_replica) {
     const auto group = std::ranges::find(record.spec->groups, replica.first, &pod_group::name);
     if (group != record.spec->groups.end()

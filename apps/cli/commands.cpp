@@ -14,6 +14,8 @@
 #include <array>
 #include <cctype>
 #include <cstdio>
+#include <set>
+#include <string_view>
 #include <thread>
 
 namespace reprieve::cli {
@@ -228,6 +230,28 @@ static std::vector<delete_request> requests_to_delete(const std::vector<object>&
   return requests;
 }
 
+/// Of those that go with a file some may have gone before, when that was tried already.
+static absl::Status remove_what_is_there(api_client& server, delete_request& wanted) {
+  constexpr int most_tried = 3; // others may delete some meanwhile
+  auto removed = server.remove(wanted);
+  for (int tried = 1; tried < most_tried && absl::IsNotFound(removed); ++tried) {
+    const auto found = server.get({wanted.kind, {}, {}, {}});
+    if (!found.ok() || found->age > duration{0})
+      return removed;
+    std::set<std::string_view> there;
+    for (const auto& one : *found)
+      there.insert(name_of(one.what));
+    std::erase_if(wanted.names, [&](const std::string& name) {
+      if (there.contains(name))
+        return false;
+      fmt::print("{}/{} is not there\n", lower(to_string(wanted.kind)), name);
+      return true;
+    });
+    removed = wanted.names.empty() ? absl::OkStatus() : server.remove(wanted);
+  }
+  return removed;
+}
+
 int remove(api_client& server, const std::string& kind, std::vector<std::string> names,
            const std::vector<std::string>& files, bool force) {
   std::vector<delete_request> requests;
@@ -247,8 +271,10 @@ int remove(api_client& server, const std::string& kind, std::vector<std::string>
     if (auto checked = check_force(request); !checked.ok())
       return fail(checked);
   }
-  for (const auto& request : requests) {
-    if (auto removed = server.remove(request); !removed.ok())
+  for (auto& request : requests) {
+    if (auto removed =
+          files.empty() ? server.remove(request) : remove_what_is_there(server, request);
+        !removed.ok())
       return fail(removed);
     for (const auto& name : request.names)
       fmt::print("{}/{} deleted\n", lower(to_string(request.kind)), name);

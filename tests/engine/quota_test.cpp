@@ -11,7 +11,7 @@ resources gpu(std::int64_t amount) {
 }
 
 quota_need need(std::int64_t used, std::int64_t blocked = 0) {
-  return {{gpu(used), {}}, gpu(blocked), gpu(blocked)};
+  return {{gpu(used), {}}, gpu(blocked), gpu(blocked), {}};
 }
 
 queue limited(std::string name, std::string parent, resources limit) {
@@ -41,6 +41,50 @@ TEST(quota, what_waits_is_granted_group_by_group_as_half_of_it_helps_nobody) {
 
   EXPECT_EQ(shared.granted.at("a"), gpu(8));
   EXPECT_EQ(shared.granted.at("b"), gpu(0));
+}
+
+quota_need wishing(std::int64_t used, std::vector<quota_wish> wishes) {
+  quota_need made{{gpu(used), {}}, {}, {}, std::move(wishes)};
+  for (const auto& one : made.wishes)
+    made.blocked["gpu"] += one.count * one.each.at("gpu");
+  return made;
+}
+
+TEST(quota, what_waits_and_would_not_have_enough_keeps_nothing_from_others) {
+  const auto shared = share_out(gpu(7),
+                                {{"a", wishing(3, {{5, no_time, gpu(3), 1}})},
+                                 {"b", wishing(2, {{20, no_time, gpu(1), 1}})},
+                                 {"c", wishing(0, {{50, no_time, gpu(1), 1}})}},
+                                {{"a", gpu(5)}, {"b", gpu(2)}, {"c", gpu(0)}});
+
+  EXPECT_EQ(shared.lower.at("a"), gpu(3));
+  EXPECT_EQ(shared.lower.size(), 1U);
+}
+
+TEST(quota, what_waits_has_its_part_the_most_important_first_then_who_waits_longest) {
+  const auto since = [](int seconds) { return time_point{std::chrono::seconds{seconds}}; };
+  const auto shared = share_out(gpu(6),
+                                {{"a", wishing(0, {{5, since(1), gpu(2), 2}})},
+                                 {"b", wishing(0, {{5, since(0), gpu(1), 1}})},
+                                 {"c", wishing(0, {{9, since(7), gpu(1), 2}})}},
+                                {});
+
+  EXPECT_EQ(shared.granted.at("c"), gpu(2));
+  EXPECT_EQ(shared.granted.at("b"), gpu(1));
+  EXPECT_EQ(shared.granted.at("a"), gpu(2 + 1)) << "one of the two, and the rest";
+}
+
+TEST(quota, what_waits_is_granted_where_there_is_enough_of_all_that_is_limited) {
+  auto limit = gpu(4);
+  limit["cpu"] = 1000;
+  auto large = gpu(2);
+  large["cpu"] = 2000;
+  const auto shared = share_out(limit,
+                                {{"a", {{}, {}, large, {{9, no_time, large, 1}}}},
+                                 {"b", wishing(0, {{1, no_time, gpu(4), 1}})}},
+                                {});
+
+  EXPECT_EQ(amount_of(shared.granted.at("b"), "gpu"), 4000);
 }
 
 TEST(quota, a_group_keeps_its_grant_until_it_agrees_to_less) {

@@ -112,11 +112,14 @@ TEST_F(quota_live, another_queues_guarantee_is_never_taken) {
 }
 
 TEST_F(quota_live, what_a_limit_admits_starts_when_those_have_gone_who_make_room_in_it) {
-  cluster_.apply(nodes(1, "gpu: 16") + queue_of("q", "weight: 1, capByDemand: true, limit: {gpu: 2}"));
+  cluster_.apply(nodes(1, "gpu: 16")
+                 + queue_of("q", "weight: 1, capByDemand: true, limit: {gpu: 2}"));
   const auto pods_of = [&](int priority) {
-    return work_of(fmt::format("p{}", priority),
-                   {.queue = "q", .priority = priority, .requests = "gpu: 2",
-                    .annotations = "simulation/stop-takes: 3s", .comes_back = false});
+    return work_of(fmt::format("p{}", priority), {.queue = "q",
+                                                  .priority = priority,
+                                                  .requests = "gpu: 2",
+                                                  .annotations = "simulation/stop-takes: 3s",
+                                                  .comes_back = false});
   };
   cluster_.run(pods_of(0), "p0");
   cluster_.mark();
@@ -158,9 +161,9 @@ TEST_F(quota_live, a_session_larger_than_every_node_lets_the_next_one_preempt) {
                  "kind: Node\nmetadata: {name: n0}\n"
                  "spec: {resourceGroup: lab, capacity: {gpu: 2}}\n"
                  + queue_of("open", "weight: 1, capByDemand: true"));
-  cluster_.run(work_of("low", {.queue = "open", .priority = 1, .pods = 2, .more = in_lab}), "low", 2);
-  submit(work_of("huge",
-                 {.queue = "open", .priority = 95, .requests = "gpu: 9", .more = in_lab}),
+  cluster_.run(work_of("low", {.queue = "open", .priority = 1, .pods = 2, .more = in_lab}), "low",
+               2);
+  submit(work_of("huge", {.queue = "open", .priority = 95, .requests = "gpu: 9", .more = in_lab}),
          {});
 
   submit(work_of("next", {.queue = "open", .priority = 20, .requests = "gpu: 2", .more = in_lab}),
@@ -236,6 +239,33 @@ TEST(decide_with_quota, reviews_a_nomination_whose_node_was_lost) {
   EXPECT_EQ(made.victims, pod_counts{}) << made.output;
   EXPECT_THAT(made.placed, Contains("moves")) << made.output;
   EXPECT_THAT(made.output, HasSubstr("\"node\": \"n1\"")) << made.output;
+}
+
+// -- limits over several resource groups ----------------------------------------------------------
+
+TEST_F(quota_live, who_lacks_a_part_of_a_limit_keeps_nothing_of_it_from_others_elsewhere) {
+  std::string groups;
+  for (const auto* group : {"a", "b", "c"})
+    groups += fmt::format("kind: ResourceGroup\nmetadata: {{name: {0}}}\n---\n"
+                          "kind: Node\nmetadata: {{name: {0}1}}\n"
+                          "spec: {{resourceGroup: {0}, capacity: {{gpu: 8}}}}\n---\n",
+                          group);
+  cluster_.apply(groups + queue_of("q", "weight: 1, capByDemand: true, limit: {gpu: 7}"));
+  const auto in = [](const std::string& group) { return "resourceGroup: " + group; };
+  cluster_.run(
+    work_of("gang-1", {.queue = "q", .priority = 40, .pods = 3, .gang = true, .more = in("a")}),
+    "gang-1", 3);
+  cluster_.run(work_of("some", {.queue = "q", .priority = 40, .pods = 2, .more = in("b")}), "some",
+               2);
+  cluster_.apply(
+    work_of("gang-2", {.queue = "q", .priority = 5, .pods = 3, .gang = true, .more = in("a")}));
+  EXPECT_TRUE(cluster_.rests());
+  cluster_.apply(work_of("lone-c", {.queue = "q", .priority = 50, .more = in("c")})
+                 + work_of("lone-b", {.queue = "q", .priority = 20, .more = in("b")}));
+
+  cluster_.wait_for("lone-c");
+  cluster_.wait_for("lone-b");
+  EXPECT_THAT(cluster_.explain("gang-2"), HasSubstr("limit"));
 }
 
 } // namespace

@@ -152,6 +152,21 @@ TEST_P(whole_file_live, queues_of_a_file_go_together_or_not_at_all) {
   EXPECT_EQ(names(), 0U);
 }
 
+/// Nodes stay until the pods of the file's workloads have left them.
+TEST_P(whole_file_live, a_file_of_which_some_is_gone_is_deleted_by_asking_again) {
+  ASSERT_EQ(try_to_apply(file("some")).code, 0);
+  const auto path = (data_.path() / "some.yaml").string();
+  std::ofstream(path) << file("some");
+  ASSERT_EQ(cluster_->daemon().cli({"delete", "workload", "some-w0"}).code, 0);
+  EXPECT_TRUE(within(std::chrono::seconds{20}, [&] {
+    return cluster_->daemon().cli({"delete", "-f", path}).code == 0;
+  }));
+  EXPECT_TRUE(within(std::chrono::seconds{20}, [&] { return there("some") == 0; }));
+  const auto again = cluster_->daemon().cli({"delete", "-f", path});
+  EXPECT_EQ(again.code, 0) << again.output;
+  EXPECT_THAT(again.output, HasSubstr("workload/some-w1 is not there"));
+}
+
 TEST_P(whole_file_live, nothing_is_left_in_a_resource_group_that_does_not_exist) {
   for (int i = 0; i < 8; ++i) {
     const auto group = fmt::format("g{}", i);

@@ -413,13 +413,21 @@ void draw(catalog_update& to) {
   unfinished.insert(names.begin(), names.end());
 }
 
+static void draw(quota_wish& to) {
+  auto& [priority, since, each, count] = to;
+  draw_all(priority, since);
+  draw_signed(each);
+  draw_signed(count);
+}
+
 static void draw(quota_need& to) {
-  auto& [used, pending, blocked] = to;
+  auto& [used, pending, blocked, wishes] = to;
   auto& [staying, leaving] = used;
   draw_signed(staying);
   draw_signed(leaving);
   draw_signed(pending);
   draw_signed(blocked);
+  draw(wishes);
 }
 
 void draw(quota_report& to) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <string>
 
 namespace reprieve {
 
@@ -15,9 +16,7 @@ using namespace std::chrono_literals;
 constexpr time_point now{24h};
 
 resumption resumed(const workload& w, std::int32_t attempts) {
-  workload_status status;
-  status.attempts = attempts;
-  return resume(w, status, now);
+  return resume(w, attempts, now);
 }
 
 duration wait_after(const workload& w, std::int32_t attempts) {
@@ -189,6 +188,33 @@ TEST(resume, preempted_work_keeps_its_place_in_the_queue) {
 
   EXPECT_TRUE(served_before(earlier, later));
   EXPECT_FALSE(served_before(later, earlier));
+}
+
+/// As many as it has pods, each of which comes and goes by itself.
+TEST(resume, each_of_many_pods_waits_by_how_often_it_was_stopped_itself) {
+  auto record = submitted_at("many", now);
+  record.spec.edit().groups[0].count = 100;
+  record.spec.edit().resume.limit = 3;
+  for (std::int32_t i = 0; i < 100; ++i) {
+    evict(record, std::array{portion_id{"many", "main", 0, i}}, "d" + std::to_string(i), now);
+    EXPECT_EQ(record.status.resume_after, now + 10s) << i;
+    EXPECT_EQ(slot_at(record, {"main", 0, i}).state, slot_state::wanted) << i;
+  }
+  EXPECT_EQ(record.status.attempts, 100);
+  evict(record, std::array{portion_id{"many", "main", 0, 7}}, "again", now);
+  EXPECT_EQ(record.status.resume_after, now + 20s);
+}
+
+TEST(resume, one_that_has_been_stopped_too_often_takes_no_others_with_it) {
+  auto record = submitted_at("many", now);
+  record.spec.edit().groups[0].count = 2;
+  record.spec.edit().resume.limit = 1;
+  const portion_id first{"many", "main", 0, 0};
+  evict(record, std::array{first}, "d1", now);
+  evict(record, std::array{first, portion_id{"many", "main", 0, 1}}, "d2", now);
+
+  EXPECT_EQ(slot_at(record, {"main", 0, 0}).state, slot_state::stopped);
+  EXPECT_EQ(slot_at(record, {"main", 0, 1}).state, slot_state::wanted);
 }
 
 TEST(resume, work_that_does_not_come_back_holds_nothing_up) {

@@ -139,6 +139,46 @@ TEST(shard_placement, comes_to_rest_wherever_everything_is_at_first) {
   }
 }
 
+TEST(shard_placement, leaves_everything_where_it_is_when_nodes_come_and_go) {
+  for (const int count : {2, 3, 5, 8})
+    for (const int on : {2, 3}) {
+      auto some = groups(count, 3);
+      const auto owners = place_shards(some, replicas(on), {}, plenty);
+      for (auto& group : some) {
+        ++group.nodes;
+        EXPECT_EQ(place_shards(some, replicas(on), owners, plenty), owners) << group.name;
+        --group.nodes;
+      }
+    }
+}
+
+TEST(shard_placement, leaves_everything_where_it_is_when_a_group_comes) {
+  for (const int on : {2, 3}) {
+    const auto before = place_shards(groups(3), replicas(on), {}, plenty);
+    auto some = groups(3);
+    some.push_back({"new", 4, 2, 0});
+
+    EXPECT_EQ(moved(before, place_shards(some, replicas(on), before, plenty)), 0) << on;
+  }
+}
+
+TEST(shard_placement, moves_a_group_at_last_where_others_beside_it_have_grown) {
+  auto some = groups(4);
+  const auto before = place_shards(some, replicas(2), {}, plenty);
+  int moves = 0;
+  auto now = before;
+  for (int nodes = 100; nodes < 1'000; nodes += 10) {
+    for (auto& group : some)
+      if (before.at(coordinator_of(group.name)) == before.at(coordinator_of(some[0].name)))
+        group.nodes = nodes;
+    const auto next = place_shards(some, replicas(2), now, plenty);
+    moves += next != now;
+    now = next;
+  }
+  EXPECT_GE(moves, 1);
+  EXPECT_LE(moves, 2);
+}
+
 TEST(shard_placement, gives_nothing_where_there_is_nobody) {
   EXPECT_TRUE(place_shards(groups(3), {}, {}, plenty).empty());
 }

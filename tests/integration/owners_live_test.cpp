@@ -1,0 +1,60 @@
+// Who owns a resource group, through the real programs.
+
+#include "tests/integration/replica_pair.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace reprieve {
+
+namespace {
+
+std::string node_of(const std::string& group, const std::string& name) {
+  return fmt::format("kind: Node\nmetadata: {{name: {}-{}}}\n"
+                     "spec: {{resourceGroup: {}, capacity: {{gpu: 64}}}}\n---\n",
+                     group, name, group);
+}
+
+/// Nobody who submits something has to ask again because somebody else adds nodes.
+TEST(owners_live, keep_their_groups_when_nodes_come_and_go) {
+  replica_pair replicas;
+  const std::array<std::string, 3> groups{"a", "b", "c"};
+  std::string all;
+  for (const auto& group : groups) {
+    all += fmt::format("kind: ResourceGroup\nmetadata: {{name: {}}}\n---\n", group);
+    for (int i = 0; i < 3; ++i)
+      all += node_of(group, std::to_string(i));
+  }
+  const auto made = replicas.apply(all);
+  ASSERT_EQ(made.code, 0) << made.output;
+  int submitted = 0;
+  const auto submit = [&](const std::string& group) {
+    const auto name = fmt::format("w{}", ++submitted);
+    return replicas.apply(work_of(name, {.more = "resourceGroup: " + group}),
+                          static_cast<std::size_t>(submitted) % replica_pair::size);
+  };
+  for (const auto& group : groups) // and until the last has found its owner
+    ASSERT_TRUE(within(std::chrono::seconds{15}, [&] { return submit(group).code == 0; }));
+
+  for (int round = 0; round < 4; ++round)
+    for (const auto& group : groups) {
+      const auto added = replicas.apply(node_of(group, "more"));
+      EXPECT_EQ(added.code, 0) << added.output;
+      for (const auto& other : groups) {
+        const auto done = submit(other);
+        EXPECT_EQ(done.code, 0) << done.output;
+      }
+      const auto removed = replicas[0].cli({"delete", "node", group + "-more", "--force"});
+      EXPECT_EQ(removed.code, 0) << removed.output;
+      for (const auto& other : groups) {
+        const auto done = submit(other);
+        EXPECT_EQ(done.code, 0) << done.output;
+      }
+    }
+}
+
+} // namespace
+
+} // namespace reprieve
