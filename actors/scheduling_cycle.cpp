@@ -732,7 +732,7 @@ std::string why_waits(self_pointer self, const std::string& workload) {
   const auto unit = state.mirror.line().last_of(workload);
   if (!unit)
     return {};
-  if (const auto back = why_backed_off(*unit->record, state.settings.clock.now(self)))
+  if (const auto back = why_backed_off(*unit->record, *unit->who, state.settings.clock.now(self)))
     return back->why;
   return live_cycle{self, true}.why_waits(*unit);
 }

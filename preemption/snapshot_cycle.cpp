@@ -485,7 +485,7 @@ void snapshot_cycle::tell_sleepers(const plan_settings& settings,
     const auto record = record_of(who.workload);
     if (!record || (left_out && left_out(who.workload)))
       continue;
-    if (const auto back = why_backed_off(*record, settings.now))
+    if (const auto back = why_backed_off(*record, who, settings.now))
       turns_.push_back({next_id(), settings.group.name, who, not_tried(who, *back), {}});
   }
 }
@@ -498,7 +498,7 @@ void snapshot_cycle::serve(std::vector<preemptor> waiting, const plan_settings& 
   std::vector<waiting_unit> units;
   for (auto& who : waiting) {
     auto record = record_of(who.workload);
-    if (const auto back = record ? why_backed_off(*record, settings.now) : std::nullopt) {
+    if (const auto back = record ? why_backed_off(*record, who, settings.now) : std::nullopt) {
       turns_.push_back({next_id(), settings.group.name, who, not_tried(who, *back), {}});
       continue;
     }
@@ -513,7 +513,7 @@ front_of_line snapshot_cycle::line_in(const plan_settings& settings) const {
   auto view = taken_.view_of(settings.group.name);
   for (const auto& who : taken_.pending(settings.group.name)) {
     const auto record = record_of(who.workload);
-    if (is_bound_to_a_node(who) || (record && why_backed_off(*record, settings.now)))
+    if (is_bound_to_a_node(who) || (record && why_backed_off(*record, who, settings.now)))
       continue;
     const auto made = place(view, who, settings);
     if (could_ever_run(view, who))

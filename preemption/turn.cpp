@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 
 namespace reprieve {
@@ -33,9 +34,20 @@ resources demand_of(const pod_group& group, std::int64_t pods) {
   return sum;
 }
 
-std::optional<held_back> why_backed_off(const workload_record& record, time_point now) {
+bool was_there_before(const preemptor& who) {
+  return std::ranges::any_of(who.groups, [](const wanted_group& group) {
+    return std::ranges::any_of(group.pods, [](const pod& p) { return p.incarnation > 0; });
+  });
+}
+
+bool comes_back(const workload_record& record, const preemptor& who) {
+  return record.slots.empty() || was_there_before(who);
+}
+
+std::optional<held_back> why_backed_off(const workload_record& record, const preemptor& who,
+                                        time_point now) {
   const auto& status = record.status;
-  if (status.resume_after <= now)
+  if (status.resume_after <= now || !comes_back(record, who))
     return std::nullopt;
   const auto what =
     status.attempts == 0

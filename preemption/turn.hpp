@@ -24,7 +24,14 @@ resources demand_of(const preemptor& who);
 /// Likewise of so many pods of the group.
 resources demand_of(const pod_group& group, std::int64_t pods);
 
-/// Whether the workload was preempted and is resumed later (DESIGN 3.6).
-std::optional<held_back> why_backed_off(const workload_record& record, time_point now);
+/// Whether some of its pods were there before, and were stopped, or lost.
+bool was_there_before(const preemptor& who);
+
+/// Likewise; where nothing is known of its workload's places, none is new.
+bool comes_back(const workload_record& record, const preemptor& who);
+
+/// Whether the unit was there before and is resumed later (DESIGN 3.6).
+std::optional<held_back> why_backed_off(const workload_record& record, const preemptor& who,
+                                        time_point now);
 
 } // namespace reprieve

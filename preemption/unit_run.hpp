@@ -13,8 +13,9 @@
 namespace reprieve {
 
 /// The pods of one group that a workload lacks and that are placed one by one. They ask for the
-/// same and may be a million, so they wait as one, and a unit is made when its turn comes. Numbered
-/// by replica, then index.
+/// same and may be a million, so they wait as one, and a unit is made when its turn comes. Those
+/// that were there before wait by themselves, as they may have to wait for longer. Numbered by
+/// replica, then index.
 class unit_run {
 public:
   using number = number_ranges::number;
@@ -23,8 +24,11 @@ public:
   /// where a test wants that to happen often.
   static inline std::int64_t served_at_once = 512;
 
-  /// Of the group at that position, of which no pod stands and all are wanted.
-  unit_run(std::shared_ptr<const workload_record> record, std::size_t group);
+  enum class of { new_ones, those_who_come_back };
+
+  /// Of the group at that position; at first all wait as new ones.
+  unit_run(std::shared_ptr<const workload_record> record, std::size_t group,
+           of whom = of::new_ones);
 
   /// The record has another form, in which the group is as it was.
   void renew(std::shared_ptr<const workload_record> record);
@@ -32,6 +36,9 @@ public:
   /// Whether the pod of that number waits for its turn.
   void set(number one, bool waits);
 
+  bool comes_back() const {
+    return whom_ == of::those_who_come_back;
+  }
   const std::shared_ptr<const workload_record>& record() const {
     return record_;
   }
@@ -69,6 +76,7 @@ private:
 
   std::shared_ptr<const workload_record> record_;
   std::size_t group_;
+  of whom_;
   number numbers_; ///< of pods that the group has
   number_ranges waiting_;
   /// The one that was asked for last, as it is asked for several times.

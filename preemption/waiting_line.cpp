@@ -60,8 +60,10 @@ const std::string& first_uid(const preemptor& who) {
 }
 
 /// What tells a unit from others of its workload: runs go by their groups.
-const std::string& name_of(const waiting_unit& unit) {
-  return unit.run ? unit.run->group().name : first_uid(*unit.who);
+std::string name_of(const waiting_unit& unit) {
+  if (!unit.run)
+    return first_uid(*unit.who);
+  return unit.run->comes_back() ? unit.run->group().name + '\x1f' : unit.run->group().name;
 }
 
 resources times(std::int64_t count, const resources& of_one) {
@@ -70,6 +72,7 @@ resources times(std::int64_t count, const resources& of_one) {
   return all;
 }
 
+/// When those may be tried again of its workload that were there before.
 time_point due_of(const waiting_unit& unit) {
   return unit.record ? unit.record->status.resume_after : no_time;
 }
@@ -206,10 +209,10 @@ std::set<std::string> waiting_line::exchange(const std::string& workload,
   auto& of = by_workload_[workload];
   of = {};
   const auto due = due_of(units.front());
-  const bool asleep = due > now_;
-  if (asleep)
-    asleep_.emplace(due, workload);
   for (std::size_t i = 0; i < units.size(); ++i) {
+    const bool asleep = due > now_ && comes_back(*units[i].record, *units[i].who);
+    if (asleep)
+      asleep_.emplace(due, workload);
     auto place = place_of(units[i], i);
     auto wanted = demand_of(*units[i].who);
     const auto pods = units[i].run ? units[i].run->size() : 1;
@@ -233,11 +236,12 @@ void waiting_line::wake_sleepers(time_point now) {
   while (!asleep_.empty() && asleep_.begin()->first <= now_) {
     const auto workload = asleep_.begin()->second;
     asleep_.erase(asleep_.begin());
-    for (auto& one : by_workload_.find(workload)->second.entries) {
-      remove(one);
-      one.asleep = false;
-      add(one);
-    }
+    for (auto& one : by_workload_.find(workload)->second.entries)
+      if (one.asleep) {
+        remove(one);
+        one.asleep = false;
+        add(one);
+      }
   }
 }
 
@@ -248,7 +252,7 @@ std::vector<returning_work> waiting_line::asleep_in(std::string_view queue,
     if (due > until)
       break;
     for (const auto& one : by_workload_.find(workload)->second.entries)
-      if (one.unit.queue() == queue)
+      if (one.asleep && one.unit.queue() == queue)
         found.push_back({one.place, times(one.count, wanted_by(*one.unit.who)), due, false});
   }
   return found;
@@ -371,8 +375,10 @@ std::optional<placed_unit> waiting_line::next_of_run(const waiting_unit& of,
   if (known == by_workload_.end())
     return std::nullopt;
   const auto& group = of.who->groups.front().name;
+  const bool comes_back = was_there_before(*of.who);
   for (const auto& one : known->second.entries)
-    if (one.unit.run && one.kind.empty() && !one.asleep && one.unit.run->group().name == group)
+    if (one.unit.run && one.kind.empty() && !one.asleep && one.unit.run->group().name == group
+        && one.unit.run->comes_back() == comes_back)
       return next_in(one.unit, behind);
   return std::nullopt;
 }

@@ -108,7 +108,8 @@ public:
   void each_asleep(F use) const {
     for (const auto& [due, workload] : asleep_)
       for (const auto& one : by_workload_.find(workload)->second.entries)
-        use(one.unit, one.wanted, one.count);
+        if (one.asleep)
+          use(one.unit, one.wanted, one.count);
   }
   /// Those of a queue that are due by then.
   std::vector<returning_work> asleep_in(std::string_view queue, time_point until) const;

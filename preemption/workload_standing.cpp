@@ -193,8 +193,10 @@ void workload_standing::put_record(std::shared_ptr<const workload_record> record
     return;
   }
   for (const auto& run : runs_)
-    if (run)
-      run->renew(record_);
+    if (run) {
+      run.fresh->renew(record_);
+      run.back->renew(record_);
+    }
   for (const auto& slot : slot_list::changed_slots(before->slots, record_->slots)) {
     const bool was_doomed = restless_.is_doomed(slot.group, slot.replica);
     for (const auto& uid : uids_at(slot, *before))
@@ -250,7 +252,11 @@ void workload_standing::look_at_all_slots(const standing_ground& on) {
   const auto& groups = record_->spec->groups;
   held_back_.resize(groups.size());
   for (std::size_t g = 0; g < groups.size(); ++g)
-    runs_.push_back(waits_as_run(groups[g]) ? std::make_shared<unit_run>(record_, g) : nullptr);
+    if (waits_as_run(groups[g]))
+      runs_.push_back({std::make_shared<unit_run>(record_, g),
+                       std::make_shared<unit_run>(record_, g, unit_run::of::those_who_come_back)});
+    else
+      runs_.emplace_back();
   // All of them wait, but for those of which something is known.
   for (const auto& known : record_->slots)
     look_at(known.slot, on);
@@ -283,7 +289,9 @@ void workload_standing::look_at(const pod_slot& slot, const standing_ground& on)
     && !stands(pod_uid(record_->spec->name, record_->status.uid, slot, known.incarnation));
   const bool taken = lacks && restless_.is_taken(slot);
   const auto number = unit_run::number{slot.replica} * of.count + slot.index;
-  runs_[*group]->set(number, lacks && !taken);
+  const bool waits = lacks && !taken;
+  runs_[*group].fresh->set(number, waits && known.incarnation == 0);
+  runs_[*group].back->set(number, waits && known.incarnation > 0);
   if (taken)
     held_back_[*group].insert(number);
   else
@@ -358,9 +366,10 @@ void workload_standing::find_listed(const standing_ground& on) {
 
 std::vector<std::shared_ptr<const unit_run>> workload_standing::runs() const {
   std::vector<std::shared_ptr<const unit_run>> found;
-  for (const auto& run : runs_)
-    if (run && run->size() > 0)
-      found.push_back(run);
+  for (const auto& [fresh, back] : runs_)
+    for (const auto& run : {fresh, back})
+      if (run && run->size() > 0)
+        found.push_back(run);
   return found;
 }
 
@@ -374,8 +383,9 @@ resources workload_standing::held_back() const {
 
 bool workload_standing::lacks(const preemptor& who) const {
   const auto& first = who.groups.front().pods.front();
-  return listed_uids_.contains(first.uid)
-         || std::ranges::any_of(runs_, [&](const auto& run) { return run && run->has(first); });
+  return listed_uids_.contains(first.uid) || std::ranges::any_of(runs_, [&](const group_runs& run) {
+           return run && (run.fresh->has(first) || run.back->has(first));
+         });
 }
 
 } // namespace reprieve

@@ -155,8 +155,16 @@ private:
   std::map<time_point, std::int64_t> told_; ///< how many were told then
   restless_replicas restless_;
 
-  /// By the group's position; null where what lacks of the group is listed.
-  std::vector<std::shared_ptr<unit_run>> runs_;
+  /// What waits of a group, where that is not listed.
+  struct group_runs {
+    std::shared_ptr<unit_run> fresh; ///< have not been there before
+    std::shared_ptr<unit_run> back;  ///< come back
+
+    explicit operator bool() const {
+      return fresh != nullptr;
+    }
+  };
+  std::vector<group_runs> runs_;         ///< by the group's position
   std::vector<number_ranges> held_back_; ///< likewise, those that come when others have gone
   std::vector<std::shared_ptr<const preemptor>> listed_;
   std::set<std::string, std::less<>> listed_uids_; ///< of their first pods

@@ -59,7 +59,7 @@ cycle_comparison::cycle_comparison(snapshot taken, const std::string& group, tim
 
 bool cycle_comparison::is_asleep(const turn_taken& turn) const {
   const auto* record = find(taken_.workloads(), turn.who.workload);
-  return record != nullptr && why_backed_off(*record, settings_.now).has_value();
+  return record != nullptr && why_backed_off(*record, turn.who, settings_.now).has_value();
 }
 
 std::string cycle_comparison::of_groundless(const cycle_seen& live) {

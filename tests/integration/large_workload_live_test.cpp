@@ -41,6 +41,22 @@ TEST(large_workload_live, of_a_million_pods_runs_where_there_is_room_beside_othe
   ASSERT_TRUE(within(seconds{20}, [&] { return cluster.get("workloads").empty(); }));
 }
 
+/// The youngest goes each time, and is tried again ever later; the others do not wait for that.
+TEST(large_workload_live, of_a_million_pods_fills_the_room_again_however_often_some_are_stopped) {
+  live_cluster cluster;
+  ASSERT_TRUE(cluster.serves()) << cluster.daemon().output();
+  cluster.apply(nodes(1, "gpu: 4"));
+  cluster.apply(work_of("many", {.pods = 1'000'000}));
+  ASSERT_TRUE(within(seconds{20}, [&] { return cluster.running()["many"] == 4; }));
+  for (int i = 0; i < 8; ++i) {
+    const auto urgent = fmt::format("urgent-{}", i);
+    cluster.run(work_of(urgent, {.priority = 10}), urgent);
+    cluster.remove("workload", urgent);
+    EXPECT_TRUE(within(seconds{3}, [&] { return cluster.running()["many"] == 4; }))
+      << i << ": " << cluster.explain("many");
+  }
+}
+
 TEST(large_workload_live, of_a_million_pods_goes_on_as_they_end) {
   live_cluster cluster;
   ASSERT_TRUE(cluster.serves()) << cluster.daemon().output();

@@ -104,6 +104,38 @@ TEST(unit_run, of_a_million_finds_what_is_behind_a_place) {
   EXPECT_EQ(run->last_before(other), 999'999);
 }
 
+TEST(those_who_come_back, wait_by_themselves_and_keep_nobody_who_was_not_there_before) {
+  auto record = *two_groups(2);
+  record.slots.edit({"a", 0, 1}).incarnation = 1;
+  record.status.resume_after = time_point{std::chrono::seconds{10}};
+  const auto stopped = std::make_shared<const workload_record>(record);
+  const auto fresh = std::make_shared<unit_run>(stopped, 0);
+  fresh->set(1, false);
+  const auto back = std::make_shared<unit_run>(stopped, 0, unit_run::of::those_who_come_back);
+  EXPECT_EQ(back->size(), 0);
+  back->set(1, true);
+  waiting_line line;
+  line.wake_sleepers(time_point{std::chrono::seconds{1}});
+  line.put("w", {of(fresh), of(back)});
+
+  const auto names = [&] {
+    std::vector<std::string> found;
+    for (const auto& [place, unit] : line.fresh().at("default"))
+      for (std::optional<placed_unit> next{{place, unit}}; next;
+           next = line.next_of_run(unit, next->first))
+        found.push_back(name_of(next->second));
+    return found;
+  };
+  EXPECT_EQ(names(), (std::vector<std::string>{"w-a-0-0", "w-a-1-0", "w-a-1-1"}));
+  EXPECT_EQ(line.next_due(), record.status.resume_after);
+  EXPECT_EQ(line.asleep_in("default", record.status.resume_after).size(), 1U);
+  EXPECT_EQ(line.size(), 4U);
+
+  line.wake_sleepers(record.status.resume_after);
+  EXPECT_EQ(names(), (std::vector<std::string>{"w-a-0-0", "w-a-1-0", "w-a-1-1", "w-a-0-1"}));
+  EXPECT_EQ(name_of(line.in_order()[1]), "w-a-0-1");
+}
+
 } // namespace
 
 } // namespace reprieve
