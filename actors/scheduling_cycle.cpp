@@ -284,8 +284,11 @@ public:
             may_be_another ? state_.mirror.unit_placed_by(place.second) : std::optional(unit);
           if (!as_it_is)
             continue; // another of the kind may move
-          found.push_back({place.first, place.second, *as_it_is});
-          break;
+          // With others of its gang gone, it may have another place.
+          if (auto now_at = place_of(*as_it_is, 0); behind < now_at)
+            found.push_back({std::move(now_at), place.second, *as_it_is});
+          if (kind_of(*as_it_is).value_or(place.second) == kind)
+            break; // there is as little for others alike
         }
     return found;
   }

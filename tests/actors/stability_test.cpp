@@ -82,6 +82,28 @@ TEST_F(stability, whoever_waits_for_a_victim_takes_free_room_and_the_next_gets_w
     << given_up->abort_reason;
 }
 
+TEST_F(stability, what_joined_a_gang_takes_free_room_before_other_gangs_when_the_rest_has_ended) {
+  replica_world replica(store_, journal());
+  ASSERT_TRUE(replica.start().ok());
+  auto slow = played(work("slow"), "stop-takes", "50s");
+  slow.grace_period = seconds{60};
+  slow.resume.policy = resume_policy::never;
+  ASSERT_TRUE(replica.apply({machine("n1", 1), slow}).ok());
+  ASSERT_TRUE(comes_to(replica, "slow", pod_phase::running, 1, seconds{5}));
+  auto gangs = played(work("gangs", 9, 3), "run-for", "10s");
+  gangs.groups[0].min_count = 2;
+  gangs.groups[0].replicas = 2;
+  ASSERT_TRUE(replica.apply({machine("n2", 2), gangs}).ok());
+  ASSERT_TRUE(comes_to(replica, "gangs", pod_phase::running, 2, seconds{5}));
+  ASSERT_TRUE(comes_to(replica, "gangs", pod_phase::nominated, 1, seconds{3}))
+    << "the third of the first gang; there is no room for the second";
+
+  ASSERT_TRUE(comes_to(replica, "gangs", pod_phase::running, 0, seconds{15}));
+  ASSERT_TRUE(comes_to(replica, "gangs", pod_phase::running, 1, seconds{5}))
+    << "the third is all of its gang that is left to run, and comes before the second gang";
+  EXPECT_EQ(replica.pods("slow", pod_phase::terminating), 1U);
+}
+
 TEST_F(stability, within_a_limit_nobody_moves_to_free_room_before_its_victims_have_gone) {
   replica_world replica(store_, journal());
   ASSERT_TRUE(replica.start().ok());
