@@ -278,8 +278,9 @@ public:
            std::ranges::subrange(units.lower_bound({behind, {}}), units.end()))
         if (behind < place.first && waits_for_room(place.second)) {
           // Of a gang there may be more by now, or fewer, and what joined one may be part of one.
-          const bool may_be_another =
-            !kind_of(unit) || std::ranges::any_of(unit.record->spec->groups, &pod_group::is_gang);
+          const auto& spec = unit.record->spec;
+          const auto group = group_position(spec, unit.who->groups.front().name);
+          const bool may_be_another = group && spec->groups[*group].is_gang();
           const auto as_it_is =
             may_be_another ? state_.mirror.unit_placed_by(place.second) : std::optional(unit);
           if (!as_it_is)

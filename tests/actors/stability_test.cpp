@@ -104,6 +104,28 @@ TEST_F(stability, what_joined_a_gang_takes_free_room_before_other_gangs_when_the
   EXPECT_EQ(replica.pods("slow", pod_phase::terminating), 1U);
 }
 
+TEST_F(stability, pods_beside_a_gang_that_wait_for_a_victim_take_free_room) {
+  replica_world replica(store_, journal());
+  ASSERT_TRUE(replica.start().ok());
+  auto slow = played(work("slow"), "stop-takes", "50s");
+  slow.grace_period = seconds{60};
+  slow.resume.policy = resume_policy::never;
+  ASSERT_TRUE(replica.apply({machine("n1", 1), slow}).ok());
+  ASSERT_TRUE(comes_to(replica, "slow", pod_phase::running, 1, seconds{5}));
+  auto both = work("both", 9);
+  auto gang = both.groups[0];
+  gang.name = "gang";
+  gang.min_count = 1;
+  both.groups.push_back(gang);
+  ASSERT_TRUE(replica.apply({machine("n2", 1), both}).ok());
+  ASSERT_TRUE(comes_to(replica, "both", pod_phase::running, 1, seconds{5}));
+  ASSERT_TRUE(comes_to(replica, "both", pod_phase::nominated, 1, seconds{3}));
+
+  ASSERT_TRUE(replica.apply({machine("n3", 1)}).ok());
+  ASSERT_TRUE(comes_to(replica, "both", pod_phase::running, 2, seconds{5}));
+  EXPECT_EQ(replica.pods("slow", pod_phase::terminating), 1U);
+}
+
 TEST_F(stability, within_a_limit_nobody_moves_to_free_room_before_its_victims_have_gone) {
   replica_world replica(store_, journal());
   ASSERT_TRUE(replica.start().ok());
