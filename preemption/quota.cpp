@@ -55,7 +55,7 @@ public:
     give_what_is_wished();
     for (auto& one : groups_)
       for (std::size_t r = 0; r < limit_.size(); ++r)
-        give(one, r, std::clamp<std::int64_t>(rest_[r], 0, one.waits[r]));
+        give_waiting(one, r, one.waits[r]);
     give_the_rest();
   }
 
@@ -77,6 +77,13 @@ private:
   void give(group_lines& to, std::size_t r, std::int64_t amount) {
     to.wanted[r] += amount;
     rest_[r] -= amount;
+  }
+
+  /// Up to what waits, and to what there is.
+  void give_waiting(group_lines& to, std::size_t r, std::int64_t amount) {
+    const auto more = std::clamp<std::int64_t>(std::min(rest_[r], to.waits[r]), 0, amount);
+    give(to, r, more);
+    to.waits[r] -= more;
   }
 
   void give_what_is_used() {
@@ -111,12 +118,14 @@ private:
         if (each[r] > 0)
           count =
             std::min(count, std::max<std::int64_t>(std::min(rest_[r], of->waits[r]), 0) / each[r]);
-      for (std::size_t r = 0; r < each.size(); ++r) {
-        give(*of, r, count * each[r]);
-        // What there is not enough for keeps nothing from others.
-        of->waits[r] = std::max<std::int64_t>(of->waits[r] - wish->count * each[r], 0);
-      }
+      for (std::size_t r = 0; r < each.size(); ++r)
+        give_waiting(*of, r, count * each[r]);
     }
+    // What there is not enough for keeps nothing from others. Of the rest it may make use where
+    // less important work of its own group goes as well.
+    for (const auto& [wish, of] : wishes)
+      for (std::size_t r = 0; r < limit_.size(); ++r)
+        give_waiting(*of, r, amount_of(wish->each, names_[r]) * wish->count);
   }
 
   /// Whole units where there are such: a part of a GPU is of use to nobody.

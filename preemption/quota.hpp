@@ -55,8 +55,9 @@ std::vector<quota_wish> wishes_in(const waiting_line& line, std::string_view que
 
 /// Shares the limit of a queue out: first what each group uses, in proportion where that is more
 /// than the limit; then what those who wait need, as far as there is all of it, the most important
-/// first, then who waits longest; then what else waits, group by group; then the rest evenly. What
-/// a group was granted it keeps until it agrees to less.
+/// first, then who waits longest; then to the others, in the same order, as much as there is; then
+/// what else waits, group by group; then the rest evenly. What a group was granted it keeps until
+/// it agrees to less.
 grant_changes share_out(const resources& limit, const by_name<quota_need>& groups,
                         const by_name<resources>& granted);
 

@@ -61,6 +61,13 @@ TEST(quota, what_waits_and_would_not_have_enough_keeps_nothing_from_others) {
   EXPECT_EQ(shared.lower.size(), 1U);
 }
 
+TEST(quota, what_waits_and_would_not_have_enough_has_what_others_leave) {
+  const auto shared =
+    share_out(gpu(8), {{"a", wishing(4, {{9, no_time, gpu(6), 1}})}, {"b", wishing(0, {})}}, {});
+
+  EXPECT_EQ(shared.granted.at("a"), gpu(8)) << "less important work there may go for it";
+}
+
 TEST(quota, what_waits_has_its_part_the_most_important_first_then_who_waits_longest) {
   const auto since = [](int seconds) { return time_point{std::chrono::seconds{seconds}}; };
   const auto shared = share_out(gpu(6),
