@@ -40,23 +40,28 @@ bool was_there_before(const preemptor& who) {
   });
 }
 
-bool comes_back(const workload_record& record, const preemptor& who) {
-  return record.slots.empty() || was_there_before(who);
+time_point due_of(const workload_record& record, const preemptor& who) {
+  const auto& status = record.status;
+  if (record.slots.empty() || was_there_before(who) || status.resume_after == no_time)
+    return status.resume_after;
+  return status.preempted.empty() ? no_time
+                                  : std::min(status.resume_after, status.preempted.back().at
+                                                                    + record.spec->resume.backoff);
 }
 
 std::optional<held_back> why_backed_off(const workload_record& record, const preemptor& who,
                                         time_point now) {
   const auto& status = record.status;
-  if (status.resume_after <= now || !comes_back(record, who))
+  const auto due = due_of(record, who);
+  if (due <= now)
     return std::nullopt;
   const auto what =
     status.attempts == 0
       ? std::string("it lost pods with a machine")
       : fmt::format("it was preempted {} time{}", status.attempts, status.attempts == 1 ? "" : "s");
   return held_back{fmt::format("{} and is tried again in {}", what,
-                               format_duration(std::chrono::ceil<std::chrono::seconds>(
-                                 status.resume_after - now))),
-                   status.resume_after};
+                               format_duration(std::chrono::ceil<std::chrono::seconds>(due - now))),
+                   due};
 }
 
 } // namespace reprieve

@@ -27,10 +27,12 @@ resources demand_of(const pod_group& group, std::int64_t pods);
 /// Whether some of its pods were there before, and were stopped, or lost.
 bool was_there_before(const preemptor& who);
 
-/// Likewise; where nothing is known of its workload's places, none is new.
-bool comes_back(const workload_record& record, const preemptor& who);
+/// When the unit may be tried: where it was stopped, as its workload resumes; else when the first
+/// wait is over since something of the workload was stopped, however long that has to wait itself.
+/// Where nothing is known of the workload's places, none is new.
+time_point due_of(const workload_record& record, const preemptor& who);
 
-/// Whether the unit was there before and is resumed later (DESIGN 3.6).
+/// Whether that is later (DESIGN 3.6).
 std::optional<held_back> why_backed_off(const workload_record& record, const preemptor& who,
                                         time_point now);
 

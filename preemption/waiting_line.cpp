@@ -72,9 +72,8 @@ resources times(std::int64_t count, const resources& of_one) {
   return all;
 }
 
-/// When those may be tried again of its workload that were there before.
 time_point due_of(const waiting_unit& unit) {
-  return unit.record ? unit.record->status.resume_after : no_time;
+  return unit.record ? due_of(*unit.record, *unit.who) : no_time;
 }
 
 /// The next unit of the run behind that place.
@@ -197,10 +196,10 @@ std::set<std::string> waiting_line::exchange(const std::string& workload,
       }
       count(one, -1);
       remove(one);
+      if (one.asleep)
+        asleep_.erase({one.due, workload});
       size_ -= static_cast<std::size_t>(one.count);
     }
-    if (!known->second.entries.empty())
-      asleep_.erase({due_of(known->second.entries.front().unit), workload});
     if (units.empty())
       by_workload_.erase(known);
   }
@@ -208,9 +207,9 @@ std::set<std::string> waiting_line::exchange(const std::string& workload,
     return all;
   auto& of = by_workload_[workload];
   of = {};
-  const auto due = due_of(units.front());
   for (std::size_t i = 0; i < units.size(); ++i) {
-    const bool asleep = due > now_ && comes_back(*units[i].record, *units[i].who);
+    const auto due = due_of(units[i]);
+    const bool asleep = due > now_;
     if (asleep)
       asleep_.emplace(due, workload);
     auto place = place_of(units[i], i);
@@ -219,7 +218,7 @@ std::set<std::string> waiting_line::exchange(const std::string& workload,
     if (!units[i].run)
       of.by_uid.emplace(first_uid(*units[i].who), i);
     auto& one = of.entries.emplace_back(
-      entry{std::move(place), std::move(units[i]), {}, std::move(wanted), pods, asleep});
+      entry{std::move(place), std::move(units[i]), {}, std::move(wanted), pods, due, asleep});
     // Who is the same as before stays among its kind: it may be the next of it.
     if (const auto before = kinds.find(name_of(one.unit)); before != kinds.end() && !asleep)
       if (auto kind = kind_of(one.unit); kind && *kind == before->second)
@@ -237,7 +236,7 @@ void waiting_line::wake_sleepers(time_point now) {
     const auto workload = asleep_.begin()->second;
     asleep_.erase(asleep_.begin());
     for (auto& one : by_workload_.find(workload)->second.entries)
-      if (one.asleep) {
+      if (one.asleep && one.due <= now_) {
         remove(one);
         one.asleep = false;
         add(one);
@@ -252,7 +251,7 @@ std::vector<returning_work> waiting_line::asleep_in(std::string_view queue,
     if (due > until)
       break;
     for (const auto& one : by_workload_.find(workload)->second.entries)
-      if (one.asleep && one.unit.queue() == queue)
+      if (one.asleep && one.due == due && one.unit.queue() == queue)
         found.push_back({one.place, times(one.count, wanted_by(*one.unit.who)), due, false});
   }
   return found;

@@ -108,7 +108,7 @@ public:
   void each_asleep(F use) const {
     for (const auto& [due, workload] : asleep_)
       for (const auto& one : by_workload_.find(workload)->second.entries)
-        if (one.asleep)
+        if (one.asleep && one.due == due)
           use(one.unit, one.wanted, one.count);
   }
   /// Those of a queue that are due by then.
@@ -233,6 +233,7 @@ private:
     std::string kind; ///< empty where it is not known to be of one
     resources wanted; ///< by each of its units
     std::int64_t count = 1;
+    time_point due = no_time;
     bool asleep = false;
   };
   struct units_of_workload {

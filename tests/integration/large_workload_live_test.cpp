@@ -41,7 +41,7 @@ TEST(large_workload_live, of_a_million_pods_runs_where_there_is_room_beside_othe
   ASSERT_TRUE(within(seconds{20}, [&] { return cluster.get("workloads").empty(); }));
 }
 
-/// The youngest goes each time, and is tried again ever later; the others do not wait for that.
+/// The youngest goes each time, and is tried again ever later; the others wait for a second.
 TEST(large_workload_live, of_a_million_pods_fills_the_room_again_however_often_some_are_stopped) {
   live_cluster cluster;
   ASSERT_TRUE(cluster.serves()) << cluster.daemon().output();

@@ -107,7 +107,8 @@ TEST(unit_run, of_a_million_finds_what_is_behind_a_place) {
 TEST(those_who_come_back, wait_by_themselves_and_keep_nobody_who_was_not_there_before) {
   auto record = *two_groups(2);
   record.slots.edit({"a", 0, 1}).incarnation = 1;
-  record.status.resume_after = time_point{std::chrono::seconds{10}};
+  record.status.resume_after = time_point{std::chrono::seconds{40}};
+  record.status.preempted = {{"d", time_point{std::chrono::seconds{0}}}};
   const auto stopped = std::make_shared<const workload_record>(record);
   const auto fresh = std::make_shared<unit_run>(stopped, 0);
   fresh->set(1, false);
@@ -117,6 +118,9 @@ TEST(those_who_come_back, wait_by_themselves_and_keep_nobody_who_was_not_there_b
   waiting_line line;
   line.wake_sleepers(time_point{std::chrono::seconds{1}});
   line.put("w", {of(fresh), of(back)});
+  EXPECT_TRUE(line.fresh().empty());
+  EXPECT_EQ(line.next_due(), time_point{std::chrono::seconds{10}}) << "the first wait";
+  line.wake_sleepers(line.next_due());
 
   const auto names = [&] {
     std::vector<std::string> found;
