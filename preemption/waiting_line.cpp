@@ -344,7 +344,7 @@ std::optional<waiting_unit> waiting_line::last_of(std::string_view workload) con
   for (const auto& one : known->second.entries) {
     const auto& run = one.unit.run;
     const auto at = run ? run->place_at(run->last()) : one.place;
-    if (last != nullptr && at < place)
+    if (last != nullptr && (one.asleep != last->asleep ? one.asleep : at < place))
       continue;
     last = &one;
     place = at;

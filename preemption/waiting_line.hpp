@@ -210,7 +210,7 @@ public:
 
   /// The unit that has the same first pod, by itself, whether its time has come or not.
   std::optional<waiting_unit> find_like(const preemptor& who) const;
-  /// The unit of the workload that is served last.
+  /// The unit of the workload that is served last; of those whose time has come, where there are.
   std::optional<waiting_unit> last_of(std::string_view workload) const;
 
   std::size_t size() const {
