@@ -32,6 +32,19 @@ void ask_touched(self_pointer self, gathering& all, const Shards& shards, const 
     all.ask(self, shards[number], make(part));
 }
 
+/// Asks the shards that may have something of the decision to take it back. Where all that is known
+/// of it is that a shard has aborted it, others may be about to do so: each of them is asked, lest
+/// that comes when the decision is over.
+template <class Shards, class Parts>
+void ask_to_withdraw(self_pointer self, gathering& all, const Shards& shards, const Parts& parts,
+                     const withdraw& order) {
+  if (self->state.nodes.empty() && self->state.workloads.empty())
+    for (const auto& shard : shards)
+      all.ask(self, shard, order);
+  else
+    ask_touched(self, all, shards, parts, [&](const auto&) { return order; });
+}
+
 /// Whether the victim has been leaving for long, and is only not given more time: whatever made it
 /// leave was counted and told then.
 bool is_forced(const decision& what, const victim& one) {
@@ -149,8 +162,7 @@ void withdraw_from_nodes(self_pointer self, const withdraw& order) {
     else
       try_again(self, [self] { withdraw_all(self); });
   });
-  ask_touched(self, nodes, state.settings.shards->nodes, state.nodes,
-              [&](const auto&) { return order; });
+  ask_to_withdraw(self, nodes, state.settings.shards->nodes, state.nodes, order);
   nodes.complete();
 }
 
@@ -342,8 +354,7 @@ void withdraw_all(self_pointer self) {
     else
       try_again(self, [self] { withdraw_all(self); });
   });
-  ask_touched(self, workloads, state.settings.shards->workloads, state.workloads,
-              [&](const auto&) { return order; });
+  ask_to_withdraw(self, workloads, state.settings.shards->workloads, state.workloads, order);
   workloads.complete();
 }
 

@@ -737,10 +737,14 @@ void write(Self self, std::vector<ledger_entry> writes, ledger::answer done,
       of.in_flight_for.push_back({{}, std::move(done), {}});
       return;
     }
-    of.unconfirmed.push_back(std::move(done));
-    if (of.unconfirmed.size() == 1)
-      detail::confirm_ledger(self);
-    return;
+    if (!of.busy) {
+      of.unconfirmed.push_back(std::move(done));
+      if (of.unconfirmed.size() == 1)
+        detail::confirm_ledger(self);
+      return;
+    }
+    // Whoever asks may rely on it that nothing from before comes later: a batch goes behind the
+    // aside.
   }
   if (!terms.lent_for.empty()) {
     ++of.lends;

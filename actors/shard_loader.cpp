@@ -193,7 +193,7 @@ private:
     const auto [batch, number] = keys::promised_by(next.key);
     const bool counts = batch == newest.number && number < newest.promised;
     auto writes = counts ? make_good(next) : take_back(next);
-    writes.comparisons.push_back(settings_.owner->held());
+    writes.comparisons.push_back(settings_.held);
     self_->request(settings_.store, caf::infinite, std::move(writes))
       .then(
         [me = shared_from_this(), chunks = std::move(chunks), newest](transaction_answer& answer) {
@@ -323,7 +323,7 @@ private:
     }
     constexpr std::size_t at_once = 100;
     const auto some = erased.end() - static_cast<std::ptrdiff_t>(std::min(at_once, erased.size()));
-    transaction part{{settings_.owner->held()}, {some, erased.end()}};
+    transaction part{{settings_.held}, {some, erased.end()}};
     erased.erase(some, erased.end());
     self_->request(settings_.store, caf::infinite, std::move(part))
       .then(

@@ -56,6 +56,9 @@ struct shard_loader_settings {
   store_door_actor store;
   ownership_pointer owner;
   load_listener_actor listener;
+  /// What its writes compare: the epoch in which the shard was to be read. In a later one it may be
+  /// given up, and somebody else's to write.
+  comparison held = owner->held();
 };
 
 /// The catalog that the queue tree's records make.

@@ -19,6 +19,11 @@ struct ledger_write {
   std::string carries_out;
 };
 
+/// Asks it to write this key of somebody else.
+struct ledger_aside {
+  std::string key;
+};
+
 ledger_entry entry(std::string key, std::string value) {
   return {std::move(key), [value = std::move(value)] { return value; }, false};
 }
@@ -41,13 +46,15 @@ struct ledger_host_state {
 } // namespace reprieve
 
 REPRIEVE_MESSAGE(reprieve::ledger_write)
+REPRIEVE_MESSAGE(reprieve::ledger_aside)
 
 namespace reprieve {
 
 namespace {
 
-using ledger_host_actor = typed_actor<handles<absl::Status(ledger_write)>,
-                                      handles<void(ledger_flush)>, handles<void(ledger_retry)>>;
+using ledger_host_actor =
+  typed_actor<handles<absl::Status(ledger_write)>, handles<void(ledger_aside)>,
+              handles<void(ledger_flush)>, handles<void(ledger_retry)>>;
 
 ledger_host_actor::behavior_type
 ledger_host(ledger_host_actor::stateful_pointer<ledger_host_state> self, ledger_settings settings) {
@@ -60,6 +67,15 @@ ledger_host(ledger_host_actor::stateful_pointer<ledger_host_state> self, ledger_
         [answer](const absl::Status& how) mutable { answer.deliver(how); },
         std::move(wanted.carries_out));
       return answer;
+    },
+    [self](const ledger_aside& wanted) {
+      write_aside(
+        self,
+        [wanted] {
+          return std::optional(
+            transaction{{{wanted.key, compared::modified, 0}}, {put{wanted.key, "aside", 0}}});
+        },
+        [](transaction_answer&) {});
     },
     [self](ledger_flush) { flush_ledger(self); },
     [self](ledger_retry due) { retry_ledger(self, due); },
@@ -123,6 +139,26 @@ protected:
 TEST_F(ledger_test, answers_when_the_write_is_in_the_store) {
   EXPECT_TRUE(write("a", "1").ok());
   EXPECT_EQ(stored("a").first, "1");
+}
+
+TEST_F(ledger_test, says_nothing_while_an_aside_may_still_come) {
+  for (const auto how : {fault::slow, fault::carried_out_late}) {
+    const auto key = fmt::format("aside{}", static_cast<int>(how));
+    store_->fault_at(0, how);
+    caf::anon_send(ledger_, ledger_aside{key});
+    bool told = false;
+    world_.system().spawn([&](caf::event_based_actor* self) {
+      self->request(ledger_, caf::infinite, ledger_write{}).then([&](absl::Status& confirmed) {
+        told = confirmed.ok();
+      });
+    });
+    world_.settle();
+    EXPECT_EQ(told, how == fault::carried_out_late) << "that one is kept out by then";
+    store_->let_late_writes_through();
+    world_.settle();
+    EXPECT_TRUE(told);
+    EXPECT_EQ(stored(key).first, how == fault::slow ? "aside" : "");
+  }
 }
 
 TEST_F(ledger_test, gathers_writes_while_a_batch_is_in_flight) {

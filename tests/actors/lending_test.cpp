@@ -98,8 +98,9 @@ protected:
     return world_.system().spawn(lender, settings);
   }
 
-  /// Its process is gone. Somebody else comes to own the shard, reads what is there, and goes on.
-  absl::Status begin_anew() {
+  /// Its process is gone. Somebody else comes to own the shard, reads what is there, and goes on;
+  /// or gives the shard up again while he reads.
+  absl::Status begin_anew(bool gives_up = false) {
     caf::anon_send_exit(lender_, caf::exit_reason::kill);
     caf::anon_send_exit(door_, caf::exit_reason::kill);
     store_ = std::make_shared<faulty_store>(memory_);
@@ -111,7 +112,13 @@ protected:
       [how](load_listener_actor::pointer) -> load_listener_actor::behavior_type {
         return {[how](const shard_loaded& read) { *how = read.contents.status(); }};
       });
-    world_.system().spawn(load_shard, shard_loader_settings{shard, door_, owner(), listener});
+    const auto ours = std::make_shared<ownership>("own/r", epoch_);
+    world_.system().spawn(load_shard, shard_loader_settings{shard, door_, ours, listener});
+    if (gives_up)
+      store_->watch_reads([this, ours](const range_result&) {
+        memory_->commit({{}, {put{"own/r", "without the shard", 0}}},
+                        [ours](auto answer) { ours->end_change(answer->current); });
+      });
     world_.settle();
     lender_ = open(schema_version);
     return *how;
@@ -422,6 +429,16 @@ TEST_F(lending, whoever_comes_next_takes_back_what_was_promised_in_vain) {
     expect_all_or_nothing(false);
   }
   EXPECT_TRUE(write("b", "2").ok());
+}
+
+TEST_F(lending, stays_as_it_is_where_who_reads_it_gives_the_shard_up) {
+  ASSERT_TRUE(borrow({"b", much()}).ok());
+  const auto promised = count("f/");
+  ASSERT_GT(promised, 0U);
+  EXPECT_TRUE(absl::IsUnavailable(begin_anew(true)));
+  EXPECT_EQ(count("f/"), promised);
+  EXPECT_TRUE(begin_anew().ok());
+  EXPECT_EQ(count("f/"), 0U);
 }
 
 TEST_F(lending, is_refused_where_somebody_else_has_the_shard_by_now) {

@@ -172,6 +172,7 @@ private:
   void check_names();
   void carry_out(const operation& one);
   void check_that_the_last_has_gone(const simulated_journal::entry& pod);
+  bool is_running(const std::string& uid) const; ///< on its machine
   const pod* record_of(const simulated_journal::entry& on_machine) const;
   std::set<std::string> made_good(const transaction& writes) const;
   void promise_counts(const std::string& shard, const sequence_record& batch);

@@ -20,6 +20,7 @@ public:
     refused,          ///< not carried out, and says so
     answer_lost,      ///< carried out, answered with `kUnknown`
     carried_out_late, ///< answered with `kUnknown`, carried out by `let_late_writes_through`
+    slow,             ///< carried out and answered by `let_late_writes_through`
     too_large         ///< not carried out, and never will be
   };
 
@@ -32,7 +33,7 @@ public:
 
   void let_late_writes_through() {
     for (auto& late : std::exchange(late_, {}))
-      behind().commit(std::move(late), [](auto) {});
+      behind().commit(std::move(late.first), std::move(late.second));
   }
 
   /// From now on nobody gets an answer and nothing is carried out: its user is dead.
@@ -89,8 +90,11 @@ public:
       done(absl::UnknownError("lost for the test"));
       break;
     case fault::carried_out_late:
-      late_.push_back(std::move(writes));
+      late_.emplace_back(std::move(writes), [](auto) {});
       done(absl::UnknownError("late for the test"));
+      break;
+    case fault::slow:
+      late_.emplace_back(std::move(writes), std::move(done));
       break;
     case fault::too_large:
       done(absl::InvalidArgumentError("too large for the test"));
@@ -101,7 +105,7 @@ public:
 private:
   std::size_t writes_ = 0;
   std::vector<std::pair<std::size_t, fault>> faults_;
-  std::vector<transaction> late_;
+  std::vector<std::pair<transaction, store_callback<transaction_result>>> late_;
   std::function<void(const range_result&)> seen_;
   bool cut_ = false;
   std::optional<std::size_t> last_;
