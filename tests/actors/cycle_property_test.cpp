@@ -82,6 +82,9 @@ TEST_P(live_cycles, decide_what_the_engine_says_on_the_snapshot) {
   for (int i = 0; i < clusters(); ++i)
     for (const auto shards : shard_counts)
       EXPECT_EQ(compare_cycles(first + static_cast<std::uint64_t>(i), shards, sum), "");
+  constexpr int enough = 16; // of clusters, that some are of every kind
+  if (clusters() < enough)
+    return;
   const auto runs = clusters() * static_cast<int>(std::size(shard_counts));
   EXPECT_GT(sum.cycles, 20 * runs);
   EXPECT_GT(sum.at_rest, 10 * runs);

@@ -13,7 +13,7 @@ namespace reprieve {
 using namespace std::chrono_literals;
 
 /// Longer than anything in these tests takes.
-inline constexpr duration patience = 20s;
+inline constexpr duration patience = 60s;
 
 /// Makes a call and waits for its answer.
 template <class T, class Call>
