@@ -68,9 +68,7 @@ history_search::result history_search::run() {
     const auto& event = events_[now_];
     if (!event.is_return)
       begin(event.call);
-    else if (is_unknown(event.call))
-      give_up(event.call);
-    else if (!end(event.call))
+    else if (is_unknown(event.call) ? !give_up(event.call) : !end(event.call))
       return looked_at_ > effort_ ? result::undecided : result::unexplained;
     note_certainty();
   }
@@ -87,16 +85,14 @@ void history_search::begin(std::uint32_t call) {
   possible_ = std::move(next);
 }
 
-/// It has had its effect by now, or never will.
-void history_search::give_up(std::uint32_t call) {
-  possibilities next;
-  for (auto one : possible_) {
-    std::erase(one.done, call);
-    next.insert(std::move(one));
-  }
-  drop_what_adds_nothing(next);
-  possible_ = std::move(next);
-  std::erase(open_, call);
+/// It has had its effect by now, seen or not, or never will. False where that is too much to look
+/// at.
+bool history_search::give_up(std::uint32_t call) {
+  auto next = possible_;
+  if (!look_behind({possible_.begin(), possible_.end()}, call, next))
+    return false;
+  take_as_ended(call, std::move(next));
+  return true;
 }
 
 /// The call has been carried out, or is carried out now, behind any of the others.
@@ -104,11 +100,20 @@ bool history_search::end(std::uint32_t call) {
   possibilities next;
   if (!look_behind({possible_.begin(), possible_.end()}, call, next) || next.empty())
     return false;
-  drop_what_adds_nothing(next);
-  possible_ = std::move(next);
-  std::erase(open_, call);
+  take_as_ended(call, std::move(next));
   ++ended_;
   return true;
+}
+
+void history_search::take_as_ended(std::uint32_t call, possibilities next) {
+  possible_.clear();
+  while (!next.empty()) {
+    auto one = std::move(next.extract(next.begin()).value());
+    std::erase(one.done, call);
+    possible_.insert(std::move(one));
+  }
+  drop_what_adds_nothing(possible_);
+  std::erase(open_, call);
 }
 
 /// Finds all that can be the case when the call is carried out, with few surprises first. False
@@ -122,7 +127,6 @@ bool history_search::look_behind(std::vector<possibility> from, std::uint32_t ca
       auto one = std::move(from.back());
       from.pop_back();
       if (one.has_done(call)) {
-        std::erase(one.done, call);
         forget_uids(one.state);
         next.insert(std::move(one));
         continue;

@@ -108,7 +108,8 @@ private:
   model_call in_numbers(const recorded_call& call);
   void begin(std::uint32_t call);
   bool end(std::uint32_t call);
-  void give_up(std::uint32_t call);
+  bool give_up(std::uint32_t call);
+  void take_as_ended(std::uint32_t call, possibilities next);
   bool look_behind(std::vector<possibility> from, std::uint32_t call, possibilities& next);
   void drop_what_adds_nothing(possibilities& from) const;
   bool is_unknown(std::uint32_t call) const {

@@ -278,7 +278,7 @@ TEST(history, has_effects_of_calls_without_an_answer_only_as_long_as_they_may_co
   const auto told = script()
                       .submit(1, {0, 10}, 1, outcome::created)
                       .scale(2, {20, 0}, 2, call_end::unknown)
-                      .get(1, {30, 40}, sight("u", 1, 1))
+                      .get(1, {130, 140}, sight("u", 1, 1))
                       .get(1, {200, 210}, sight("u", 2, 2));
   using std::chrono::milliseconds;
   EXPECT_TRUE(check_history(told.calls).explained());
@@ -286,6 +286,17 @@ TEST(history, has_effects_of_calls_without_an_answer_only_as_long_as_they_may_co
   const auto late = check_history(told.calls, {.latest_effect = milliseconds{100}});
   ASSERT_EQ(late.anomalies.size(), 1U);
   EXPECT_EQ(late.anomalies.front().culprit, 3U);
+}
+
+TEST(history, has_effects_of_calls_without_an_answer_that_nobody_sees_until_they_can_come_no_more) {
+  using std::chrono::milliseconds;
+  auto told = script()
+                .submit(1, {0, 10}, 1, outcome::created)
+                .remove(2, {20, 0}, call_end::unknown)
+                .get(1, {200, 210}, call_end::not_found);
+  EXPECT_TRUE(check_history(told.calls, {.latest_effect = milliseconds{100}}).explained());
+  told.get(1, {220, 230}, sight("u", 1, 1));
+  EXPECT_FALSE(check_history(told.calls, {.latest_effect = milliseconds{100}}).explained());
 }
 
 TEST(history, is_taken_down_from_several_threads) {
