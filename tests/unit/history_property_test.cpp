@@ -177,7 +177,8 @@ TEST(history_property, ten_thousand_calls_about_one_workload_take_a_moment) {
   const auto start = std::chrono::steady_clock::now();
   const auto verdict = check_history(calls);
   EXPECT_TRUE(verdict.explained()) << accounts_of(verdict);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds{20});
+  // Even under a sanitizer; what grew with the square would take an hour there.
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds{90});
 }
 
 // -- and with one answer changed ------------------------------------------------------------------
