@@ -23,13 +23,6 @@ namespace {
 /// Whose going costs least changes as they lose more work: others may go then who have room again.
 constexpr std::chrono::seconds until_others_cost_less{30};
 
-/// Behind everybody who waits.
-const service_place behind_all{std::numeric_limits<std::int32_t>::min(),
-                               std::numeric_limits<std::int32_t>::min(),
-                               time_point::max(),
-                               {},
-                               0};
-
 /// Whether the node has room for the request once everybody up to the level has gone, and whoever
 /// is promised room there has given it up.
 bool could_take(const cluster_view& view, node_row n, amounts request, std::int64_t level) {
@@ -60,6 +53,25 @@ bool any_grew(const std::vector<std::int64_t>& now, const std::vector<std::int64
 bool any_fell(const std::vector<std::int64_t>& now, const std::vector<std::int64_t>& before) {
   return !before.empty() && any_grew(before, now);
 }
+
+/// Leaves of queues, where most who ask come queue by queue.
+class leaf_finder {
+public:
+  explicit leaf_finder(const group_shares& in) : in_(in) {}
+
+  std::size_t of(std::string_view queue) {
+    if (queue != queue_) {
+      queue_ = queue;
+      leaf_ = in_.leaf_of(queue);
+    }
+    return leaf_;
+  }
+
+private:
+  const group_shares& in_;
+  std::string_view queue_;
+  std::size_t leaf_ = no_vertex;
+};
 
 void add_demand(by_name<resources>& to, const by_name<resources>& more) {
   for (const auto& [queue, amounts] : more)
@@ -187,6 +199,7 @@ void scheduling_cycle::begin() {
   auto in = port_.queue_input();
   demand_ = real_demand(in);
   if (run_queue_stage(in)) {
+    shares_.reset(); // they are others by now
     // Who leaves now was demand as one who stays, and does not ask once more in this cycle.
     auto again = std::move(in.again);
     in = port_.queue_input();
@@ -198,13 +211,14 @@ void scheduling_cycle::begin() {
   if (line.size() > 0 || std::ranges::any_of(queues_.queues, gives_back))
     if (const auto next = port_.next_release(); next != no_time)
       port_.look_again(next);
-  share_out(std::move(in));
+  if (!shares_)
+    share_out(in);
   judge_.emplace(port_, settings_, *shares_);
   wake_kinds(nullptr);
   line_up();
 }
 
-bool scheduling_cycle::run_queue_stage(queue_stage_input in) {
+bool scheduling_cycle::run_queue_stage(queue_stage_input& in) {
   in.now = settings_.now;
   in.limits[settings_.group.name] = settings_.group.limits;
   in.preempted_lately = {settings_.preempted_lately.begin(), settings_.preempted_lately.end()};
@@ -219,15 +233,16 @@ bool scheduling_cycle::run_queue_stage(queue_stage_input in) {
     return false;
   std::ranges::sort(giving);
   giving.erase(std::ranges::unique(giving).begin(), giving.end());
+  auto with_pods = in;
   for (const auto& queue : giving)
-    in.totals.erase(queue);
-  in.pods = port_.pods_in(giving);
+    with_pods.totals.erase(queue);
+  with_pods.pods = port_.pods_in(giving);
   const auto& view = port_.nodes();
-  for (auto& p : in.pods) {
+  for (auto& p : with_pods.pods) {
     const auto n = view.find_node(p.node);
     p.closed = n != no_row && !view.usable(n);
   }
-  queues_ = reprieve::run_queue_stage(in);
+  queues_ = reprieve::run_queue_stage(with_pods);
   for (const auto& one : queues_.queues) {
     if (one.victims.empty())
       continue;
@@ -297,13 +312,15 @@ std::vector<given_up> scheduling_cycle::nominations_to_take_back(const queue_out
 /// What waits, by queue, as far as its own queue and the nodes could ever admit it: nothing else
 /// counts as demand (DESIGN 3.4). A unit that is larger than all that its queue would deserve
 /// deserves it in vain: others may have it. What the queue's pods use does not matter here, as
-/// shares would change with who runs, and whoever gained by it would have to go again.
-by_name<resources> scheduling_cycle::real_demand(queue_stage_input in) const {
+/// shares would change with who runs, and whoever gained by it would have to go again. Where queues
+/// share, they are shared out by it afterwards.
+by_name<resources> scheduling_cycle::real_demand(queue_stage_input& in) {
+  shares_.reset();
   auto& line = port_.line();
   const auto beside = in.pending;
   if (line.asked().empty() || in.queues.size() < 2) {
     add_demand(in.pending, line.asked());
-    return std::move(in.pending);
+    return in.pending;
   }
   std::vector<std::string> columns;
   for (const auto& [name, amount] : in.capacity)
@@ -344,19 +361,15 @@ by_name<resources> scheduling_cycle::real_demand(queue_stage_input in) const {
   for (bool changed = true; changed;) {
     in.pending = beside;
     add_wishes(in.pending, columns, wishes);
-    const group_shares shares{in};
-    std::string_view queue; // most come queue by queue
-    auto leaf = no_vertex;
+    shares_.emplace(in);
+    leaf_finder leaves{*shares_};
     const auto in_vain = [&](const wish& one) {
-      if (one.queue != queue) {
-        queue = one.queue;
-        leaf = shares.leaf_of(queue);
-      }
-      return leaf == no_vertex || !shares.could_deserve(leaf, *one.asked);
+      const auto leaf = leaves.of(one.queue);
+      return leaf == no_vertex || !shares_->could_deserve(leaf, *one.asked);
     };
     changed = std::erase_if(wishes, in_vain) > 0;
   }
-  return std::move(in.pending);
+  return in.pending;
 }
 
 void scheduling_cycle::add_wishes(by_name<resources>& to, std::span<const std::string> columns,
@@ -392,7 +405,7 @@ const group_shares::amounts_by_column& scheduling_cycle::asked_of(const waiting_
   return asked_;
 }
 
-void scheduling_cycle::share_out(queue_stage_input in) {
+void scheduling_cycle::share_out(queue_stage_input& in) {
   in.pending = demand_;
   shares_.emplace(in);
 }
@@ -404,8 +417,11 @@ void scheduling_cycle::wake_kinds(const turn_of* behind) {
   const auto leaving = shares_->leaving();
   const auto before = std::exchange(entitled_, {});
   const auto over = port_.decisions_over();
-  const auto woken = port_.line().wake([&](const waiting_line::kind& of) {
-    const auto leaf = shares_->leaf_of(of.queue);
+  auto& waiting = port_.line();
+  const auto settled = waiting.settled();
+  leaf_finder leaves{*shares_};
+  const auto woken = waiting.wake([&](const waiting_line::kind& of) {
+    const auto leaf = leaves.of(of.queue);
     if (leaf == no_vertex || changed.rules)
       return true;
     const auto& asked = asked_of(of);
@@ -414,7 +430,7 @@ void scheduling_cycle::wake_kinds(const turn_of* behind) {
       return true;
     const bool entitled = shares_->is_entitled(leaf, asked);
     if (entitled)
-      note_entitled(of);
+      entitled_.push_back({&of, leaf, *waiting_line::last_of(of)});
     if (behind == nullptr && was.behind_kept)
       return true;
     const bool crowded = entitled && shares_->anybody_uses_too_much(asked);
@@ -428,7 +444,7 @@ void scheduling_cycle::wake_kinds(const turn_of* behind) {
             || any_fell(leaving, was.leaving)))
       return true;
     // Less important ones below a limit may go for whoever is beyond it.
-    if (was.may_borrow && !shares_->limits_in_the_way(leaf, asked).empty())
+    if (was.may_borrow && !shares_->is_within_limits(leaf, asked))
       return true;
     if (was.others_lacked_room && (!changed.freed.empty() || settings_.now >= was.look_again))
       return true;
@@ -437,9 +453,9 @@ void scheduling_cycle::wake_kinds(const turn_of* behind) {
             || shares_->left_at({leaf}) != was.left_of_share))
       return true;
     return could_help(of, changed.freed)
-           || (was.decisions > port_.line().settled() && could_help(of, changed.arrived));
+           || (was.decisions > settled && could_help(of, changed.arrived));
   });
-  port_.line().settle(over);
+  waiting.settle(over);
   if (behind == nullptr)
     return;
   for (auto& [queue, line] : lines_)
@@ -455,7 +471,7 @@ void scheduling_cycle::wake_kinds(const turn_of* behind) {
     const auto own = entitled ? precedence::is_entitled
                      : std::ranges::any_of(before,
                                            [&](const entitled_kind& one) {
-                                             return one.queue == of.queue && first.first < one.last;
+                                             return one.leaf == leaf && first.first < one.last;
                                            })
                        ? precedence::has_entitled
                        : precedence::others;
@@ -487,11 +503,6 @@ void scheduling_cycle::wake_kinds(const turn_of* behind) {
   }
 }
 
-void scheduling_cycle::note_entitled(const waiting_line::kind& of) {
-  if (const auto last = waiting_line::last_before(of, behind_all))
-    entitled_.push_back({&of, of.queue, *last});
-}
-
 /// Whether one of the queue behind that place is within what it deserves, set aside or not.
 bool scheduling_cycle::is_any_entitled(std::string_view queue, std::size_t leaf,
                                        const service_place& behind) {
@@ -499,8 +510,8 @@ bool scheduling_cycle::is_any_entitled(std::string_view queue, std::size_t leaf,
     return behind < last && shares_->is_entitled(leaf, asked);
   };
   for (const auto& [key, of] : port_.line().kinds_in(queue))
-    if (const auto last = waiting_line::last_before(of, behind_all);
-        last && is_entitled(*last, asked_of(of)))
+    if (const auto* last = waiting_line::last_of(of);
+        last != nullptr && is_entitled(*last, asked_of(of)))
       return true;
   const auto& fresh = port_.line().fresh();
   const auto units = fresh.find(queue);
@@ -549,8 +560,7 @@ bool scheduling_cycle::quota_eased(const waiting_line::kind& of,
   const auto as_before = [&](const group_shares::obstacle& now,
                              const parked_reason::obstacle& before) {
     return now.limit == before.limit && shares_->at(now.vertex).spec.name == before.queue
-           && !any_grew(shares_->left_at(now), before.left)
-           && !any_grew(shares_->allowed_at(now), before.allowed);
+           && !shares_->grew_since(now, before.allowed, before.left);
   };
   if (obstacles.empty() || !std::ranges::equal(obstacles, was.in_the_way, as_before))
     return true;
@@ -576,7 +586,8 @@ void scheduling_cycle::line_up() {
     for (const auto& [place, unit] : units)
       line.heap.push_back({place, unit, {}});
   }
-  for (const auto& [key, kind] : port_.line().all_kinds())
+  const auto& kinds = port_.line().all_kinds();
+  for (const auto& [key, kind] : kinds)
     if (!kind.aside && !kind.units.empty())
       lines_[kind.queue].heap.push_back(
         {kind.units.begin()->first, kind.units.begin()->second, key});
@@ -584,13 +595,18 @@ void scheduling_cycle::line_up() {
     std::make_heap(line.heap.begin(), line.heap.end());
     line.leaf = queue.empty() ? no_vertex : shares_->leaf_of(queue);
   }
-  for (const auto& [key, kind] : port_.line().all_kinds())
+  auto line = lines_.end(); // most kinds come queue by queue
+  for (const auto& [key, kind] : kinds)
     if (kind.aside && !kind.units.empty()) {
-      set_aside(key, kind);
-      others_aside_ = others_aside_ || !lines_.contains(kind.queue);
+      if (line == lines_.end() || line->first != kind.queue)
+        line = lines_.find(kind.queue);
+      if (line == lines_.end())
+        others_aside_ = true;
+      else if (line->second.leaf != no_vertex)
+        line->second.aside.push_back({key, asked_of(kind)});
     }
-  for (auto& [queue, line] : lines_)
-    look_at_front(line);
+  for (auto& [queue, of] : lines_)
+    look_at_front(of);
 }
 
 void scheduling_cycle::set_aside(const std::string& key, const waiting_line::kind& of) {
@@ -670,10 +686,10 @@ bool scheduling_cycle::has_entitled(queue_line& line) const {
   const auto& kinds = port_.line().all_kinds();
   const auto is_aside = [&](const kind_aside& one) {
     const auto of = kinds.find(one.key);
-    const auto last = of != kinds.end() && of->second.aside
-                        ? waiting_line::last_before(of->second, behind_all)
-                        : std::nullopt;
-    return last && found(*last, one.asked);
+    const auto* last = of != kinds.end() && of->second.aside
+                        ? waiting_line::last_of(of->second)
+                        : nullptr;
+    return last != nullptr && found(*last, one.asked);
   };
   const auto waits = [&](const candidate& one) {
     return found(one.place, asked_by(*shares_, *one.unit.who));
@@ -963,8 +979,8 @@ scheduling_cycle::turn_result scheduling_cycle::serve(const waiting_unit& unit) 
       if (const auto of = key ? kinds.find(*key) : kinds.end(); of != kinds.end()) {
         set_aside(*key, of->second);
         std::erase_if(entitled_, [&](const entitled_kind& one) { return one.of == &of->second; });
-        if (made.entitled)
-          note_entitled(of->second);
+        if (const auto* last = waiting_line::last_of(of->second); made.entitled && last != nullptr)
+          entitled_.push_back({&of->second, shares_->leaf_of(of->second.queue), *last});
       }
     }
     if (!made.quota.empty())
@@ -1027,7 +1043,8 @@ std::string scheduling_cycle::why_waits(const waiting_unit& unit, std::span<cons
   if (!shares_) {
     auto in = port_.queue_input();
     demand_ = real_demand(in);
-    share_out(std::move(in));
+    if (!shares_)
+      share_out(in);
     count_kept(unit, kept);
   }
   auto made = unit_judge{port_, settings_, *shares_}.judge(unit, at_front, claims_before(unit));

@@ -190,10 +190,10 @@ private:
   };
   void begin();
   /// Whether somebody goes because of it.
-  bool run_queue_stage(queue_stage_input in);
+  bool run_queue_stage(queue_stage_input& in);
   std::vector<given_up> nominations_to_take_back(const queue_outcome& from);
   void let_wait(std::span<const given_up> which);
-  void share_out(queue_stage_input in);
+  void share_out(queue_stage_input& in);
   void count_kept(const waiting_unit& unit, std::span<const kept_part> kept);
   bool is_kept_below(std::span<const group_shares::obstacle> obstacles) const;
   /// What one of those who wait asks for, or several that are alike.
@@ -203,7 +203,7 @@ private:
     const group_shares::amounts_by_column* each = nullptr;
     std::int64_t units = 1;
   };
-  by_name<resources> real_demand(queue_stage_input in) const;
+  by_name<resources> real_demand(queue_stage_input& in);
   static void add_wishes(by_name<resources>& to, std::span<const std::string> columns,
                          std::span<const wish> wishes);
   bool ever_runs(const waiting_unit& unit) const;
@@ -211,7 +211,6 @@ private:
   const group_shares::amounts_by_column& asked_of(const waiting_line::kind& of);
   /// Takes kinds back that changes could help, and lines up their units behind that place.
   void wake_kinds(const turn_of* behind);
-  void note_entitled(const waiting_line::kind& of);
   bool is_any_entitled(std::string_view queue, std::size_t leaf, const service_place& behind);
   bool move_to_free_room(const service_place* before);
   std::vector<cycle_port::awaited_room> next_awaiting();
@@ -279,8 +278,8 @@ private:
   /// Kinds set aside that were within what their queues deserve when they were looked at last.
   struct entitled_kind {
     const waiting_line::kind* of = nullptr; ///< may be gone by now
-    std::string queue;
-    service_place last; ///< of its units
+    std::size_t leaf = no_vertex;           ///< its queue's
+    service_place last;                     ///< of its units
   };
   std::vector<entitled_kind> entitled_;
   std::map<std::string, std::int32_t, std::less<>> promised_; ///< the lowest priority, by queue

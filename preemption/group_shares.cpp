@@ -14,6 +14,9 @@ namespace reprieve {
 
 namespace {
 
+/// Of what a quota says nothing about there can be as much as there is.
+constexpr auto no_limit = std::numeric_limits<std::int64_t>::max();
+
 bool has_any(const group_shares::amounts_by_column& amounts) {
   return std::ranges::any_of(amounts, [](std::int64_t one) { return one > 0; });
 }
@@ -62,6 +65,16 @@ group_shares::group_shares(const queue_stage_input& in) {
   staying_.assign(vertices, none);
   used_.assign(vertices, none);
   reserved_.assign(vertices, none);
+  limits_.resize(vertices);
+  for (std::size_t v = 0; v < vertices; ++v) {
+    const auto& limit = tree_.vertices[v].spec.limit;
+    if (limit.empty())
+      continue;
+    limits_[v].assign(columns_.size(), no_limit);
+    for (std::size_t c = 0; c < columns_.size(); ++c)
+      if (const auto most = limit.find(columns_[c]); most != limit.end())
+        limits_[v][c] = most->second;
+  }
   for (const auto v : tree_.leaves)
     leaf_of_[tree_.vertices[v].spec.name] = v;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
@@ -132,11 +145,11 @@ bool group_shares::is_alone(std::size_t leaf) const {
 
 bool group_shares::is_entitled(std::size_t leaf, const amounts_by_column& more) const {
   if (is_alone(leaf))
-    return limits_in_the_way(leaf, more).empty();
+    return is_within_limits(leaf, more);
   for (std::size_t c = 0; c < columns_.size(); ++c)
     if (more[c] > 0 && staying_[leaf][c] + more[c] > deserved_[leaf][c])
       return false;
-  return limits_in_the_way(leaf, more).empty();
+  return is_within_limits(leaf, more);
 }
 
 bool group_shares::could_deserve(std::size_t leaf, const amounts_by_column& all) const {
@@ -254,7 +267,7 @@ bool group_shares::may_borrow(std::size_t leaf, const amounts_by_column& more) c
     for (std::size_t c = 0; c < columns_.size(); ++c)
       if (more[c] > 0 && !may_be_kept(leaf, c, more[c]))
         return false;
-  return limits_in_the_way(leaf, more).empty();
+  return is_within_limits(leaf, more);
 }
 
 std::int64_t group_shares::most_to_borrow(std::size_t leaf, std::size_t column,
@@ -299,15 +312,24 @@ bool group_shares::has_room_for(const amounts_by_column& more) const {
 std::vector<group_shares::obstacle>
 group_shares::limits_in_the_way(std::size_t leaf, const amounts_by_column& more) const {
   std::vector<obstacle> found;
-  for (auto v = leaf; v != no_vertex; v = tree_.vertices[v].parent) {
-    const auto& limit = tree_.vertices[v].spec.limit;
-    for (std::size_t c = 0; c < columns_.size() && !limit.empty(); ++c) {
-      const auto most = limit.find(columns_[c]);
-      if (most != limit.end() && more[c] > 0 && staying_[v][c] + more[c] > most->second)
-        found.push_back({v, true, more[c] > most->second, c, most->second});
-    }
-  }
+  for (auto v = leaf; v != no_vertex; v = tree_.vertices[v].parent)
+    for (std::size_t c = 0; c < limits_[v].size(); ++c)
+      if (exceeds_limit(v, c, more[c]))
+        found.push_back({v, true, more[c] > limits_[v][c], c, limits_[v][c]});
   return found;
+}
+
+bool group_shares::is_within_limits(std::size_t leaf, const amounts_by_column& more) const {
+  for (auto v = leaf; v != no_vertex; v = tree_.vertices[v].parent)
+    for (std::size_t c = 0; c < limits_[v].size(); ++c)
+      if (exceeds_limit(v, c, more[c]))
+        return false;
+  return true;
+}
+
+bool group_shares::exceeds_limit(std::size_t vertex, std::size_t column, std::int64_t more) const {
+  const auto limit = limits_[vertex][column];
+  return limit != no_limit && more > 0 && staying_[vertex][column] + more > limit;
 }
 
 bool group_shares::is_limited(std::size_t leaf) const {
@@ -319,20 +341,17 @@ bool group_shares::is_limited(std::size_t leaf) const {
 
 bool group_shares::is_within_limits_with_all(std::size_t leaf, const amounts_by_column& asked,
                                              const amounts_by_column* more) const {
-  for (auto v = leaf; v != no_vertex; v = tree_.vertices[v].parent) {
-    const auto& limit = tree_.vertices[v].spec.limit;
-    for (std::size_t c = 0; c < columns_.size() && !limit.empty(); ++c) {
-      const auto most = limit.find(columns_[c]);
-      if (most == limit.end() || asked[c] == 0)
+  for (auto v = leaf; v != no_vertex; v = tree_.vertices[v].parent)
+    for (std::size_t c = 0; c < limits_[v].size(); ++c) {
+      if (limits_[v][c] == no_limit || asked[c] == 0)
         continue;
       wide_int all = more == nullptr ? 0 : (*more)[c];
       for (const auto other : tree_.leaves)
         if (is_below(other, v))
           all += used_[other][c];
-      if (all > most->second)
+      if (all > limits_[v][c])
         return false;
     }
-  }
   return true;
 }
 
@@ -358,20 +377,30 @@ group_shares::all_in_the_way(std::size_t leaf, const amounts_by_column& more) co
 group_shares::amounts_by_column group_shares::allowed_at(const obstacle& one) const {
   if (!one.limit)
     return deserved_[one.vertex];
-  amounts_by_column allowed(columns_.size(), std::numeric_limits<std::int64_t>::max());
-  const auto& limit = tree_.vertices[one.vertex].spec.limit;
-  for (std::size_t c = 0; c < columns_.size(); ++c)
-    if (const auto most = limit.find(columns_[c]); most != limit.end())
-      allowed[c] = most->second;
-  return allowed;
+  const auto& limits = limits_[one.vertex];
+  return limits.empty() ? amounts_by_column(columns_.size(), no_limit) : limits;
 }
 
 group_shares::amounts_by_column group_shares::left_at(const obstacle& one) const {
   auto left = allowed_at(one);
   for (std::size_t c = 0; c < columns_.size(); ++c)
-    if (left[c] < std::numeric_limits<std::int64_t>::max())
+    if (left[c] < no_limit)
       left[c] -= staying_[one.vertex][c];
   return left;
+}
+
+bool group_shares::grew_since(const obstacle& one, const amounts_by_column& allowed,
+                              const amounts_by_column& left) const {
+  if (allowed.size() != columns_.size() || left.size() != columns_.size())
+    return true;
+  const auto& limits = limits_[one.vertex];
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    const auto now = !one.limit ? deserved_[one.vertex][c] : !limits.empty() ? limits[c] : no_limit;
+    const auto left_now = now < no_limit ? now - staying_[one.vertex][c] : now;
+    if (now > allowed[c] || left_now > left[c])
+      return true;
+  }
+  return false;
 }
 
 std::string group_shares::sentence_of(const obstacle& one, const amounts_by_column& more) const {

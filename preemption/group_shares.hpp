@@ -79,6 +79,7 @@ public:
   };
   /// The limits in the way, from the leaf up.
   std::vector<obstacle> limits_in_the_way(std::size_t leaf, const amounts_by_column& more) const;
+  bool is_within_limits(std::size_t leaf, const amounts_by_column& more) const;
   /// Whether there is a limit on it, or above it.
   bool is_limited(std::size_t leaf) const;
   /// Whether all pods above the leaf and in it are within the limits on what is asked for, those
@@ -94,6 +95,9 @@ public:
   amounts_by_column allowed_at(const obstacle& one) const;
   /// Likewise, what it has left.
   amounts_by_column left_at(const obstacle& one) const;
+  /// Whether the quota is more than that in some column, or has more left.
+  bool grew_since(const obstacle& one, const amounts_by_column& allowed,
+                  const amounts_by_column& left) const;
   std::string sentence_of(const obstacle& one, const amounts_by_column& more) const;
 
   /// What pods that stay use below the vertex.
@@ -133,6 +137,7 @@ public:
   void release(std::size_t leaf, const amounts_by_column& amounts);
 
 private:
+  bool exceeds_limit(std::size_t vertex, std::size_t column, std::int64_t more) const;
   std::int64_t reserve_of(std::size_t vertex, std::size_t column, std::int64_t below) const;
   bool leaves_room_for_others(std::size_t leaf, std::size_t column, std::int64_t more) const;
   bool may_be_kept(std::size_t leaf, std::size_t column, std::int64_t more) const;
@@ -145,6 +150,7 @@ private:
   amounts_by_column capacity_;
   std::vector<bool> scarce_;                ///< by column
   amounts_by_column units_;                 ///< in which each is shared
+  std::vector<amounts_by_column> limits_;   ///< by vertex, empty where it has none
   std::vector<amounts_by_column> deserved_; ///< by vertex
   std::vector<amounts_by_column> staying_;  ///< likewise
   std::vector<amounts_by_column> used_;     ///< by leaf, with those who leave

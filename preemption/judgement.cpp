@@ -855,7 +855,7 @@ bool unit_judge::quota_allows(const case_at_hand& of, judgement& judged) {
     return false;
   if (after.may_borrow(of.leaf, taken))
     return true;
-  if (!after.limits_in_the_way(of.leaf, taken).empty())
+  if (!after.is_within_limits(of.leaf, taken))
     return false;
   for (std::size_t c = 0; c < taken.size(); ++c)
     if (taken[c] > 0 && after.staying(of.leaf)[c] + taken[c] > shares_.keeps(of.leaf, c))

@@ -202,25 +202,32 @@ bool is_limited(const by_name<queue>& queues, std::string_view name) {
 
 std::vector<quota_wish> wishes_in(const waiting_line& line, std::string_view queue) {
   constexpr std::size_t most = 16;
-  std::vector<std::pair<service_place, quota_wish>> found;
-  const auto add = [&](const service_place& place, const preemptor& who, std::int64_t count) {
-    quota_wish wish{place.priority, place.submitted, {}, count};
-    for (const auto& group : who.groups) {
+  struct waiting {
+    const service_place* place;
+    const preemptor* who;
+    std::int64_t count;
+  };
+  std::vector<waiting> found;
+  for (const auto& [key, kind] : line.kinds_in(queue))
+    if (!kind.units.empty() && kind.found.ever_runs)
+      found.push_back(
+        {&kind.units.begin()->first, kind.units.begin()->second.who.get(), kind.count});
+  if (const auto units = line.fresh().find(queue); units != line.fresh().end())
+    for (const auto& [place, unit] : units->second | std::views::take(most))
+      found.push_back({&place, unit.who.get(), unit.run ? unit.run->size() : 1});
+  const auto told = std::min(most, found.size());
+  std::ranges::partial_sort(found, found.begin() + static_cast<std::ptrdiff_t>(told),
+                            [](const auto& a, const auto& b) { return *a.place < *b.place; });
+  found.resize(told);
+  std::vector<quota_wish> wishes;
+  wishes.reserve(told);
+  for (const auto& [place, who, count] : found) {
+    auto& wish = wishes.emplace_back(quota_wish{place->priority, place->submitted, {}, count});
+    for (const auto& group : who->groups) {
       add_times(wish.each, group.pods.front().requests, group.needed);
       wish.each[std::string(resource::pods)] += group.needed;
     }
-    found.emplace_back(place, std::move(wish));
-  };
-  for (const auto& [key, kind] : line.kinds_in(queue))
-    if (!kind.units.empty() && kind.found.ever_runs)
-      add(kind.units.begin()->first, *kind.units.begin()->second.who, kind.count);
-  if (const auto units = line.fresh().find(queue); units != line.fresh().end())
-    for (const auto& [place, unit] : units->second | std::views::take(most))
-      add(place, *unit.who, unit.run ? unit.run->size() : 1);
-  std::ranges::sort(found, [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<quota_wish> wishes;
-  for (auto& [place, wish] : found | std::views::take(most))
-    wishes.push_back(std::move(wish));
+  }
   return wishes;
 }
 

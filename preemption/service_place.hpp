@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 
 namespace reprieve {
@@ -21,6 +22,13 @@ struct service_place {
   bool operator==(const service_place&) const = default;
   bool operator<(const service_place& other) const;
 };
+
+/// Behind everybody who waits.
+inline const service_place behind_all{std::numeric_limits<std::int32_t>::min(),
+                                      std::numeric_limits<std::int32_t>::min(),
+                                      time_point::max(),
+                                      {},
+                                      0};
 
 /// That of a workload's pods as a whole.
 service_place place_of_work(const workload_record& record);

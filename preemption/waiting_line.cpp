@@ -150,6 +150,7 @@ void waiting_line::add(const entry& one) {
   }
   auto& kind = kinds_[one.kind];
   kind.units.emplace(one.place, one.unit);
+  kind.last.reset();
   kind.count += one.count;
   if (one.unit.run)
     kind.runs.insert(one.place);
@@ -166,6 +167,7 @@ void waiting_line::remove(const entry& one) {
   if (!one.kind.empty()) {
     auto& kind = kinds_.find(one.kind)->second;
     kind.units.erase(one.place);
+    kind.last.reset();
     kind.count -= one.count;
     kind.runs.erase(one.place);
     return;
@@ -397,8 +399,16 @@ std::optional<placed_unit> waiting_line::next_of(const kind& of, const service_p
   return found;
 }
 
+const service_place* waiting_line::last_of(const kind& of) {
+  if (!of.last && !of.units.empty())
+    of.last = last_before(of, behind_all);
+  return of.last ? &*of.last : nullptr;
+}
+
 std::optional<service_place> waiting_line::last_before(const kind& of,
                                                        const service_place& before) {
+  if (of.last && *of.last < before)
+    return of.last;
   const auto behind = of.units.lower_bound(before);
   if (behind == of.units.begin())
     return std::nullopt;

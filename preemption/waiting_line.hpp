@@ -129,6 +129,7 @@ public:
     std::map<service_place, waiting_unit> units; ///< of runs the first
     std::int64_t count = 0;                      ///< of all units, those of runs too
     std::set<service_place> runs;                ///< where they begin
+    mutable std::optional<service_place> last;   ///< of its units, if it was asked for
     std::optional<parked_reason> aside;
     resources wanted; ///< by one unit
     std::string queue;
@@ -195,7 +196,9 @@ public:
 
   /// The next unit of the kind behind that place, or nothing.
   static std::optional<placed_unit> next_of(const kind& of, const service_place& behind);
-  /// The place of the last unit of the kind before that one, or nothing.
+  /// The place of the last unit of the kind; null where it has none.
+  static const service_place* last_of(const kind& of);
+  /// Likewise, of those before that place.
   static std::optional<service_place> last_before(const kind& of, const service_place& before);
   /// The next of a run that is of no kind with others, likewise.
   std::optional<placed_unit> next_of_run(const waiting_unit& of, const service_place& behind) const;
