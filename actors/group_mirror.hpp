@@ -262,8 +262,8 @@ private:
     bool unwanted = false;
     bool ended = false;
     queue_totals used;
-    resources held_back; ///< what will be asked for when others have settled
-    resources again;     ///< of what leaves, what is waited for again already
+    seldom<resources> held_back; ///< what will be asked for when others have settled
+    seldom<resources> again;     ///< of what leaves, what is waited for again already
     /// How many pods with these labels are expected by budgets, and missing.
     std::vector<std::pair<string_map, std::int64_t>> expected;
   };

@@ -216,9 +216,9 @@ group_mirror::counted_standing group_mirror::count_out(named_workload& one) {
     auto& usage = usage_[queue];
     take_from(usage.staying, was.used.staying);
     take_from(usage.leaving, was.used.leaving);
-    if (!was.again.empty())
-      take_from(again_[queue], was.again);
-    held_back_.add(queue, was.held_back, -1);
+    if (!was.again->empty())
+      take_from(again_[queue], *was.again);
+    held_back_.add(queue, *was.held_back, -1);
     expect_in_budgets(was, -1);
   }
   return std::exchange(was, {});
@@ -245,7 +245,7 @@ std::vector<waiting_unit> group_mirror::line_up(const workload_entry& entry) {
 void group_mirror::count_what_returns(const workload_entry& entry, counted_standing& now) {
   if (now.used.leaving.empty())
     return;
-  auto wanted = now.held_back;
+  auto wanted = *now.held_back;
   for (const auto& unit : entry.stands.listed())
     add_to(wanted, demand_of(*unit));
   for (const auto& run : entry.stands.runs())
@@ -253,8 +253,9 @@ void group_mirror::count_what_returns(const workload_entry& entry, counted_stand
   const auto& unwanted = entry.stands.unwanted_for_good();
   auto returning = now.used.leaving;
   take_from(returning, unwanted);
-  now.again = waits_again(returning, wanted);
-  add_to(now.again, unwanted);
+  auto again = waits_again(returning, wanted);
+  add_to(again, unwanted);
+  now.again = std::move(again);
 }
 
 /// Counts the workload among those of its queue.
@@ -270,9 +271,9 @@ void group_mirror::count_in_queue(named_workload& one) {
   auto& usage = usage_[queue];
   add_to(usage.staying, now.used.staying);
   add_to(usage.leaving, now.used.leaving);
-  held_back_.add(queue, now.held_back);
-  if (!now.again.empty())
-    add_to(again_[queue], now.again);
+  held_back_.add(queue, *now.held_back);
+  if (!now.again->empty())
+    add_to(again_[queue], *now.again);
   expect_in_budgets(now, 1);
 }
 

@@ -41,6 +41,9 @@ struct restlessness {
   bool doomed = false;    ///< its replica goes as a whole before the workload knows of it
   bool taken = false;     ///< its place is wanted for the next, and it is still there
 
+  bool any() const {
+    return unsettled || doomed || taken;
+  }
   bool operator==(const restlessness&) const = default;
 };
 
@@ -57,6 +60,9 @@ public:
   /// The pod is there as well, or not any more.
   void count(const pod& p, const restlessness& how, int sign);
 
+  bool empty() const {
+    return unsettled_.empty() && doomed_.empty() && taken_.empty();
+  }
   bool is_doomed(std::string_view group, std::int32_t replica) const {
     return doomed_.contains(replica_view{group, replica});
   }

@@ -11,10 +11,11 @@ bool waits_as_run(const pod_group& group) {
   return !group.is_gang() && group.required_node.empty();
 }
 
-unit_run::unit_run(std::shared_ptr<const workload_record> record, std::size_t group, of whom)
+unit_run::unit_run(std::shared_ptr<const workload_record> record, std::size_t group, of whom,
+                   at_first who)
     : record_(std::move(record)), group_(group), whom_(whom),
       numbers_(number{record_->spec->groups[group].count} * record_->spec->groups[group].replicas),
-      waiting_(whom == of::new_ones ? numbers_ : 0) {}
+      waiting_(who == at_first::all_wait ? numbers_ : 0) {}
 
 void unit_run::renew(std::shared_ptr<const workload_record> record) {
   record_ = std::move(record);

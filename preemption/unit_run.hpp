@@ -26,9 +26,10 @@ public:
 
   enum class of { new_ones, those_who_come_back };
 
-  /// Of the group at that position; at first all wait as new ones.
-  unit_run(std::shared_ptr<const workload_record> record, std::size_t group,
-           of whom = of::new_ones);
+  enum class at_first { nobody_waits, all_wait };
+
+  /// Of the group at that position.
+  unit_run(std::shared_ptr<const workload_record> record, std::size_t group, of whom, at_first who);
 
   /// The record has another form, in which the group is as it was.
   void renew(std::shared_ptr<const workload_record> record);

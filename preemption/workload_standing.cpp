@@ -85,28 +85,42 @@ workload_standing::role workload_standing::role_of(const pod& p) const {
 /// Counts the pod in, or out as it was counted in.
 void workload_standing::count(const counted_pod& one, int sign, const standing_ground& on) {
   const auto& p = one.shown->what();
-  restless_.count(p, one.as.restless, sign);
+  if (one.as.restless.any())
+    restless_.edit([&](auto& all) { all.count(p, one.as.restless, sign); });
   if (!one.as.takes_room)
     return;
   if (record_)
     add_taken(one.as.leaves && on.counts_leaving() ? used_.leaving : used_.staying, p, sign);
-  if (one.as.leaves && p.stop_told != no_time)
-    if (const auto at = told_.try_emplace(p.stop_told, 0).first; (at->second += sign) == 0)
-      told_.erase(at);
-  if (one.as.unwanted_for_good)
-    add_taken(unwanted_for_good_, p, sign);
-  for (auto* some : {&unwanted_, &new_unwanted_})
-    if (one.as.to_be_told && sign > 0)
-      some->insert_or_assign(p.uid, p.node);
-    else if (one.as.to_be_told)
-      some->erase(p.uid);
+  const bool was_told = one.as.leaves && p.stop_told != no_time;
+  if (!was_told && !one.as.unwanted_for_good && !one.as.to_be_told)
+    return;
+  going_.edit([&](going_pods& all) {
+    if (was_told)
+      if (const auto at = all.told.try_emplace(p.stop_told, 0).first; (at->second += sign) == 0)
+        all.told.erase(at);
+    if (one.as.unwanted_for_good)
+      add_taken(all.unwanted_for_good, p, sign);
+    for (auto* some : {&all.unwanted, &all.new_unwanted})
+      if (one.as.to_be_told && sign > 0)
+        some->insert_or_assign(p.uid, p.node);
+      else if (one.as.to_be_told)
+        some->erase(p.uid);
+  });
 }
 
 std::vector<victim_pod> workload_standing::take_new_unwanted() {
   std::vector<victim_pod> found;
-  for (const auto& [uid, node] : std::exchange(new_unwanted_, {}))
-    found.push_back({uid, node});
+  if (has_new_unwanted())
+    going_.edit([&](going_pods& all) {
+      for (const auto& [uid, node] : std::exchange(all.new_unwanted, {}))
+        found.push_back({uid, node});
+    });
   return found;
+}
+
+void workload_standing::look_at_unwanted_again() {
+  if (has_unwanted())
+    going_.edit([](going_pods& all) { all.new_unwanted = all.unwanted; });
 }
 
 /// Whether the record says another pod of its place than this one.
@@ -124,7 +138,7 @@ void workload_standing::count_in(counted_pod& one, const standing_ground& on) {
   count(one, 1, on);
   one.irregular = is_irregular(p);
   if (one.irregular)
-    irregular_.emplace(slot_of(p), p.uid);
+    irregular_.edit([&](auto& all) { all.emplace(slot_of(p), p.uid); });
 }
 
 void workload_standing::count_out(const counted_pod& one, const standing_ground& on) {
@@ -132,17 +146,19 @@ void workload_standing::count_out(const counted_pod& one, const standing_ground&
   count(one, -1, on);
   if (!one.irregular)
     return;
-  const auto [first, last] = irregular_.equal_range(slot_of(p));
-  for (auto at = first; at != last; ++at)
-    if (at->second == p.uid) {
-      irregular_.erase(at);
-      return;
-    }
+  irregular_.edit([&](auto& all) {
+    const auto [first, last] = all.equal_range(slot_of(p));
+    for (auto at = first; at != last; ++at)
+      if (at->second == p.uid) {
+        all.erase(at);
+        return;
+      }
+  });
 }
 
 void workload_standing::put_pod(const pod_list::pointer& p, const standing_ground& on) {
   const auto& now = p->what();
-  const bool was_doomed = restless_.is_doomed(now.group, now.replica);
+  const bool was_doomed = restless_->is_doomed(now.group, now.replica);
   std::optional<pod_slot> before;
   if (auto known = pods_.extract(now.uid)) {
     auto& one = known.mapped();
@@ -174,7 +190,7 @@ void workload_standing::remove_pod(std::string_view uid, const standing_ground& 
   if (!known)
     return;
   const auto& p = known.mapped().shown->what();
-  const bool was_doomed = restless_.is_doomed(p.group, p.replica);
+  const bool was_doomed = restless_->is_doomed(p.group, p.replica);
   count_out(known.mapped(), on);
   look_around(p, was_doomed, on);
 }
@@ -192,20 +208,19 @@ void workload_standing::put_record(std::shared_ptr<const workload_record> record
     count_all(on);
     return;
   }
-  for (const auto& run : runs_)
-    if (run) {
-      run.fresh->renew(record_);
-      run.back->renew(record_);
-    }
+  for (const auto& of : waiting_)
+    for (auto* run : {of.fresh.get(), of.back.get()})
+      if (run != nullptr)
+        run->renew(record_);
   for (const auto& slot : slot_list::changed_slots(before->slots, record_->slots)) {
-    const bool was_doomed = restless_.is_doomed(slot.group, slot.replica);
+    const bool was_doomed = restless_->is_doomed(slot.group, slot.replica);
     for (const auto& uid : uids_at(slot, *before))
       if (const auto found = pods_.find(uid); found != pods_.end()) {
         count_out(found->second, on);
         count_in(found->second, on);
       }
     look_at(slot, on);
-    if (was_doomed != restless_.is_doomed(slot.group, slot.replica))
+    if (was_doomed != restless_->is_doomed(slot.group, slot.replica))
       look_at_replica(slot.group, slot.replica, on);
   }
 }
@@ -222,7 +237,7 @@ std::set<std::string> workload_standing::uids_at(const pod_slot& slot,
   const auto& uid = record_->status.uid;
   uids.insert(pod_uid(name, uid, slot, slot_at(before, slot).incarnation));
   uids.insert(pod_uid(name, uid, slot, slot_at(*record_, slot).incarnation));
-  const auto [first, last] = irregular_.equal_range(slot);
+  const auto [first, last] = irregular_->equal_range(slot);
   for (auto at = first; at != last; ++at)
     uids.insert(at->second);
   return uids;
@@ -231,11 +246,8 @@ std::set<std::string> workload_standing::uids_at(const pod_slot& slot,
 /// Counts everything from the beginning.
 void workload_standing::count_all(const standing_ground& on) {
   used_ = {};
-  unwanted_for_good_.clear();
-  unwanted_.clear();
-  new_unwanted_.clear();
-  told_.clear();
-  restless_ = {};
+  going_.clear();
+  restless_.clear();
   irregular_.clear();
   for (auto& [uid, one] : pods_)
     count_in(one, on);
@@ -245,38 +257,38 @@ void workload_standing::count_all(const standing_ground& on) {
 // -- what is lacking ------------------------------------------------------------------------------
 
 void workload_standing::look_at_all_slots(const standing_ground& on) {
-  runs_.clear();
-  held_back_.clear();
+  waiting_.clear();
   if (!record_ || record_->deleting || left_to_cluster_)
     return;
   const auto& groups = record_->spec->groups;
-  held_back_.resize(groups.size());
+  waiting_.resize(groups.size());
   for (std::size_t g = 0; g < groups.size(); ++g)
     if (waits_as_run(groups[g]))
-      runs_.push_back({std::make_shared<unit_run>(record_, g),
-                       std::make_shared<unit_run>(record_, g, unit_run::of::those_who_come_back)});
-    else
-      runs_.emplace_back();
+      waiting_[g].fresh = std::make_shared<unit_run>(record_, g, unit_run::of::new_ones,
+                                                     unit_run::at_first::all_wait);
   // All of them wait, but for those of which something is known.
   for (const auto& known : record_->slots)
     look_at(known.slot, on);
   for (const auto& [uid, one] : pods_) {
     const auto& p = one.shown->what();
-    if (restless_.is_doomed(p.group, p.replica))
+    if (restless_->is_doomed(p.group, p.replica))
       look_at_replica(p.group, p.replica, on);
     else
       look_at(slot_of(p), on);
   }
   on.each_going(record_->spec->name, [&](const portion_id& one) { look_at(one, on); });
+  for (auto& of : waiting_)
+    if (of.fresh && of.fresh->size() == 0) // of no pods at all
+      of.fresh.reset();
 }
 
 /// Finds out whether a pod lacks at the place, and whether it may be asked for.
 void workload_standing::look_at(const pod_slot& slot, const standing_ground& on) {
   const auto group = record_ ? group_position(record_->spec, slot.group) : std::nullopt;
-  if (!group || *group >= runs_.size())
+  if (!group || *group >= waiting_.size())
     return;
   const auto& of = record_->spec->groups[*group];
-  if (!runs_[*group]) {
+  if (!waits_as_run(of)) {
     listed_outdated_ = true;
     return;
   }
@@ -285,17 +297,30 @@ void workload_standing::look_at(const pod_slot& slot, const standing_ground& on)
   const auto known = slot_at(*record_, slot);
   const auto stands = [&](const std::string& uid) { return pods_.contains(uid) || on.goes(uid); };
   const bool lacks =
-    known.state == slot_state::wanted && !restless_.is_doomed(slot.group, slot.replica)
+    known.state == slot_state::wanted && !restless_->is_doomed(slot.group, slot.replica)
     && !stands(pod_uid(record_->spec->name, record_->status.uid, slot, known.incarnation));
-  const bool taken = lacks && restless_.is_taken(slot);
+  const bool taken = lacks && restless_->is_taken(slot);
   const auto number = unit_run::number{slot.replica} * of.count + slot.index;
   const bool waits = lacks && !taken;
-  runs_[*group].fresh->set(number, waits && known.incarnation == 0);
-  runs_[*group].back->set(number, waits && known.incarnation > 0);
+  auto& all = waiting_[*group];
+  set_waiting(all.fresh, *group, unit_run::of::new_ones, number, waits && known.incarnation == 0);
+  set_waiting(all.back, *group, unit_run::of::those_who_come_back, number,
+              waits && known.incarnation > 0);
   if (taken)
-    held_back_[*group].insert(number);
+    all.held_back.insert(number);
   else
-    held_back_[*group].erase(number);
+    all.held_back.erase(number);
+}
+
+void workload_standing::set_waiting(std::shared_ptr<unit_run>& run, std::size_t group,
+                                    unit_run::of whom, unit_run::number one, bool waits) {
+  if (!run && waits)
+    run = std::make_shared<unit_run>(record_, group, whom, unit_run::at_first::nobody_waits);
+  if (!run)
+    return;
+  run->set(one, waits);
+  if (run->size() == 0)
+    run.reset();
 }
 
 void workload_standing::look_at_replica(const std::string& group, std::int32_t replica,
@@ -315,7 +340,7 @@ void workload_standing::look_at(const portion_id& portion, const standing_ground
 
 /// The pod came, changed or went.
 void workload_standing::look_around(const pod& p, bool was_doomed, const standing_ground& on) {
-  if (was_doomed != restless_.is_doomed(p.group, p.replica))
+  if (was_doomed != restless_->is_doomed(p.group, p.replica))
     look_at_replica(p.group, p.replica, on);
   else
     look_at(slot_of(p), on);
@@ -340,7 +365,7 @@ workload_standing::listed_without(const std::set<std::string, std::less<>>& uids
   if (!has_listed_groups() || record_->deleting || left_to_cluster_)
     return {};
   auto units = lacking_of_listed(uids, on);
-  auto restless = restless_;
+  auto restless = *restless_;
   for (const auto& uid : uids)
     if (const auto found = pods_.find(uid); found != pods_.end())
       restless.count(found->second.shown->what(), found->second.as.restless, -1);
@@ -352,40 +377,41 @@ void workload_standing::find_listed(const standing_ground& on) {
   if (!std::exchange(listed_outdated_, false))
     return;
   listed_.clear();
-  listed_uids_.clear();
-  listed_held_back_.clear();
   if (!has_listed_groups() || left_to_cluster_)
     return;
   auto units = lacking_of_listed({}, on);
-  listed_held_back_ = restless_.take_out_held_back(units);
+  listed_units found;
+  found.held_back = restless_->take_out_held_back(units);
   for (auto& unit : units) {
-    listed_uids_.insert(unit.groups.front().pods.front().uid);
-    listed_.push_back(std::make_shared<const preemptor>(std::move(unit)));
+    found.uids.insert(unit.groups.front().pods.front().uid);
+    found.units.push_back(std::make_shared<const preemptor>(std::move(unit)));
   }
+  listed_ = std::move(found);
 }
 
 std::vector<std::shared_ptr<const unit_run>> workload_standing::runs() const {
   std::vector<std::shared_ptr<const unit_run>> found;
-  for (const auto& [fresh, back] : runs_)
-    for (const auto& run : {fresh, back})
-      if (run && run->size() > 0)
+  for (const auto& of : waiting_)
+    for (const auto& run : {of.fresh, of.back})
+      if (run)
         found.push_back(run);
   return found;
 }
 
 resources workload_standing::held_back() const {
-  auto all = listed_held_back_;
-  for (std::size_t g = 0; g < held_back_.size(); ++g)
-    if (const auto pods = held_back_[g].size(); pods > 0)
+  auto all = listed_->held_back;
+  for (std::size_t g = 0; g < waiting_.size(); ++g)
+    if (const auto pods = waiting_[g].held_back.size(); pods > 0)
       add_to(all, demand_of(record_->spec->groups[g], pods));
   return all;
 }
 
 bool workload_standing::lacks(const preemptor& who) const {
   const auto& first = who.groups.front().pods.front();
-  return listed_uids_.contains(first.uid) || std::ranges::any_of(runs_, [&](const group_runs& run) {
-           return run && (run.fresh->has(first) || run.back->has(first));
-         });
+  const auto has = [&](const std::shared_ptr<unit_run>& run) { return run && run->has(first); };
+  return listed_->uids.contains(first.uid)
+         || std::ranges::any_of(
+           waiting_, [&](const waiting_group& of) { return has(of.fresh) || has(of.back); });
 }
 
 } // namespace reprieve

@@ -6,6 +6,7 @@
 #include "state/decision.hpp"
 #include "state/number_ranges.hpp"
 #include "state/pod_list.hpp"
+#include "state/seldom.hpp"
 #include "state/workload_record.hpp"
 
 #include <cstdint>
@@ -77,31 +78,29 @@ public:
   }
   /// Of that, what nobody wants at its place any more.
   const resources& unwanted_for_good() const {
-    return unwanted_for_good_;
+    return going_->unwanted_for_good;
   }
   /// Whether there are pods that are not wanted and were not told to go; and those of them that
   /// came or changed since they were last taken.
   bool has_unwanted() const {
-    return !unwanted_.empty();
+    return !going_->unwanted.empty();
   }
   bool has_new_unwanted() const {
-    return !new_unwanted_.empty();
+    return !going_->new_unwanted.empty();
   }
   std::vector<victim_pod> take_new_unwanted();
   /// What was done about them may have been lost: all of them count as new.
-  void look_at_unwanted_again() {
-    new_unwanted_ = unwanted_;
-  }
+  void look_at_unwanted_again();
   /// When the last of those was told that leave.
   time_point told() const {
-    return told_.empty() ? no_time : told_.rbegin()->first;
+    return going_->told.empty() ? no_time : going_->told.rbegin()->first;
   }
 
   /// Finds anew what of gangs is lacking, where that may have changed.
   void find_listed(const standing_ground& on);
   /// What lacks and may be asked for: unit by unit, and in runs.
   const std::vector<std::shared_ptr<const preemptor>>& listed() const {
-    return listed_;
+    return listed_->units;
   }
   std::vector<std::shared_ptr<const unit_run>> runs() const;
   /// What will be asked for when others have settled.
@@ -143,33 +142,48 @@ private:
   void look_at_all_slots(const standing_ground& on);
   void look_around(const pod& p, bool was_doomed, const standing_ground& on);
 
-  std::shared_ptr<const workload_record> record_;
-  bool left_to_cluster_ = false;
-  std::unordered_map<std::string_view, counted_pod> pods_; ///< by uid, which they have themselves
-  std::multimap<pod_slot, std::string> irregular_;         ///< uids by place
+  /// What of the pods goes, or is to go.
+  struct going_pods {
+    resources unwanted_for_good;
+    std::map<std::string, std::string, std::less<>> unwanted; ///< their nodes by uid
+    std::map<std::string, std::string, std::less<>> new_unwanted;
+    std::map<time_point, std::int64_t> told; ///< how many were told then
 
-  queue_totals used_;
-  resources unwanted_for_good_;
-  std::map<std::string, std::string, std::less<>> unwanted_; ///< their nodes by uid
-  std::map<std::string, std::string, std::less<>> new_unwanted_;
-  std::map<time_point, std::int64_t> told_; ///< how many were told then
-  restless_replicas restless_;
-
-  /// What waits of a group, where that is not listed.
-  struct group_runs {
-    std::shared_ptr<unit_run> fresh; ///< have not been there before
-    std::shared_ptr<unit_run> back;  ///< come back
-
-    explicit operator bool() const {
-      return fresh != nullptr;
+    bool empty() const {
+      return unwanted_for_good.empty() && unwanted.empty() && new_unwanted.empty() && told.empty();
     }
   };
-  std::vector<group_runs> runs_;         ///< by the group's position
-  std::vector<number_ranges> held_back_; ///< likewise, those that come when others have gone
-  std::vector<std::shared_ptr<const preemptor>> listed_;
-  std::set<std::string, std::less<>> listed_uids_; ///< of their first pods
-  resources listed_held_back_;
+  /// What waits of a group that waits as runs, null where nothing does; and the numbers of those
+  /// that come when others have gone.
+  struct waiting_group {
+    std::shared_ptr<unit_run> fresh; ///< have not been there before
+    std::shared_ptr<unit_run> back;  ///< come back
+    number_ranges held_back;
+  };
+  /// What waits of the other groups.
+  struct listed_units {
+    std::vector<std::shared_ptr<const preemptor>> units;
+    std::set<std::string, std::less<>> uids; ///< of their first pods
+    resources held_back;
+
+    bool empty() const {
+      return units.empty() && held_back.empty();
+    }
+  };
+
+  void set_waiting(std::shared_ptr<unit_run>& run, std::size_t group, unit_run::of whom,
+                   unit_run::number one, bool waits);
+
+  std::shared_ptr<const workload_record> record_;
+  bool left_to_cluster_ = false;
   bool listed_outdated_ = true;
+  std::unordered_map<std::string_view, counted_pod> pods_; ///< by uid, which they have themselves
+  seldom<std::multimap<pod_slot, std::string>> irregular_; ///< uids by place
+  queue_totals used_;
+  seldom<going_pods> going_;
+  seldom<restless_replicas> restless_;
+  std::vector<waiting_group> waiting_; ///< by the group's position
+  seldom<listed_units> listed_;
 };
 
 } // namespace reprieve

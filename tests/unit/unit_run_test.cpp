@@ -42,8 +42,10 @@ protected:
     return waiting_line::next_of(line_.all_kinds().begin()->second, place_of(unit, 0))->second;
   }
 
-  std::shared_ptr<unit_run> a_ = std::make_shared<unit_run>(two_groups(3), 0);
-  std::shared_ptr<unit_run> b_ = std::make_shared<unit_run>(two_groups(3), 1);
+  std::shared_ptr<unit_run> a_ = std::make_shared<unit_run>(
+    two_groups(3), 0, unit_run::of::new_ones, unit_run::at_first::all_wait);
+  std::shared_ptr<unit_run> b_ = std::make_shared<unit_run>(
+    two_groups(3), 1, unit_run::of::new_ones, unit_run::at_first::all_wait);
   waiting_line line_;
 };
 
@@ -94,7 +96,8 @@ TEST_F(runs_of_two_groups, keep_their_kind_when_their_first_have_gone) {
 }
 
 TEST(unit_run, of_a_million_finds_what_is_behind_a_place) {
-  const auto run = std::make_shared<unit_run>(two_groups(500'000), 1);
+  const auto run = std::make_shared<unit_run>(two_groups(500'000), 1, unit_run::of::new_ones,
+                                              unit_run::at_first::all_wait);
   const auto place = run->place_at(700'000);
   EXPECT_EQ(run->first_behind(place), 700'001);
   EXPECT_EQ(run->last_before(place), 699'999);
@@ -110,9 +113,11 @@ TEST(those_who_come_back, wait_by_themselves_and_keep_nobody_who_was_not_there_b
   record.status.resume_after = time_point{std::chrono::seconds{40}};
   record.status.preempted = {{"d", time_point{std::chrono::seconds{0}}}};
   const auto stopped = std::make_shared<const workload_record>(record);
-  const auto fresh = std::make_shared<unit_run>(stopped, 0);
+  const auto fresh =
+    std::make_shared<unit_run>(stopped, 0, unit_run::of::new_ones, unit_run::at_first::all_wait);
   fresh->set(1, false);
-  const auto back = std::make_shared<unit_run>(stopped, 0, unit_run::of::those_who_come_back);
+  const auto back = std::make_shared<unit_run>(stopped, 0, unit_run::of::those_who_come_back,
+                                               unit_run::at_first::nobody_waits);
   EXPECT_EQ(back->size(), 0);
   back->set(1, true);
   waiting_line line;
