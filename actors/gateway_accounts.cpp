@@ -99,6 +99,11 @@ void answer_with_decisions(self_pointer self, const describe_request& wanted,
 void describe_confirmed(self_pointer self, const describe_request& wanted, const confirmation& sure,
                         promise<describe_result> answer) {
   auto& state = self->state;
+  if (wanted.name.empty()) { // which would be all of them
+    answer.deliver(describe_result(absl::InvalidArgumentError(
+      fmt::format("describe needs the name of one {}", to_string(wanted.kind)))));
+    return;
+  }
   auto found = look_up(state, get_request{wanted.kind, wanted.name, {}, {}}, {});
   if (!found.ok()) { // it may be there by now, where nobody can say
     answer.deliver(describe_result(sure.how.ok() ? found.status() : sure.how));

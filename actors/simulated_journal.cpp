@@ -1,5 +1,7 @@
 #include "actors/simulated_journal.hpp"
 
+#include "state/private_file.hpp"
+
 #include <nlohmann/json.hpp>
 
 #include <array>
@@ -13,8 +15,12 @@ constexpr std::array stages{"starting", "running", "stopping", "stopped", "succe
 
 } // namespace
 
-simulated_journal::simulated_journal(const std::string& path)
-    : file_(path.empty() ? nullptr : std::fopen(path.c_str(), "a")) {}
+simulated_journal::simulated_journal(const std::string& path) : file_(nullptr) {
+  if (path.empty())
+    return;
+  if (const auto file = open_to_append(path); file.ok())
+    file_.reset(::fdopen(*file, "a"));
+}
 
 void simulated_journal::write(const entry& line) {
   if (!file_)

@@ -11,12 +11,14 @@
 #include "protocol/peer_network.hpp"
 #include "protocol/peer_stream.hpp"
 #include "protocol/remote_machines.hpp"
+#include "state/private_file.hpp"
 
 #include <CLI/CLI.hpp>
 #include <caf/scoped_actor.hpp>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -125,20 +127,33 @@ private:
 cluster_actor start_machines(caf::actor_system& system, const daemon_options& options,
                              const wall_clock& clock) {
   if (!options.peers.machines.empty())
-    return system.spawn(remote_machines, options.peers.machines, dial_over_grpc(options.peers.tls));
+    return system.spawn(remote_machines, options.peers.machines,
+                        dial_over_grpc(options.peers.tls, peer_role::machines, options.api.say));
   simulated_cluster_settings simulated;
   simulated.journal = options.data + "/simulated-cluster.jsonl";
   simulated.clock = clock;
   return system.spawn(simulated_cluster, simulated);
 }
 
+/// Tells of files that should be secret and are not.
+void warn_of_open_files(const daemon_options& options) {
+  for (const auto& path :
+       {options.data, options.api.callers, options.api.tls.key, options.peers.tls.key,
+        options.storage.tls.key, options.storage.password_file})
+    if (const auto open = openness_of(path); !open.empty())
+      options.api.say("warning: " + open);
+}
+
 int serve(const daemon_options& options, ending& end) {
+  if (auto whole = check_peer_files(options.peers.tls); !whole.ok())
+    return fail(whole);
   std::error_code created;
   std::filesystem::create_directories(options.data, created);
   if (created)
     return fail(absl::UnavailableError(
       fmt::format("can't make the data directory {}: {}; give another with --data", options.data,
                   created.message())));
+  warn_of_open_files(options);
   file_watch store_files;
   const duration lease = std::chrono::milliseconds{options.peers.lease_milliseconds};
   auto storage = options.storage;
@@ -170,8 +185,9 @@ int serve(const daemon_options& options, ending& end) {
     peers_in = *std::move(started);
     settings.address =
       options.peers.advertise.empty() ? peers_in->address() : options.peers.advertise;
-    settings.others =
-      std::make_shared<peer_network>(system, std::move(host), dial_over_grpc(options.peers.tls));
+    settings.others = std::make_shared<peer_network>(
+      system, std::move(host),
+      dial_over_grpc(options.peers.tls, peer_role::replica, options.api.say));
   }
   settings.name = options.replica;
   settings.lease_time = lease;
@@ -215,15 +231,9 @@ int serve(const daemon_options& options, ending& end) {
     } else {
       fmt::print("reprieved {} serves on {}\n", options.replica, (*server)->address());
       std::fflush(stdout);
-      if (!options.address_file.empty()) {
-        // Written whole and moved in place, so that a reader never sees half of it.
-        const auto fresh = options.address_file + ".new";
-        if (auto* file = std::fopen(fresh.c_str(), "w")) {
-          fmt::print(file, "{}\n", (*server)->address());
-          std::fclose(file);
-          std::rename(fresh.c_str(), options.address_file.c_str());
-        }
-      }
+      if (!options.address_file.empty())
+        if (auto told = replace_file(options.address_file, (*server)->address() + "\n"); !told.ok())
+          options.api.say(std::string(told.message()));
       code = end.wait();
       (*server)->stop();
       // Others take over at once what is given up; if that takes too long, when the lease ends.
@@ -240,6 +250,7 @@ int serve(const daemon_options& options, ending& end) {
 } // namespace
 
 int main(int argc, char** argv) {
+  umask(S_IRWXG | S_IRWXO); // what it writes is for its owner alone
   daemon_options options;
   CLI::App app{"reprieved: the Reprieve scheduler"};
   app.add_option("--data", options.data, "directory of the embedded store and of other files")

@@ -109,7 +109,10 @@ absl::StatusOr<std::shared_ptr<open_call>> api_guard::begin(const call_origin& o
                                                             asked_call asked) {
   auto who = find_out_who(origin.shown);
   const bool named = who.ok() && asks_who_calls(settings_);
-  auto client = named ? who->name : host_of_peer(origin.peer);
+  // A token and a certificate of the same name are two callers.
+  auto client = named ? fmt::format(
+                  "{} {}", origin.shown.authorization.empty() ? "certificate" : "token", who->name)
+                      : host_of_peer(origin.peer);
   // Before anything is recorded: a flood must not fill the disk.
   if (auto taken = take_request(client); !taken.ok())
     return taken;

@@ -1,5 +1,6 @@
 #include "protocol/audit_log.hpp"
 
+#include "state/private_file.hpp"
 #include "state/quantity.hpp"
 
 #include <fcntl.h>
@@ -8,28 +9,52 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <span>
+#include <string_view>
 #include <system_error>
 
 namespace reprieve {
 
 using json = nlohmann::ordered_json;
 
+namespace {
+
+// A caller writes names, and so what an error says of them, as long as it likes; whoever is not
+// known is not to fill the disk.
+constexpr std::size_t longest_name = 512;
+constexpr std::size_t longest_message = 4096;
+constexpr std::size_t most_objects = 100'000;
+constexpr std::size_t most_objects_of_strangers = 10;
+
+std::string beginning_of(std::string_view text, std::size_t most) {
+  if (text.size() <= most)
+    return std::string(text);
+  return fmt::format("{}… ({} bytes in all)", text.substr(0, most), text.size());
+}
+
+} // namespace
+
 std::string to_json(const audit_record& record) {
   auto objects = json::array();
-  for (const auto& o : record.objects)
-    objects.push_back(fmt::format("{}/{}", to_string(o.kind), o.name));
-  const json line{{"time", format_time(record.at)},
-                  {"id", record.id},
-                  {"stage", record.stage},
-                  {"who", record.who},
-                  {"role", record.role},
-                  {"from", record.from},
-                  {"call", std::string(to_string(record.call))},
-                  {"objects", std::move(objects)},
-                  {"outcome", record.outcome},
-                  {"message", record.message},
-                  {"trace_id", record.trace_id}};
+  const auto listed =
+    std::min(record.objects.size(), record.who.empty() ? most_objects_of_strangers : most_objects);
+  for (const auto& o : std::span(record.objects).first(listed))
+    objects.push_back(fmt::format("{}/{}", to_string(o.kind), beginning_of(o.name, longest_name)));
+  json line{{"time", format_time(record.at)},
+            {"id", record.id},
+            {"stage", record.stage},
+            {"who", record.who},
+            {"role", record.role},
+            {"from", record.from},
+            {"call", std::string(to_string(record.call))},
+            {"objects", std::move(objects)},
+            {"outcome", record.outcome},
+            {"message", beginning_of(record.message, longest_message)},
+            {"trace_id", record.trace_id}};
+  if (listed < record.objects.size())
+    line["objects_in_all"] = record.objects.size();
   return line.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -62,7 +87,7 @@ absl::Status audit_log::append(const audit_record& record) {
       // A piece of a line would spoil the next one. Where it can't be cut off, a new line is begun.
       if (left.size() < line.size() && ::ftruncate(descriptor_, before.st_size) != 0)
         (void)!::write(descriptor_, "\n", 1);
-      return unwritable(why);
+      return unwritable(std::generic_category().message(why));
     }
     left.remove_prefix(static_cast<std::size_t>(written));
   }
@@ -72,8 +97,12 @@ absl::Status audit_log::append(const audit_record& record) {
 absl::Status audit_log::open_file() {
   if (descriptor_ >= 0)
     ::close(descriptor_);
-  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  return descriptor_ < 0 ? unwritable(errno) : absl::OkStatus();
+  descriptor_ = -1;
+  const auto opened = open_to_append(path_);
+  if (!opened.ok())
+    return unwritable(std::string(opened.status().message()));
+  descriptor_ = *opened;
+  return absl::OkStatus();
 }
 
 bool audit_log::was_moved_away() const {
@@ -83,9 +112,8 @@ bool audit_log::was_moved_away() const {
          || named.st_ino != opened.st_ino || named.st_dev != opened.st_dev;
 }
 
-absl::Status audit_log::unwritable(int error) const {
-  return absl::UnavailableError(fmt::format("the audit file {} can't be written: {}", path_,
-                                            std::generic_category().message(error)));
+absl::Status audit_log::unwritable(std::string_view why) const {
+  return absl::UnavailableError(fmt::format("the audit file {} can't be written: {}", path_, why));
 }
 
 } // namespace reprieve

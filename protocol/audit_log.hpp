@@ -48,7 +48,7 @@ private:
 
   absl::Status open_file();
   bool was_moved_away() const;
-  absl::Status unwritable(int error) const;
+  absl::Status unwritable(std::string_view why) const;
 
   std::string path_;
   std::mutex mutex_;

@@ -4,12 +4,15 @@
 #include <grpcpp/support/status.h>
 
 #include <string>
+#include <string_view>
 
 namespace reprieve {
 
+/// A sentence as it may go to somebody's terminal, and fits the trailer of an answer: what a caller
+/// wrote may be quoted in it, with anything that a name can have.
+std::string presentable(std::string_view sentence);
+
 /// The codes of both are the same numbers.
-inline grpc::Status to_grpc(const absl::Status& status) {
-  return {static_cast<grpc::StatusCode>(status.code()), std::string(status.message())};
-}
+grpc::Status to_grpc(const absl::Status& status);
 
 } // namespace reprieve

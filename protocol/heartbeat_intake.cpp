@@ -1,8 +1,11 @@
 #include "protocol/heartbeat_intake.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <mutex>
 #include <string>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -25,15 +28,17 @@ struct end_gathering {};
 
 /// Answers each call with those of its nodes that are not known.
 void answer_all(const std::vector<waiting_call>& calls, const heartbeat_result& all) {
+  std::unordered_set<std::string_view> unknown_of_all;
+  if (all.ok())
+    unknown_of_all.insert(all->begin(), all->end());
   for (const auto& call : calls) {
     if (!all.ok() || all->empty()) {
       call.done(all);
       continue;
     }
     std::vector<std::string> unknown;
-    for (const auto& name : call.alive.nodes)
-      if (std::find(all->begin(), all->end(), name) != all->end())
-        unknown.push_back(name);
+    std::ranges::copy_if(call.alive.nodes, std::back_inserter(unknown),
+                         [&](const std::string& name) { return unknown_of_all.contains(name); });
     call.done(heartbeat_result(std::move(unknown)));
   }
 }

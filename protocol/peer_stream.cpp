@@ -1,5 +1,6 @@
 #include "protocol/peer_stream.hpp"
 
+#include "protocol/certificates.hpp"
 #include "protocol/file_watch.hpp"
 #include "protocol/grpc_status.hpp"
 #include "protocol/listen_address.hpp"
@@ -10,9 +11,12 @@
 #include <grpcpp/grpcpp.h>
 #include <reprieve/v1/peer.grpc.pb.h>
 
+#include <algorithm>
 #include <deque>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <utility>
 
 namespace reprieve {
@@ -82,6 +86,55 @@ private:
   bool gathering_ = false;
 };
 
+// -- who is at the other end ----------------------------------------------------------------------
+
+std::string_view organisation_of(peer_role role) {
+  return role == peer_role::machines ? "reprieve:machines" : "reprieve:peer";
+}
+
+/// Whether the certificate of the other end says that it has the role.
+absl::Status check_role(const grpc::AuthContext* connection, peer_role wanted) {
+  const auto shown = connection == nullptr
+                       ? std::vector<grpc::string_ref>{}
+                       : connection->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME);
+  const auto who = shown.empty()
+                     ? absl::StatusOr<certificate_subject>(absl::NotFoundError("no certificate"))
+                     : subject_of({shown.front().data(), shown.front().size()});
+  if (!who.ok())
+    return absl::UnauthenticatedError("it shows no certificate that can be read");
+  const auto organisation = organisation_of(wanted);
+  if (std::ranges::find(who->organisations, organisation) == who->organisations.end())
+    return absl::PermissionDeniedError(
+      fmt::format("the organisation in its certificate must be {}", organisation));
+  return absl::OkStatus();
+}
+
+/// Says things once for each address, so that a peer that is dialed again and again fills no log.
+class first_words {
+public:
+  explicit first_words(std::function<void(const std::string&)> say) : say_(std::move(say)) {}
+
+  void say(const std::string& address, const std::string& what) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!said_.insert(address).second)
+        return;
+    }
+    say_(what);
+  }
+
+  /// All is well there: what goes wrong next is news.
+  void forget(const std::string& address) {
+    const std::lock_guard lock(mutex_);
+    said_.erase(address);
+  }
+
+private:
+  std::function<void(const std::string&)> say_;
+  std::mutex mutex_;
+  std::set<std::string> said_;
+};
+
 // -- the side that asked --------------------------------------------------------------------------
 
 std::shared_ptr<grpc::ChannelCredentials> client_credentials(const tls_files& tls) {
@@ -100,15 +153,22 @@ std::shared_ptr<grpc::ChannelCredentials> client_credentials(const tls_files& tl
 class dialed_wire final : public peer_wire,
                           public grpc::ClientBidiReactor<v1::PeerEnvelope, v1::PeerEnvelope> {
 public:
-  dialed_wire(const std::string& address, const tls_files& tls, peer_events events)
-      : events_(std::move(events)) {
+  struct settings {
+    std::string address;
+    tls_files tls;
+    peer_role whom;
+    std::shared_ptr<first_words> words;
+  };
+
+  dialed_wire(settings with, peer_events events)
+      : with_(std::move(with)), events_(std::move(events)) {
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, ping_milliseconds);
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, ping_timeout_milliseconds);
     arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
     // Each connection stands for itself: one that broke is not shared with the next.
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    channel_ = grpc::CreateCustomChannel(address, client_credentials(tls), arguments);
+    channel_ = grpc::CreateCustomChannel(with_.address, client_credentials(with_.tls), arguments);
     stub_ = v1::Peers::NewStub(channel_);
   }
 
@@ -139,8 +199,21 @@ public:
   }
 
   void OnReadInitialMetadataDone(bool ok) override {
-    if (ok)
-      events_.opened();
+    if (!ok)
+      return;
+    if (!with_.tls.empty())
+      if (auto right = check_role(context_.auth_context().get(), with_.whom); !right.ok()) {
+        with_.words->say(with_.address, fmt::format("nothing is sent to {}: {}", with_.address,
+                                                    std::string(right.message())));
+        close();
+        return;
+      }
+    with_.words->forget(with_.address);
+    events_.opened();
+    const std::lock_guard lock(mutex_);
+    known_ = true;
+    if (!ended_)
+      write_next();
   }
 
   void OnReadDone(bool ok) override {
@@ -148,7 +221,7 @@ public:
       close();
       return;
     }
-    if (auto letter = gatherer_.take(next_))
+    if (auto letter = gatherer_.take(next_); letter && is_known())
       events_.arrived(*std::move(letter));
     StartRead(&next_);
   }
@@ -165,7 +238,11 @@ public:
       write_next();
   }
 
-  void OnDone(const grpc::Status&) override {
+  void OnDone(const grpc::Status& how) override {
+    if (how.error_code() == grpc::StatusCode::PERMISSION_DENIED
+        || how.error_code() == grpc::StatusCode::UNAUTHENTICATED)
+      with_.words->say(with_.address, fmt::format("{} does not let this process in: {}",
+                                                  with_.address, how.error_message()));
     {
       const std::lock_guard lock(mutex_);
       ended_ = true;
@@ -175,13 +252,19 @@ public:
   }
 
 private:
+  bool is_known() {
+    const std::lock_guard lock(mutex_);
+    return known_;
+  }
+
   void write_next() {
-    if (!writing_ && !waiting_.empty()) {
+    if (known_ && !writing_ && !waiting_.empty()) {
       writing_ = true;
       StartWrite(&waiting_.front());
     }
   }
 
+  settings with_;
   peer_events events_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::Peers::Stub> stub_;
@@ -190,6 +273,7 @@ private:
   letter_gatherer gatherer_;
   std::mutex mutex_;
   std::deque<v1::PeerEnvelope> waiting_;
+  bool known_ = false; ///< who is at the other end
   bool writing_ = false;
   bool ended_ = false;
   std::shared_ptr<dialed_wire> self_;
@@ -243,12 +327,32 @@ private:
   std::shared_ptr<served_stream> stream_;
 };
 
+class refused_stream final : public grpc::ServerBidiReactor<v1::PeerEnvelope, v1::PeerEnvelope> {
+public:
+  explicit refused_stream(const absl::Status& why) {
+    Finish(to_grpc(why));
+  }
+
+  void OnDone() override {
+    delete this; // NOLINT: gRPC is done with it, and nobody else knows it
+  }
+};
+
 class service final : public v1::Peers::CallbackService {
 public:
   explicit service(peer_server::session_maker sessions) : sessions_(std::move(sessions)) {}
 
+  /// From now on only replicas are let in, by their certificates.
+  void check_callers() {
+    checks_callers_ = true;
+  }
+
   grpc::ServerBidiReactor<v1::PeerEnvelope, v1::PeerEnvelope>*
-  Talk(grpc::CallbackServerContext*) override {
+  Talk(grpc::CallbackServerContext* context) override {
+    if (checks_callers_)
+      if (const auto right = check_role(context->auth_context().get(), peer_role::replica);
+          !right.ok())
+        return new refused_stream(right); // NOLINT: it deletes itself
     auto stream = std::make_shared<served_stream>();
     auto session = sessions_(std::make_shared<served_wire>(stream));
     stream->keep(stream, [session] { caf::anon_send(session, wire_closed{}); });
@@ -258,6 +362,7 @@ public:
 
 private:
   peer_server::session_maker sessions_;
+  bool checks_callers_ = false;
 };
 
 class grpc_peer_server final : public peer_server {
@@ -276,12 +381,13 @@ public:
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, ping_milliseconds);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, ping_timeout_milliseconds);
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-    auto credentials = grpc::InsecureServerCredentials();
+    credentials_ = grpc::InsecureServerCredentials();
     if (!with.tls.empty()) {
+      service_.check_callers();
       certificates_ = std::make_shared<server_certificates>(with.tls);
       if (auto loaded = certificates_->load(); !loaded.ok())
         return loaded;
-      credentials = certificates_->credentials(true);
+      credentials_ = certificates_->credentials(true);
       watch_.add({with.tls.certificate, with.tls.key, with.tls.authority},
                  [certificates = certificates_, say = with.say] {
                    const auto loaded = certificates->load();
@@ -290,7 +396,7 @@ public:
                  });
     }
     int port = 0;
-    builder.AddListeningPort(with.listen, credentials, &port);
+    builder.AddListeningPort(with.listen, credentials_, &port);
     builder.RegisterService(&service_);
     server_ = builder.BuildAndStart();
     if (!server_ || port == 0)
@@ -316,15 +422,31 @@ private:
   service service_;
   std::shared_ptr<server_certificates> certificates_;
   file_watch watch_;
+  /// The server asks them at every connection, and does not keep them.
+  std::shared_ptr<grpc::ServerCredentials> credentials_;
   std::unique_ptr<grpc::Server> server_;
   std::string address_;
 };
 
 } // namespace
 
-wire_maker dial_over_grpc(tls_files tls) {
-  return [tls = std::move(tls)](const std::string& address, peer_events events) {
-    auto wire = std::make_shared<dialed_wire>(address, tls, std::move(events));
+absl::Status check_peer_files(const tls_files& tls) {
+  if (tls.empty() || (!tls.certificate.empty() && !tls.key.empty() && !tls.authority.empty()))
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format(
+    "both ends of a connection between processes of the cluster check each other; give a "
+    "certificate, its key and the authority together, or none of them: {} is missing",
+    tls.certificate.empty() ? "the certificate"
+    : tls.key.empty()       ? "the key"
+                            : "the authority"));
+}
+
+wire_maker dial_over_grpc(tls_files tls, peer_role whom,
+                          std::function<void(const std::string&)> say) {
+  return [tls = std::move(tls), whom, words = std::make_shared<first_words>(std::move(say))](
+           const std::string& address, peer_events events) {
+    auto wire = std::make_shared<dialed_wire>(dialed_wire::settings{address, tls, whom, words},
+                                              std::move(events));
     wire->start(wire);
     return wire;
   };
@@ -332,6 +454,8 @@ wire_maker dial_over_grpc(tls_files tls) {
 
 absl::StatusOr<std::unique_ptr<peer_server>> peer_server::start(session_maker sessions,
                                                                 const settings& with) {
+  if (auto whole = check_peer_files(with.tls); !whole.ok())
+    return whole;
   const bool encrypted = !with.tls.empty();
   if (auto allowed = check_exposure(with.listen, {encrypted, encrypted, with.insecure});
       !allowed.ok())

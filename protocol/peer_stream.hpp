@@ -11,11 +11,22 @@
 
 namespace reprieve {
 
-/// Wires over gRPC. With TLS files both sides show a certificate and check that of the other; they
-/// are read anew for every connection.
-wire_maker dial_over_grpc(tls_files tls);
+/// What a process of the cluster is, as the organisation of its certificate says: `reprieve:peer`,
+/// `reprieve:machines`.
+enum class peer_role { replica, machines };
 
-/// Lets other processes of the cluster in.
+/// Whether both sides can check each other: all three files are given, or none.
+absl::Status check_peer_files(const tls_files& tls);
+
+/// Wires over gRPC. With TLS files both sides show a certificate and check that of the other, which
+/// must be of the role that is asked for; they are read anew for every connection. Nothing is sent
+/// before it is known who is there; where it is somebody else, `say` is told, once for each
+/// address.
+wire_maker dial_over_grpc(
+  tls_files tls, peer_role whom,
+  std::function<void(const std::string&)> say = [](const std::string&) {});
+
+/// Lets replicas in, and nobody else where certificates are checked.
 class peer_server {
 public:
   struct settings {

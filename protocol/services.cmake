@@ -12,7 +12,7 @@ reprieve_library(reprieve_access
     protocol/stream_limit.cpp
     protocol/tls_files.cpp
   LINK reprieve_state reprieve_observability
-  PRIVATE_LINK nlohmann_json::nlohmann_json OpenSSL::Crypto Threads::Threads)
+  PRIVATE_LINK reprieve_private_file nlohmann_json::nlohmann_json OpenSSL::Crypto Threads::Threads)
 
 # What serves the actors to other processes. Its sources stand in protocol/, but it comes after
 # actors/, which uses the records and messages that protocol/ has, too.
@@ -20,6 +20,7 @@ reprieve_library(reprieve_protocol
   SOURCES
     protocol/api_server.cpp
     protocol/backup_stream.cpp
+    protocol/grpc_status.cpp
     protocol/heartbeat_intake.cpp
     protocol/heartbeat_stream.cpp
     protocol/paged_deltas.cpp

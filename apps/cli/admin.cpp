@@ -4,6 +4,7 @@
 #include "protocol/backup_file.hpp"
 #include "protocol/restore.hpp"
 #include "state/etcd_store.hpp"
+#include "state/private_file.hpp"
 #include "state/quantity.hpp"
 #include "state/sqlite_store.hpp"
 
@@ -113,32 +114,18 @@ int backup(api_client& server, const std::string& file) {
 }
 
 int snapshot(api_client& server, const std::string& file) {
-  // What was there before stays until the snapshot is whole.
-  const auto unfinished = file + ".new";
-  std::ofstream out(unfinished, std::ios::binary | std::ios::trunc);
-  const auto cannot_write = [&] {
-    return absl::InvalidArgumentError(
-      fmt::format("can't write {}: {}", unfinished, std::generic_category().message(errno)));
-  };
-  if (!out)
-    return fail(bad_input, cannot_write());
+  auto out = replacing_file::of(file);
+  if (!out.ok())
+    return fail(bad_input, out.status());
   std::size_t bytes = 0;
   auto written = server.snapshot([&](const std::string& next) {
     bytes += next.size();
-    return out.write(next.data(), std::ssize(next)) ? absl::OkStatus() : cannot_write();
+    return out->write(next);
   });
-  if (written.ok() && !out.flush())
-    written = cannot_write();
-  out.close();
-  std::error_code moved;
   if (written.ok())
-    std::filesystem::rename(unfinished, file, moved);
-  if (written.ok() && moved)
-    written = absl::InvalidArgumentError(fmt::format("can't write {}: {}", file, moved.message()));
-  if (!written.ok()) {
-    std::filesystem::remove(unfinished, moved);
+    written = out->move_in_place();
+  if (!written.ok())
     return fail(failed, written);
-  }
   fmt::print("{}: the live state in {} bytes; reprieve decide --all -f {} decides on it\n", file,
              bytes, file);
   return done;

@@ -3,6 +3,7 @@
 #include "actors/simulated_cluster.hpp"
 #include "protocol/peer_stream.hpp"
 #include "protocol/remote_machines.hpp"
+#include "state/private_file.hpp"
 
 #include <fmt/format.h>
 #include <pthread.h>
@@ -42,11 +43,8 @@ int play_machines(const machines_request& wanted) {
     fmt::print("the machines take orders on {}\n", (*server)->address());
     std::fflush(stdout);
     if (!wanted.address_file.empty())
-      if (auto* file = std::fopen((wanted.address_file + ".new").c_str(), "w")) {
-        fmt::print(file, "{}\n", (*server)->address());
-        std::fclose(file);
-        std::rename((wanted.address_file + ".new").c_str(), wanted.address_file.c_str());
-      }
+      if (auto told = replace_file(wanted.address_file, (*server)->address() + "\n"); !told.ok())
+        fmt::print(stderr, "reprieve machines: {}\n", std::string(told.message()));
     int signal = 0;
     sigwait(&ends, &signal);
     (*server)->stop();

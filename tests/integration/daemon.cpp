@@ -10,6 +10,7 @@ namespace reprieve {
 daemon_process::daemon_process(std::filesystem::path data, std::vector<std::string> more)
     : data_(std::move(data)), address_file_((data_ / "address").string()) {
   std::filesystem::create_directories(data_);
+  std::filesystem::permissions(data_, std::filesystem::perms::owner_all);
   std::filesystem::remove(address_file_);
   std::vector<std::string> command{REPRIEVE_BINARIES "/reprieved",
                                    "--data",

@@ -121,6 +121,14 @@ TEST_F(security, heartbeats_go_the_same_way_as_every_other_call) {
   expect(1, "no server answers", trusting(ours()) + words{"heartbeat", "a1"});
 }
 
+TEST_F(security, describing_without_a_name_is_refused_and_harms_nobody) {
+  start(our_tls() + trusting(ours()));
+  const auto as_viewer = trusting(ours()) + showing(ours(), "viewer");
+  for (const auto* kind : {"placement", "workload", "node", "queue"})
+    expect(2, "needs the name", as_viewer + words{"describe", kind, ""});
+  expect(0, "default", as_viewer + words{"get", "queues"});
+}
+
 TEST_F(security, certificates_are_followed_and_broken_ones_left_alone) {
   const auto certificate = (data.path() / "server.crt").string();
   const auto key = (data.path() / "server.key").string();
@@ -204,11 +212,70 @@ TEST_F(security, each_role_may_do_what_it_may_and_no_more) {
   expect(1, "eve (viewer) may not call Backup; that needs the role admin",
          {"--token", "eve-has-this-token", "admin", "backup", (data.path() / "of-eve").string()});
   EXPECT_FALSE(std::filesystem::exists(data.path() / "of-eve"));
-  EXPECT_FALSE(std::filesystem::exists(data.path() / "of-eve.new"));
 
   expect(1, "the token is not known", {"--token", "nobody-has-this", "get", "nodes"});
   expect(1, "was good until", {"--token", "old-has-this-token", "get", "nodes"});
   expect(1, "show a token", {"get", "nodes"});
+}
+
+TEST_F(security, a_refusal_shows_a_terminal_nothing_that_it_would_obey) {
+  start({});
+  for (const auto* verb : {"get", "describe", "delete"}) {
+    const auto odd = daemon->cli({verb, "node", "a\x1b[2Jb"});
+    EXPECT_EQ(odd.code, 1) << verb;
+    EXPECT_EQ(odd.output.find('\x1b'), std::string::npos) << verb << odd.output;
+    const auto large = daemon->cli({verb, "node", std::string(100'000, 'x')});
+    EXPECT_EQ(large.code, 1) << verb;
+    EXPECT_NE(large.output.find("xxx"), std::string::npos) << verb << large.output;
+    EXPECT_LT(large.output.size(), 8U << 10U) << verb;
+  }
+}
+
+TEST_F(security, what_the_daemon_writes_is_for_its_owner_alone) {
+  using std::filesystem::perms;
+  const auto directory = data.path() / "made" / "by-the-daemon";
+  const auto address = directory / "address";
+  const child_process alone({REPRIEVE_BINARIES "/reprieved", "--listen", "127.0.0.1:0", "--data",
+                             directory.string(), "--address-file", address.string(), "--audit",
+                             (directory / "audit.jsonl").string()},
+                            (data.path() / "output").string());
+  ASSERT_TRUE(soon([&] { return std::filesystem::exists(address); }));
+  auto server = file_contents(address.string());
+  server.pop_back();
+  ASSERT_EQ(run_program({REPRIEVE_BINARIES "/reprieve", "--server", server, "apply", "-f",
+                         demo_manifest("1-cluster.yaml")})
+              .code,
+            0);
+  constexpr auto others = perms::group_all | perms::others_all;
+  EXPECT_EQ(std::filesystem::status(directory).permissions() & others, perms::none);
+  int files = 0;
+  for (const auto& one : std::filesystem::recursive_directory_iterator{directory}) {
+    EXPECT_EQ(one.status().permissions() & others, perms::none) << one.path();
+    ++files;
+  }
+  EXPECT_GE(files, 3);
+}
+
+TEST_F(security, secrets_that_others_can_change_are_told_of) {
+  const auto tokens = (data.path() / "callers").string();
+  write(tokens, "root admin token=root-has-this-token\n");
+  std::filesystem::permissions(tokens, std::filesystem::perms(0666));
+  start({"--tokens", tokens});
+  EXPECT_NE(daemon->output().find("warning: " + tokens + " can be changed by others"),
+            std::string::npos)
+    << daemon->output();
+}
+
+TEST_F(security, an_audit_file_that_is_a_symbolic_link_is_refused) {
+  std::ofstream(data.path() / "theirs") << "as it was";
+  std::filesystem::create_symlink(data.path() / "theirs", data.path() / "audit");
+  daemon = std::make_unique<daemon_process>(data.path() / "fresh",
+                                            words{"--audit", (data.path() / "audit").string()});
+  EXPECT_FALSE(daemon->serves());
+  EXPECT_NE(daemon->output().find("it is a symbolic link, which is not followed"),
+            std::string::npos)
+    << daemon->output();
+  EXPECT_EQ(file_contents((data.path() / "theirs").string()), "as it was");
 }
 
 TEST_F(security, tokens_are_followed_and_a_wrong_file_is_left_alone) {

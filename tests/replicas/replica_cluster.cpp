@@ -34,10 +34,11 @@ replica_cluster::replica_cluster(cluster_options options)
             options_.in_namespaces ? etcd_members::reach::all_interfaces
                                    : etcd_members::reach::loopback) {
   choose_addresses();
+  make_certificates();
   std::vector<std::string> command{program("reprieve"), "machines",  "--listen",
                                    machines_,           "--journal", file("machines.jsonl")};
-  if (network_)
-    command.emplace_back("--insecure");
+  for (auto& option : certificates_->shown_as("machines", "--"))
+    command.push_back(std::move(option));
   machines_process_ = std::make_unique<child_process>(std::move(command), file("machines.log"));
   std::this_thread::sleep_for(std::chrono::seconds{2});
   for (int i = 0; i < count; ++i)
@@ -63,6 +64,16 @@ void replica_cluster::choose_addresses() {
       one.to_etcd.push_back(std::make_unique<cut_wire>(member));
     one.from_peers = std::make_unique<cut_wire>(one.peer);
   }
+}
+
+void replica_cluster::make_certificates() {
+  using link = private_network::link;
+  std::vector<std::string> names;
+  for (int i = 0; network_ && i < count; ++i) {
+    names.push_back(private_network::there(i, link::peers));
+    names.push_back(private_network::here(i, link::clients));
+  }
+  certificates_.emplace(std::move(names));
 }
 
 replica_cluster::~replica_cluster() {
@@ -132,6 +143,8 @@ void replica_cluster::start_replica(int which) {
                                    std::to_string(lease().count()),
                                    "--requests-per-second",
                                    "0"};
+  for (auto& option : certificates_->shown_as("peer"))
+    command.push_back(std::move(option));
   command.insert(command.end(), options_.more.begin(), options_.more.end());
   if (network_) {
     command.emplace_back("--insecure");

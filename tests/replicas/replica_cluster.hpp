@@ -5,10 +5,12 @@
 #include "apps/bench/temporary_directory.hpp"
 #include "tests/replicas/cut_wire.hpp"
 #include "tests/replicas/private_network.hpp"
+#include "tests/support/certificate_maker.hpp"
 
 #include <chrono>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -80,6 +82,7 @@ private:
   };
 
   void choose_addresses();
+  void make_certificates();
 
   std::string file(const std::string& name) const {
     return (directory_.path() / name).string();
@@ -88,6 +91,7 @@ private:
   temporary_directory directory_;
   cluster_options options_;
   std::unique_ptr<private_network> network_; ///< where the replicas are in namespaces
+  std::optional<certificate_maker> certificates_;
   std::string machines_;                     ///< where they listen
   std::unique_ptr<child_process> machines_process_;
   etcd_members etcd_;

@@ -33,6 +33,14 @@ public:
     return file_contents(file(name));
   }
 
+  /// The options by which a process of the cluster shows that certificate to others, and checks
+  /// theirs: those of a daemon begin with `--peer-`.
+  std::vector<std::string> shown_as(const std::string& name,
+                                    const std::string& prefix = "--peer-") const {
+    return {prefix + "cert",     file(name + ".crt"), prefix + "key",
+            file(name + ".key"), prefix + "ca",       file("ca.crt")};
+  }
+
   void remove(const std::string& name) const {
     std::filesystem::remove(file(name));
   }

@@ -105,6 +105,26 @@ TEST(audit_log, writes_one_object_a_line_and_adds_to_what_is_there) {
   EXPECT_EQ(lines[1]["objects"][0], "Workload/job");
 }
 
+TEST(audit_log, has_only_so_much_room_for_what_a_caller_writes) {
+  audit_record record;
+  record.message = std::string(1 << 20, '\x1b');
+  for (int i = 0; i < 200'000; ++i)
+    record.objects.push_back(
+      {object_kind::workload, i == 0 ? std::string(60 << 20, '\x01') : "job"});
+  const auto of_nobody = to_json(record);
+  EXPECT_LT(of_nobody.size(), 64U << 10U);
+  const auto line = nlohmann::json::parse(of_nobody);
+  EXPECT_EQ(line["objects"].size(), 10U);
+  EXPECT_EQ(line["objects_in_all"], 200'000);
+  EXPECT_NE(line["objects"][0].get<std::string>().find("(62914560 bytes in all)"),
+            std::string::npos);
+
+  record.who = "alice";
+  const auto of_alice = nlohmann::json::parse(to_json(record));
+  EXPECT_EQ(of_alice["objects"].size(), 100'000U);
+  EXPECT_EQ(of_alice["objects"][99'999], "Workload/job");
+}
+
 TEST(audit_log, goes_on_in_a_new_file_when_the_old_one_was_moved) {
   const temporary_directory directory;
   const auto path = (directory.path() / "audit").string();

@@ -56,8 +56,6 @@ TEST_F(backup_file_test, leaves_what_was_there_when_it_does_not_come_to_its_end)
 
 TEST_F(backup_file_test, takes_the_place_of_the_one_before) {
   std::ofstream(path()) << "the one before";
-  std::ofstream(path() + ".new") << "left by a process that was killed, and longer than the backup "
-                                 << std::string(10'000, 'x');
   auto file = backup_file::create(path()).value();
   ASSERT_TRUE(file->begin(some_header()).ok());
   ASSERT_TRUE(file->add({"k", "v"}).ok());
@@ -67,17 +65,30 @@ TEST_F(backup_file_test, takes_the_place_of_the_one_before) {
   EXPECT_EQ(files(), 1U);
 }
 
-TEST_F(backup_file_test, is_not_written_by_two_at_once) {
-  const auto file = backup_file::create(path()).value();
-  const auto other = backup_file::create(path());
-  EXPECT_EQ(other.status().code(), absl::StatusCode::kFailedPrecondition) << other.status();
+TEST_F(backup_file_test, is_whole_where_two_are_written_at_once) {
+  auto one = backup_file::create(path()).value();
+  auto other = backup_file::create(path()).value();
+  for (auto* file : {one.get(), other.get()})
+    ASSERT_TRUE(file->begin(some_header()).ok());
+  ASSERT_TRUE(one->add({"k", "of one"}).ok());
+  ASSERT_TRUE(other->add({"k", "of the other"}).ok());
+  ASSERT_TRUE(other->finish().ok());
+  ASSERT_TRUE(one->finish().ok());
+  EXPECT_EQ(file_contents(path()), bytes_of({{"k", "of one"}}));
   EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(backup_file_test, is_for_its_owner_alone) {
+  auto file = backup_file::create(path()).value();
+  ASSERT_TRUE(file->begin(some_header()).ok());
+  ASSERT_TRUE(file->finish().ok());
+  EXPECT_EQ(std::filesystem::status(path()).permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
 }
 
 TEST_F(backup_file_test, says_when_it_can_not_be_written) {
   const auto nowhere = backup_file::create("/nowhere/at/all");
-  EXPECT_EQ(nowhere.status().message(),
-            "can't write /nowhere/at/all.new: No such file or directory");
+  EXPECT_EQ(nowhere.status().message(), "can't write /nowhere/at/all: No such file or directory");
   std::filesystem::create_directory(path());
   auto file = backup_file::create(path()).value();
   ASSERT_TRUE(file->begin(some_header()).ok());
