@@ -16,7 +16,7 @@ struct bench_waiting_request {
   std::size_t kinds = 500;
   std::size_t queues = 20;
   std::size_t placements = 5000;
-  std::size_t one_by_one = 200;
+  std::size_t one_by_one = 1000;
   std::size_t rounds = 3;
 };
 

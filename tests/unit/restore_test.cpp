@@ -192,7 +192,7 @@ TEST_F(restored, from_a_damaged_file_is_not_usable) {
 }
 
 TEST(check_backup, tells_what_is_in_a_good_one) {
-  std::istringstream in(bytes_of(many(3)));
+  std::istringstream in(bytes_of(with_schema({{"seq/a", "x"}, {"seq/b", "x"}, {"seq/c", "x"}})));
   const auto found = check_backup(in);
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ(found->count, 4);
@@ -209,13 +209,35 @@ TEST(check_backup, refuses_a_schema_of_a_later_time) {
 }
 
 TEST(check_backup, refuses_what_is_of_no_cluster) {
-  std::istringstream in(bytes_of(std::vector<backup_record>{{"w/a", "x"}}));
+  std::istringstream in(bytes_of(std::vector<backup_record>{{"seq/a", "x"}}));
   EXPECT_EQ(check_backup(in).status().message(),
             "the backup has no record at meta/schema; it is of no cluster");
   std::istringstream unreadable(
     bytes_of(std::vector<backup_record>{{std::string(keys::schema), "\xff"}}));
   EXPECT_NE(check_backup(unreadable).status().message().find("can't be read"),
             absl::string_view::npos);
+}
+
+TEST(check_backup, refuses_a_record_that_nobody_could_read) {
+  workload_record record;
+  workload spec;
+  spec.name = "train";
+  spec.groups.emplace_back();
+  record.spec = spec;
+  record.status.uid = "u";
+  const auto why = [&](const std::string& key, std::string value) {
+    std::istringstream in(bytes_of(with_schema({{key, std::move(value)}})));
+    return std::string(check_backup(in).status().message());
+  };
+  EXPECT_EQ(why("w/default.0/train", encode(record)),
+            "the backup's record at w/default.0/train can't be read: status: it has the priorities "
+            "of 0 pod groups, and the workload 1 groups; nothing is restored from it");
+  record.status.by_group.emplace_back();
+  EXPECT_EQ(why("w/default.0/train", encode(record)), "");
+  for (const auto* key : {"n/default.0/n1", "l/default.0/n1", "b/default.0/b", "p/default.0/p",
+                          "slots/default.0/train/00000001", "q/main/queue/a", "q/main/class/a",
+                          "q/main/group/a", "q/main/quota/a", "d/open/1.1"})
+    EXPECT_NE(why(key, "\xff\xff").find("can't be read"), std::string::npos) << key;
 }
 
 } // namespace
