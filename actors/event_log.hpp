@@ -20,6 +20,18 @@ struct read_events {
 
 using event_list = std::vector<event>;
 
+/// The next ones after `after`; where there is none yet, the answer waits for one, but not for
+/// ever.
+struct next_events {
+  std::int64_t after = 0;
+  std::size_t most = 0; ///< in the answer
+};
+
+struct event_page {
+  event_list events;
+  bool gap = false; ///< some that came behind `after` are not kept any more
+};
+
 /// What another replica's log took in.
 struct relayed_event {
   event seen;
@@ -31,22 +43,18 @@ REPRIEVE_MESSAGE(reprieve::event)
 REPRIEVE_MESSAGE(reprieve::event_list)
 REPRIEVE_MESSAGE(reprieve::relayed_event)
 REPRIEVE_MESSAGE(reprieve::read_events)
+REPRIEVE_MESSAGE(reprieve::next_events)
+REPRIEVE_MESSAGE(reprieve::event_page)
 
 namespace reprieve {
 
+/// Takes events, such as another replica's log.
 using event_follower_actor = typed_actor<handles<void(event)>>;
 
-/// Send what is after `after` now, and everything from then on until the follower ends.
-struct follow_events {
-  std::int64_t after = 0;
-  event_follower_actor follower;
+/// A reminder to itself to answer those who wait for events.
+struct tell_waiting {
+  bool all = false; ///< those too for whom there is nothing, where they have waited for too long
 };
-
-} // namespace reprieve
-
-REPRIEVE_MESSAGE(reprieve::follow_events)
-
-namespace reprieve {
 
 /// The logs of the other replicas, which get what happens here as well.
 struct share_events {
@@ -56,6 +64,7 @@ struct share_events {
 } // namespace reprieve
 
 REPRIEVE_MESSAGE(reprieve::share_events)
+REPRIEVE_MESSAGE(reprieve::tell_waiting)
 
 namespace reprieve {
 
@@ -70,16 +79,27 @@ using event_log_actor = typed_actor<
   handles<void(share_events)>,
   /// Answers with what is kept, oldest first.
   handles<event_list(read_events)>,
-  /// Sends the follower every event.
-  handles<void(follow_events)>>;
+  /// For those who read on and on: whoever does not take what it has costs nothing more.
+  handles<event_page(next_events)>,
+  /// From itself.
+  handles<void(tell_waiting)>>;
 
 struct event_log_state {
   static inline const char* name = "event_log";
   static constexpr std::size_t kept = 10'000;
 
+  struct waiting {
+    next_events wanted;
+    promise<event_page> answer;
+    caf::actor_clock::time_point since;
+  };
+
   std::deque<event> events;
   std::int64_t last = 0;
-  std::vector<event_follower_actor> followers;
+  std::int64_t dropped = 0; ///< sequence of the newest that is not kept any more
+  std::vector<waiting> waiting_for_more;
+  bool will_tell = false;                   ///< new ones, in a moment
+  bool will_look = false;                   ///< for those who have waited for too long
   std::vector<event_follower_actor> others; ///< logs of other replicas
 };
 

@@ -676,9 +676,10 @@ gateway_actor::behavior_type gateway(self_pointer self) {
         return event_list{};
       return self->delegate(self->state.serving->events, std::move(wanted));
     },
-    [self](follow_events& wanted) {
-      if (self->state.serving)
-        self->send(self->state.serving->events, std::move(wanted));
+    [self](next_events wanted) -> caf::result<event_page> {
+      if (!self->state.serving)
+        return event_page{};
+      return self->delegate(self->state.serving->events, wanted);
     },
     [self](const directory_update& update) {
       follow_new(self, update.serving);

@@ -59,10 +59,9 @@ using gateway_actor = typed_actor<
   /// Asks the coordinators and the queue shard.
   handles<snapshot_result(snapshot_request)>,
   /// Passed on to the event log.
-  handles<event_list(read_events)>,
-  /// Likewise.
-  handles<void(follow_events)>, handles<void(directory_update)>, handles<void(node_delta)>,
-  handles<void(workload_delta)>, handles<void(catalog_update)>,
+  handles<event_list(read_events)>, handles<event_page(next_events)>,
+  handles<void(directory_update)>, handles<void(node_delta)>, handles<void(workload_delta)>,
+  handles<void(catalog_update)>,
   /// From itself.
   handles<void(go_on)>>;
 

@@ -96,6 +96,9 @@ void answer_with_decisions(self_pointer self, const describe_request& wanted,
                      });
 }
 
+/// The others are in lists of pods, which come page by page.
+constexpr std::size_t most_pods_described = 1000;
+
 void describe_confirmed(self_pointer self, const describe_request& wanted, const confirmation& sure,
                         promise<describe_result> answer) {
   auto& state = self->state;
@@ -112,6 +115,9 @@ void describe_confirmed(self_pointer self, const describe_request& wanted, const
   auto result = std::make_shared<description>();
   result->what = std::move(found->front());
   result->pods = pods_of(state, wanted.kind, wanted.name);
+  result->pods_in_all = result->pods.size();
+  if (result->pods.size() > most_pods_described)
+    result->pods.resize(most_pods_described);
   result->age = sure.age;
   self->request(state.serving->events, answer_time, read_events{0, wanted.name})
     .then(

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
+#include <string_view>
+#include <tuple>
 
 namespace reprieve {
 
@@ -126,67 +129,145 @@ apply_outcome outcome_of(const gateway_state& state, const object& o) {
   return outcome_over(before ? &*before : nullptr, o);
 }
 
+namespace {
+
+/// As many as one answer may have, whatever is asked for: they are copied.
+constexpr std::size_t most_in_an_answer = 500;
+constexpr std::size_t most_pods_in_an_answer = 5000;
+
+/// Gathers one page of a list, in its order.
+class page {
+public:
+  page(const gateway_state& state, const get_request& wanted)
+      : state_(state), wanted_(wanted),
+        most_(wanted.kind == object_kind::pod ? most_pods_in_an_answer : most_in_an_answer) {
+    if (wanted.most > 0)
+      most_ = std::min(most_, wanted.most);
+  }
+
+  /// Calls `f` with the entries that may be on the page until it is full; `f` shows one.
+  template <class Entries, class F>
+  void fill(const Entries& entries, F f) {
+    // One of many is found by its name, without a look at the others.
+    if (!wanted_.name.empty()) {
+      if (const auto one = entries.find(wanted_.name); one != entries.end())
+        f(*one);
+      return;
+    }
+    auto at = wanted_.after.empty() ? entries.begin() : entries.upper_bound(wanted_.after);
+    for (; at != entries.end() && !is_full(); ++at)
+      f(*at);
+  }
+
+  /// Puts the object on the page where it is asked for; null where it is not.
+  shown_object* show(const object& o) {
+    if (!is_asked_for(state_, wanted_, o))
+      return nullptr;
+    if (found_.objects.size() == most_) {
+      found_.next = place_in_list(found_.objects.back().what);
+      return nullptr;
+    }
+    return &found_.objects.emplace_back(shown_object{o, {}, {}});
+  }
+
+  void show_pods() {
+    if (wanted_.name.empty() && wanted_.workload.empty() && wanted_.node.empty()) {
+      const auto node = wanted_.after.substr(0, wanted_.after.find('/'));
+      for (const auto& [name, record] : state_.nodes) {
+        if (is_full())
+          return;
+        if (name >= node)
+          for (const auto& p : record->pods)
+            if (is_behind(p))
+              show(p);
+      }
+      return;
+    }
+    std::vector<const pod*> some;
+    each_pod(state_, wanted_, [&](const pod& p) {
+      if (is_behind(p) && is_asked_for(state_, wanted_, p))
+        some.push_back(&p);
+    });
+    const auto in_order = [](const pod* a, const pod* b) {
+      return std::tie(a->node, a->uid) < std::tie(b->node, b->uid);
+    };
+    const auto shown = std::min(some.size(), most_ + 1);
+    std::partial_sort(some.begin(), some.begin() + static_cast<std::ptrdiff_t>(shown), some.end(),
+                      in_order);
+    for (const auto* p : std::span(some).first(shown))
+      show(*p);
+  }
+
+  get_result end() && {
+    if (!wanted_.name.empty() && found_.objects.empty() && wanted_.after.empty())
+      return absl::NotFoundError(
+        fmt::format("there is no {} {}", to_string(wanted_.kind), wanted_.name));
+    return std::move(found_);
+  }
+
+private:
+  /// One more was asked for than there is room for.
+  bool is_full() const {
+    return !found_.next.empty();
+  }
+
+  bool is_behind(const pod& p) const {
+    const auto& after = wanted_.after;
+    const auto slash = after.find('/');
+    if (slash == std::string::npos)
+      return true;
+    const std::string_view node(after.data(), slash);
+    return p.node == node ? p.uid > std::string_view(after).substr(slash + 1) : p.node > node;
+  }
+
+  const gateway_state& state_;
+  const get_request& wanted_;
+  std::size_t most_;
+  shown_objects found_;
+};
+
+} // namespace
+
 get_result look_up(const gateway_state& state, const get_request& wanted,
                    const by_name<queue_status>& queues) {
-  std::vector<shown_object> found;
-  const auto show = [&](object o) -> shown_object* {
-    if (!is_asked_for(state, wanted, o))
-      return nullptr;
-    return &found.emplace_back(shown_object{std::move(o), {}, {}});
-  };
-  // One of many is found by its name, without a look at the others.
-  const auto each = [&](const auto& entries, auto f) {
-    if (wanted.name.empty())
-      std::for_each(entries.begin(), entries.end(), f);
-    else if (const auto one = entries.find(wanted.name); one != entries.end())
-      f(*one);
-  };
+  page found(state, wanted);
   switch (wanted.kind) {
   case object_kind::node:
-    each(state.nodes, [&](const auto& one) {
-      if (auto* shown = show(one.second->spec); shown && one.second->status != node_status{})
+    found.fill(state.nodes, [&](const auto& one) {
+      if (auto* shown = found.show(one.second->spec); shown && one.second->status != node_status{})
         shown->node = one.second->status;
     });
     break;
   case object_kind::queue:
-    for (const auto& [name, one] : state.known->queues)
-      if (auto* shown = show(one))
-        if (const auto* status = find(queues, name))
+    found.fill(state.known->queues, [&](const auto& one) {
+      if (auto* shown = found.show(one.second))
+        if (const auto* status = find(queues, one.first))
           shown->queue = *status;
+    });
     break;
   case object_kind::priority_class:
-    for (const auto& [name, one] : state.known->classes)
-      show(one);
+    found.fill(state.known->classes, [&](const auto& one) { found.show(one.second); });
     break;
   case object_kind::resource_group:
-    for (const auto& [name, one] : state.known->groups)
-      show(one);
+    found.fill(state.known->groups, [&](const auto& one) { found.show(one.second); });
     break;
   case object_kind::workload:
-    each(state.workloads, [&](const auto& one) {
-      if (auto* shown = show(one.second->spec))
+    found.fill(state.workloads, [&](const auto& one) {
+      if (auto* shown = found.show(one.second->spec))
         shown->workload = one.second->status;
     });
     break;
   case object_kind::placement:
-    for (const auto& [name, one] : state.placements)
-      show(one);
+    found.fill(state.placements, [&](const auto& one) { found.show(one.second); });
     break;
   case object_kind::disruption_budget:
-    for (const auto& [name, one] : state.budgets)
-      show(one);
+    found.fill(state.budgets, [&](const auto& one) { found.show(one.second); });
     break;
   case object_kind::pod:
-    each_pod(state, wanted, show);
-    std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
-      return std::get<pod>(a.what).uid < std::get<pod>(b.what).uid;
-    });
+    found.show_pods();
     break;
   }
-  if (!wanted.name.empty() && found.empty())
-    return absl::NotFoundError(
-      fmt::format("there is no {} {}", to_string(wanted.kind), wanted.name));
-  return shown_objects{std::move(found)};
+  return std::move(found).end();
 }
 
 std::vector<pod> pods_of(const gateway_state& state, object_kind kind, std::string_view name) {

@@ -115,6 +115,7 @@ struct membership_settings {
   store_door_actor door;
   owner_actor owner;
   wall_clock clock;
+  std::string secret{}; ///< that replicas show who dial this one
 };
 
 struct membership_state {

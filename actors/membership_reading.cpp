@@ -34,6 +34,7 @@ membership to_membership(const range_result& members) {
     if (!record.ok())
       continue;
     found.address = std::move(record->address);
+    found.secret = std::move(record->secret);
     found.api = std::move(record->api);
     found.owned = std::move(record->owned);
     found.schema = record->schema;

@@ -21,8 +21,8 @@ void write_record(self_pointer self, std::set<std::string> owned) {
   // A process of the same name that is not there any more has left its record: it is replaced.
   const auto found = state.known.members.find(settings.name);
   const auto before = found == state.known.members.end() ? revision{0} : found->second.epoch;
-  const owner_record record{settings.name, settings.address, settings.api, state.started,
-                            owned,         settings.schema};
+  const owner_record record{settings.name, settings.address, settings.api,   state.started,
+                            owned,         settings.schema,  settings.secret};
   const std::string counter(keys::ownership);
   state.record_under_way = transaction{
     {{record_key(state), compared::modified, before}, {counter, compared::modified, state.changes}},
@@ -150,6 +150,7 @@ void take_in_record(self_pointer self, revision at, std::set<std::string> owned)
   state.renew = state.renew && !renewed;
   auto& me = state.known.members[state.settings.name];
   me.address = state.settings.address;
+  me.secret = state.settings.secret;
   me.api = state.settings.api;
   me.schema = state.settings.schema;
   me.epoch = at;

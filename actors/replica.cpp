@@ -340,7 +340,7 @@ replica_actor::behavior_type replica(self_pointer self, replica_settings setting
   state.members = self->spawn<caf::linked>(
     keep_membership,
     membership_settings{ours.name, ours.address, ours.api, ours.lease_time, ours.nodes_per_replica,
-                        ours.schema, ours.behind, state.store, self, ours.clock});
+                        ours.schema, ours.behind, state.store, self, ours.clock, ours.secret});
   // Asked to, or because one of those linked to it has failed.
   self->set_exit_handler([self](const caf::exit_msg& end) { self->quit(end.reason); });
   self->set_down_handler([self](const caf::down_msg& down) { has_ended(self, down); });

@@ -91,6 +91,7 @@ using replica_actor = typed_actor<
 struct replica_settings {
   std::string name;
   std::string address;               ///< for the other replicas
+  std::string secret{};              ///< to be shown there
   std::string api;                   ///< for everybody
   std::uint32_t node_shards = 4;     ///< of each group; counts when the cluster is created
   std::uint32_t workload_shards = 2; ///< likewise

@@ -32,6 +32,9 @@ public:
   auto find(std::string_view name) const {
     return counting_.find(name);
   }
+  auto upper_bound(std::string_view name) const {
+    return counting_.upper_bound(name);
+  }
   bool contains(std::string_view name) const {
     return counting_.contains(name);
   }

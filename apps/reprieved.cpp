@@ -5,12 +5,15 @@
 #include "actors/simulated_cluster.hpp"
 #include "apps/daemon/api_options.hpp"
 #include "apps/daemon/peer_options.hpp"
+#include "apps/daemon/privileges.hpp"
 #include "apps/daemon/store_options.hpp"
 #include "observability/tracing.hpp"
 #include "protocol/api_server.hpp"
+#include "protocol/descriptor_limit.hpp"
 #include "protocol/peer_network.hpp"
 #include "protocol/peer_stream.hpp"
 #include "protocol/remote_machines.hpp"
+#include "protocol/secret.hpp"
 #include "state/private_file.hpp"
 
 #include <CLI/CLI.hpp>
@@ -38,6 +41,7 @@ struct daemon_options {
   std::string replica = "replica-0";
   std::string trace = "none";
   std::string address_file;
+  std::string user;
   std::uint32_t node_shards = 4;
   std::uint32_t workload_shards = 2;
   store_options storage;
@@ -127,8 +131,10 @@ private:
 cluster_actor start_machines(caf::actor_system& system, const daemon_options& options,
                              const wall_clock& clock) {
   if (!options.peers.machines.empty())
-    return system.spawn(remote_machines, options.peers.machines,
-                        dial_over_grpc(options.peers.tls, peer_role::machines, options.api.say));
+    return system.spawn(
+      remote_machines, options.peers.machines,
+      dial_over_grpc(
+        {options.peers.tls, peer_role::machines, options.replica, {}, {}, options.api.say}));
   simulated_cluster_settings simulated;
   simulated.journal = options.data + "/simulated-cluster.jsonl";
   simulated.clock = clock;
@@ -174,20 +180,26 @@ int serve(const daemon_options& options, ending& end) {
   replica_settings settings;
   std::unique_ptr<peer_server> peers_in;
   if (!options.peers.listen.empty()) {
+    // Others read it in the store, which only replicas can: so nobody else gets in.
+    if (options.peers.tls.empty())
+      settings.secret = new_secret();
     auto host = std::make_shared<peer_host>();
     auto started = peer_server::start(
       [&system, host](std::shared_ptr<peer_wire> wire) -> wire_end_actor {
         return system.spawn(peer_session, host, std::move(wire));
       },
-      {options.peers.listen, options.peers.tls, options.api.insecure, options.api.say});
+      {options.peers.listen, options.peers.tls, options.api.insecure, settings.secret,
+       options.api.say});
     if (!started.ok())
       return fail(started.status());
     peers_in = *std::move(started);
     settings.address =
       options.peers.advertise.empty() ? peers_in->address() : options.peers.advertise;
     settings.others = std::make_shared<peer_network>(
-      system, std::move(host),
-      dial_over_grpc(options.peers.tls, peer_role::replica, options.api.say));
+      system, std::move(host), [&options](const std::string& replica, const member& whom) {
+        return dial_over_grpc({options.peers.tls, peer_role::replica, options.replica, replica,
+                               whom.secret, options.api.say});
+      });
   }
   settings.name = options.replica;
   settings.lease_time = lease;
@@ -258,6 +270,8 @@ int main(int argc, char** argv) {
   app.add_option("--listen", options.listen, "address of the API; port 0 takes a free one")
     ->capture_default_str();
   app.add_option("--address-file", options.address_file, "file to write the API's address to");
+  app.add_option("--user", options.user,
+                 "user to go on as, where root starts it; all files must be that user's to read");
   app.add_option("--replica", options.replica, "name of this replica")->capture_default_str();
   app
     .add_option("--trace", options.trace,
@@ -287,7 +301,15 @@ int main(int argc, char** argv) {
   add_peer_options(app, options.peers);
   add_api_options(app, options.api, options.limits);
   CLI11_PARSE(app, argc, argv);
+  // What is left is for files, the store and other replicas.
+  constexpr std::int64_t other_descriptors = 1100;
+  const auto descriptors = raise_descriptor_limit();
+  options.api.limits.connections = std::min(
+    options.api.limits.connections, std::max(descriptors - other_descriptors, descriptors / 2));
   options.api.say = [](const std::string& what) { fmt::print(stderr, "reprieved: {}\n", what); };
+  if (!options.user.empty())
+    if (auto changed = become(options.user, options.data); !changed.ok())
+      return fail(changed);
 
   ending end;
   auto traced = parse_trace(options.trace);

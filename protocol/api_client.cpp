@@ -8,8 +8,10 @@
 #include <grpcpp/grpcpp.h>
 #include <reprieve/v1/api.grpc.pb.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -352,19 +354,28 @@ apply_result api_client::apply(const apply_request& wanted) {
 }
 
 get_result api_client::get(const get_request& wanted) {
-  return connections_->call<v1::GetResponse>(connections::effect::reads, &v1::Reprieve::Stub::Get,
-                                             wanted,
-                                             [](const v1::GetResponse& answer) -> get_result {
-                                               shown_objects found;
-                                               found.age = duration{answer.age_ns()};
-                                               for (const auto& one : answer.objects()) {
-                                                 auto shown = shown_from_proto(one);
-                                                 if (!shown.ok())
-                                                   return shown.status();
-                                                 found.objects.push_back(*std::move(shown));
-                                               }
-                                               return found;
-                                             });
+  auto next = wanted;
+  auto found = get_page(next);
+  while (found.ok() && !found->next.empty() && (wanted.most == 0 || found->size() < wanted.most)) {
+    next.after = found->next;
+    next.most = wanted.most == 0 ? 0 : wanted.most - found->size();
+    auto more = get_page(next);
+    if (!more.ok())
+      return more;
+    std::ranges::move(more->objects, std::back_inserter(found->objects));
+    found->age = std::max(found->age, more->age);
+    found->next = std::move(more->next);
+  }
+  if (found.ok() && wanted.kind == object_kind::pod)
+    std::ranges::sort(found->objects, {},
+                      [](const shown_object& one) { return std::get<pod>(one.what).uid; });
+  return found;
+}
+
+get_result api_client::get_page(const get_request& wanted) {
+  return connections_->call<v1::GetResponse>(
+    connections::effect::reads, &v1::Reprieve::Stub::Get, wanted,
+    [](const v1::GetResponse& answer) { return from_proto(answer); });
 }
 
 describe_result api_client::describe(const describe_request& wanted) {

@@ -54,6 +54,7 @@ public:
   static void silence_transport();
 
   apply_result apply(const apply_request& wanted);
+  /// All that is asked for, in as many calls as that takes.
   get_result get(const get_request& wanted);
   describe_result describe(const describe_request& wanted);
   absl::Status remove(const delete_request& wanted);
@@ -79,6 +80,8 @@ public:
   absl::Status snapshot(const std::function<absl::Status(const std::string&)>& take);
 
 private:
+  get_result get_page(const get_request& wanted);
+
   struct connections;
   class sender;
   std::unique_ptr<connections> connections_;

@@ -8,6 +8,13 @@ namespace reprieve {
 
 namespace {
 
+/// A second, of each client that nobody knows.
+constexpr std::int64_t recorded_refusals = 5;
+
+bool changes_objects(api_call what) {
+  return what == api_call::apply || what == api_call::remove;
+}
+
 time_point time_of_day() {
   return std::chrono::time_point_cast<duration>(std::chrono::system_clock::now());
 }
@@ -42,7 +49,14 @@ absl::StatusOr<std::unique_ptr<api_guard>> api_guard::make(const api_settings& s
 
 api_guard::api_guard(const api_settings& settings)
     : settings_(settings), requests_(settings.limits.requests_per_second),
-      streams_(settings.limits.streams, settings.limits.streams_per_client),
+      refusals_(recorded_refusals),
+      calls_at_once_({"calls under way", "wait for one of them", "--calls", settings.limits.calls,
+                      settings.limits.calls_per_client}),
+      streams_({"streams open", "end one first", "--streams", settings.limits.streams,
+                settings.limits.streams_per_client}),
+      unread_({"bytes of answers that nobody has taken", "take what has come first",
+               "--unread-bytes", settings.limits.unread_bytes,
+               settings.limits.unread_bytes_per_client}),
       run_id_(fmt::format("{:x}", time_of_day().time_since_epoch().count())) {}
 
 absl::Status api_guard::load_callers() {
@@ -91,22 +105,28 @@ absl::Status api_guard::take_request(const std::string& client) {
     std::chrono::ceil<std::chrono::milliseconds>(wait).count()));
 }
 
-std::shared_ptr<open_call> api_guard::open(const call_origin& origin, asked_call asked) {
+std::shared_ptr<open_call> api_guard::open(const call_origin& origin, api_call what) {
   auto call = std::make_shared<open_call>();
-  call->asked = std::move(asked);
+  call->asked = {what, changes_objects(what)};
   call->shown = origin.shown;
-  call->traced = start_span(fmt::format("api.{}", to_string(call->asked.what)), origin.trace);
+  call->traced = start_span(fmt::format("api.{}", to_string(what)), origin.trace);
   auto& about = call->record;
   about.id = fmt::format("{}-{}", run_id_, calls_.fetch_add(1) + 1);
   about.from = origin.peer;
-  about.call = call->asked.what;
-  about.objects = call->asked.objects;
+  about.call = what;
   about.trace_id = trace_id_of(call->traced.context());
   return call;
 }
 
-absl::StatusOr<std::shared_ptr<open_call>> api_guard::begin(const call_origin& origin,
-                                                            asked_call asked) {
+bool api_guard::may_be_recorded(const std::string& client) {
+  if (refusals_.take(client, std::chrono::steady_clock::now()) == duration::zero())
+    return true;
+  ++left_out_;
+  return false;
+}
+
+absl::StatusOr<std::shared_ptr<open_call>> api_guard::enter(const call_origin& origin,
+                                                            api_call what) {
   auto who = find_out_who(origin.shown);
   const bool named = who.ok() && asks_who_calls(settings_);
   // A token and a certificate of the same name are two callers.
@@ -116,30 +136,45 @@ absl::StatusOr<std::shared_ptr<open_call>> api_guard::begin(const call_origin& o
   // Before anything is recorded: a flood must not fill the disk.
   if (auto taken = take_request(client); !taken.ok())
     return taken;
-  auto call = open(origin, std::move(asked));
+  auto counted = calls_at_once_.open(client);
+  if (!counted.ok())
+    return counted.status();
+  auto call = open(origin, what);
   call->client = std::move(client);
+  call->counted = *std::move(counted);
   auto allowed = who.status();
   if (who.ok()) {
     call->who = *std::move(who);
     call->record.who = call->who.name;
     call->record.role = to_string(call->who.role);
-    allowed = check_access(call->who, call->asked.what, call->asked.objects);
+    allowed = check_access(call->who, what, {});
   }
   if (!allowed.ok())
-    call->traced.fail(std::string(allowed.message()));
-  absl::Status written;
-  if (call->asked.changes)
-    written = record(call->record, allowed.ok() ? "begun" : "refused", allowed);
-  if (!allowed.ok()) {
-    if (!written.ok())
-      settings_.say(std::string(written.message()));
-    return allowed;
-  }
-  if (!written.ok())
-    return nothing_changed(absl::UnavailableError(
-      fmt::format("{}; nothing is changed that can't be recorded, reads go on",
-                  std::string(written.message()))));
+    return refuse(*call, std::move(allowed));
   return call;
+}
+
+absl::Status api_guard::refuse(open_call& call, absl::Status why) {
+  call.traced.fail(std::string(why.message()));
+  if (!call.asked.changes || (call.record.who.empty() && !may_be_recorded(call.client)))
+    return why;
+  if (const auto written = record(call.record, "refused", why); !written.ok())
+    settings_.say(std::string(written.message()));
+  return why;
+}
+
+absl::Status api_guard::begin(open_call& call, asked_call asked) {
+  call.asked = std::move(asked);
+  call.record.objects = call.asked.objects;
+  if (auto allowed = check_access(call.who, call.asked.what, call.asked.objects); !allowed.ok())
+    return refuse(call, std::move(allowed));
+  if (!call.asked.changes)
+    return absl::OkStatus();
+  const auto written = record(call.record, "begun", {});
+  if (written.ok())
+    return absl::OkStatus();
+  return nothing_changed(absl::UnavailableError(fmt::format(
+    "{}; nothing is changed that can't be recorded, reads go on", std::string(written.message()))));
 }
 
 absl::Status api_guard::end(open_call& call, absl::Status answer) {
@@ -162,6 +197,7 @@ absl::StatusOr<stream_pointer> api_guard::keep_open(std::shared_ptr<open_call> c
   auto ticket = streams_.open(call->client);
   if (!ticket.ok())
     return ticket.status();
+  call->counted.reset(); // it counts as a stream from now on
   auto stream = std::make_shared<open_stream>(std::move(call), *std::move(ticket));
   {
     const std::lock_guard lock(mutex_);
@@ -229,6 +265,7 @@ absl::Status api_guard::record(audit_record& about, std::string_view stage,
   if (stage != "begun")
     about.outcome = absl::StatusCodeToString(answer.code());
   about.message = std::string(answer.message());
+  about.left_out = left_out_.exchange(0);
   return audit_->append(about);
 }
 

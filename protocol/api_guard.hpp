@@ -3,10 +3,10 @@
 #include "observability/tracing.hpp"
 #include "protocol/api_settings.hpp"
 #include "protocol/audit_log.hpp"
+#include "protocol/client_limit.hpp"
 #include "protocol/file_watch.hpp"
 #include "protocol/identification.hpp"
 #include "protocol/rate_limit.hpp"
-#include "protocol/stream_limit.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -30,6 +30,7 @@ struct open_call {
   caller who;
   credentials_shown shown; ///< by which it is known
   std::string client;      ///< by which its calls and streams are counted
+  client_limit::ticket counted;
   asked_call asked;
   audit_record record;
   span traced;
@@ -41,7 +42,7 @@ class open_stream {
 public:
   using ending = std::function<void(const absl::Status&)>;
 
-  open_stream(std::shared_ptr<open_call> of, stream_limit::ticket ticket)
+  open_stream(std::shared_ptr<open_call> of, client_limit::ticket ticket)
       : of_(std::move(of)), ticket_(std::move(ticket)) {}
 
   const open_call& of() const {
@@ -56,7 +57,7 @@ public:
 
 private:
   std::shared_ptr<open_call> of_;
-  stream_limit::ticket ticket_;
+  client_limit::ticket ticket_;
   std::mutex mutex_;
   absl::Status withdrawn_;
   ending end_;
@@ -70,11 +71,22 @@ class api_guard {
 public:
   static absl::StatusOr<std::unique_ptr<api_guard>> make(const api_settings& settings);
 
-  /// Lets the call in, or says why not.
-  absl::StatusOr<std::shared_ptr<open_call>> begin(const call_origin& origin, asked_call asked);
+  /// Lets a call in by what is known of it before its body is read, or says why not: who calls, how
+  /// often, how much at a time, and whether that role may make such a call at all.
+  absl::StatusOr<std::shared_ptr<open_call>> enter(const call_origin& origin, api_call what);
 
-  /// To be called once with the answer, before it goes out; returns what is to go out.
+  /// Whether the caller may have what the body asks for. Where that changes something, it is on
+  /// record before this returns.
+  absl::Status begin(open_call& call, asked_call asked);
+
+  /// To be called once with the answer of what was begun, before it goes out; returns what is to go
+  /// out.
   absl::Status end(open_call& call, absl::Status answer);
+
+  /// Room for so many bytes that wait until the client takes them, or that there is none.
+  absl::StatusOr<client_limit::ticket> room_for(const std::string& client, std::int64_t bytes) {
+    return unread_.open(client, bytes);
+  }
 
   /// A stream that the call wants to keep open. It is withdrawn when what the caller has shown is
   /// past its time, or the callers' file is read anew and does not let him have it any more.
@@ -89,8 +101,12 @@ private:
   /// Ends the streams of those who may not have them any more; `because` stands before the reason.
   void withdraw_streams(const std::string& because);
   void look_at_the_time();
-  std::shared_ptr<open_call> open(const call_origin& origin, asked_call asked);
+  std::shared_ptr<open_call> open(const call_origin& origin, api_call what);
+  /// Whether somebody nobody knows may have another line in the audit file.
+  bool may_be_recorded(const std::string& client);
   absl::Status take_request(const std::string& client);
+  /// Says that the call is not let in; returns why.
+  absl::Status refuse(open_call& call, absl::Status why);
   absl::Status record(audit_record& about, std::string_view stage, const absl::Status& answer);
 
   api_settings settings_;
@@ -98,10 +114,14 @@ private:
   std::shared_ptr<const caller_file> callers_; ///< replaced as a whole, under the mutex
   std::unique_ptr<audit_log> audit_;
   rate_limit requests_;
-  stream_limit streams_;
+  rate_limit refusals_; ///< that are recorded of each client that nobody knows
+  client_limit calls_at_once_;
+  client_limit streams_;
+  client_limit unread_;
   std::vector<std::weak_ptr<open_stream>> open_; ///< under the mutex
   time_point next_end_ = no_time;                ///< of what somebody shows; under the mutex
   std::string run_id_; ///< tells the calls of this process from those of earlier ones
+  std::atomic<std::uint64_t> left_out_ = 0; ///< refusals without a record since the last one with
   std::atomic<std::uint64_t> calls_ = 0;
   file_watch watch_; ///< last, for it uses the others
 };

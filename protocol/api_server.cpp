@@ -1,8 +1,11 @@
 #include "protocol/api_server.hpp"
 
 #include "protocol/api_guard.hpp"
+#include "protocol/api_stream.hpp"
 #include "protocol/backup_stream.hpp"
+#include "protocol/connection_door.hpp"
 #include "protocol/convert_requests.hpp"
+#include "protocol/event_stream.hpp"
 #include "protocol/grpc_status.hpp"
 #include "protocol/heartbeat_intake.hpp"
 #include "protocol/heartbeat_stream.hpp"
@@ -10,28 +13,23 @@
 #include "protocol/server_certificates.hpp"
 #include "protocol/snapshot_stream.hpp"
 #include "protocol/stream_ending.hpp"
-#include "protocol/write_queue.hpp"
+#include "protocol/turns.hpp"
 #include "state/nothing_changed.hpp"
 
 #include <absl/synchronization/mutex.h>
 #include <fmt/format.h>
+#include <google/protobuf/stubs/logging.h>
 #include <grpcpp/grpcpp.h>
-#include <reprieve/v1/api.grpc.pb.h>
+#include <reprieve/v1/api.pb.h>
 
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <string_view>
 
 namespace reprieve {
 
 namespace {
-
-void finish_call(grpc::CallbackServerContext* context, grpc::ServerUnaryReactor* reactor,
-                 const absl::Status& answer) {
-  context->AddTrailingMetadata(nothing_changed_mark,
-                               certainly_nothing_changed(answer) ? "yes" : "unsaid");
-  reactor->Finish(to_grpc(answer));
-}
 
 std::string header(const grpc::CallbackServerContext& context, const char* name) {
   const auto found = context.client_metadata().find(name);
@@ -52,160 +50,222 @@ call_origin origin_of(const grpc::CallbackServerContext& context) {
   return origin;
 }
 
-using event_stream = write_queue<grpc::ServerWriteReactor<v1::Event>, v1::Event>;
+using let_in = std::shared_ptr<open_call>;
 
-event_follower_actor::behavior_type follow_into(event_follower_actor::pointer,
-                                                std::shared_ptr<event_stream> stream) {
-  return {
-    [stream](const event& seen) { stream->push(to_proto(seen)); },
-  };
-}
+/// One call that has one answer.
+struct asked_for {
+  std::shared_ptr<api_stream> stream;
+  let_in call;
+  grpc::ByteBuffer request;
+  turns::ticket turn; ///< of a request that is heavy; held until it has its answer
+};
 
-class service final : public v1::Reprieve::CallbackService {
+/// How many requests are read at a time, and how many of those are carried out that take memory.
+constexpr std::size_t most_reading = 128;
+constexpr std::size_t most_reading_per_client = 16;
+constexpr std::size_t most_heavy = 8;
+constexpr std::size_t most_heavy_per_client = 2;
+constexpr std::size_t heavy_bytes = 256 << 10;
+
+/// All calls come in here, before anything of their bodies is read.
+class service final : public grpc::CallbackGenericService {
 public:
-  service(caf::actor_system& system, gateway_actor gateway, std::unique_ptr<api_guard> guard)
+  service(caf::actor_system& system, gateway_actor gateway, std::unique_ptr<api_guard> guard,
+          const api_limits& limits)
       : system_(system), gateway_(std::move(gateway)), guard_(std::move(guard)),
+        request_time_(limits.request_seconds), answer_time_(limits.answer_seconds),
         heartbeats_(system, gateway_) {}
 
-  grpc::ServerUnaryReactor* Apply(grpc::CallbackServerContext* context,
-                                  const v1::ApplyRequest* request,
-                                  v1::ApplyResponse* response) override {
-    return answer<apply_result>(context, *request, [request, response](const auto& outcomes) {
-      *response = to_proto(*request, outcomes);
+  grpc::ServerGenericBidiReactor*
+  CreateReactor(grpc::GenericCallbackServerContext* context) override {
+    constexpr std::string_view prefix = "/reprieve.v1.Reprieve/";
+    const std::string_view method = context->method();
+    const auto what =
+      method.starts_with(prefix) ? api_call_from(method.substr(prefix.size())) : std::nullopt;
+    if (!what)
+      return refused(*context, absl::UnimplementedError(fmt::format(
+                                 "this server has no {}; is the client of a later version?",
+                                 presentable(method.substr(0, 100)))));
+    auto call = guard_->enter(origin_of(*context), *what);
+    if (!call.ok())
+      return refused(*context, call.status());
+    if (*what == api_call::heartbeat)
+      return heartbeat_stream::start(*context, heartbeats_, guard_->keep_open(*call));
+    return start(*context, *call);
+  }
+
+private:
+  /// Ends a call of which nothing was begun.
+  static grpc::ServerGenericBidiReactor* refused(grpc::CallbackServerContext& context,
+                                                 const absl::Status& why) {
+    const auto stream = std::make_shared<api_stream>(context);
+    stream->keep(stream, {});
+    stream->finish_with({}, nothing_changed(why));
+    return stream.get();
+  }
+
+  /// Begins a call that was let in and has a request of one message.
+  grpc::ServerGenericBidiReactor* start(grpc::CallbackServerContext& context, const let_in& call) {
+    const auto stream = std::make_shared<api_stream>(context);
+    stream->keep(stream, [call] {});
+    stream->count_by([this, client = call->client](std::int64_t bytes) {
+      return guard_->room_for(client, bytes);
     });
-  }
-
-  grpc::ServerUnaryReactor* Get(grpc::CallbackServerContext* context, const v1::GetRequest* request,
-                                v1::GetResponse* response) override {
-    return answer<get_result>(context, *request, [response](const auto& found) {
-      for (const auto& one : found)
-        *response->add_objects() = to_proto(one);
-      response->set_age_ns(found.age.count());
-    });
-  }
-
-  grpc::ServerUnaryReactor* Describe(grpc::CallbackServerContext* context,
-                                     const v1::DescribeRequest* request,
-                                     v1::DescribeResponse* response) override {
-    return answer<describe_result>(context, *request,
-                                   [response](const auto& found) { *response = to_proto(found); });
-  }
-
-  grpc::ServerUnaryReactor* Delete(grpc::CallbackServerContext* context,
-                                   const v1::DeleteRequest* request, v1::DeleteResponse*) override {
-    return answer<absl::Status>(context, *request, [](const auto&) {});
-  }
-
-  grpc::ServerUnaryReactor* Explain(grpc::CallbackServerContext* context,
-                                    const v1::ExplainRequest* request,
-                                    v1::ExplainResponse* response) override {
-    return answer<explain_result>(context, *request,
-                                  [response](const auto& found) { *response = to_proto(found); });
-  }
-
-  grpc::ServerBidiReactor<v1::HeartbeatRequest, v1::HeartbeatResponse>*
-  Heartbeat(grpc::CallbackServerContext* context) override {
-    return heartbeat_stream::start(heartbeats_, let_stay(*context, api_call::heartbeat));
-  }
-
-  grpc::ServerWriteReactor<v1::Event>* Events(grpc::CallbackServerContext* context,
-                                              const v1::EventsRequest* request) override {
-    auto stream = std::make_shared<event_stream>();
-    auto let_in = let_stay(*context, api_call::events);
-    if (!let_in.ok()) {
-      stream->keep(stream, {});
-      stream->end(to_grpc(let_in.status()));
-    } else if (request->follow()) {
-      auto follower = system_.spawn(follow_into, stream);
-      stream->keep(stream, [follower, held = *let_in] {
-        caf::anon_send_exit(follower, caf::exit_reason::user_shutdown);
+    stream->allow_for_a_write(answer_time_);
+    waiting_.add(stream);
+    reading_.take(call->client, [this, stream, call](const turns::ticket& turn) {
+      stream->read_request(request_time_, [this, stream, call, turn](grpc::ByteBuffer request) {
+        take(asked_for{stream, call, std::move(request), {}});
       });
-      end_when_withdrawn(**let_in, stream);
-      caf::anon_send(gateway_, follow_events{request->since_sequence(), follower});
-    } else {
-      stream->keep(stream, [held = *let_in] {});
-      system_.spawn([stream, gateway = gateway_,
-                     after = request->since_sequence()](caf::event_based_actor* self) {
+    });
+    return stream.get();
+  }
+
+  /// The request is there. One that takes memory waits for its turn.
+  void take(asked_for asked) {
+    if (asked.request.Length() <= heavy_bytes) {
+      carry_out(std::move(asked));
+      return;
+    }
+    const auto held = std::make_shared<asked_for>(std::move(asked));
+    heavy_.take(held->call->client, [this, held](turns::ticket turn) {
+      held->turn = std::move(turn);
+      carry_out(std::move(*held));
+    });
+  }
+
+  void carry_out(asked_for asked) {
+    switch (asked.call->asked.what) {
+    case api_call::apply:
+      answer<v1::ApplyRequest, apply_result>(
+        std::move(asked), [](const open_call& call, const std::vector<apply_outcome>& outcomes) {
+          return to_proto(call.asked.objects, outcomes);
+        });
+      break;
+    case api_call::get:
+      answer<v1::GetRequest, get_result>(
+        std::move(asked), [](const auto&, const shown_objects& found) { return to_proto(found); });
+      break;
+    case api_call::describe:
+      answer<v1::DescribeRequest, describe_result>(
+        std::move(asked), [](const auto&, const description& found) { return to_proto(found); });
+      break;
+    case api_call::remove:
+      answer<v1::DeleteRequest, absl::Status>(
+        std::move(asked), [](const auto&, const auto&) { return v1::DeleteResponse{}; });
+      break;
+    case api_call::explain:
+      answer<v1::ExplainRequest, explain_result>(
+        std::move(asked), [](const auto&, const explanation& found) { return to_proto(found); });
+      break;
+    case api_call::events:
+      follow(std::move(asked));
+      break;
+    case api_call::backup:
+      if (auto open = open_stream_for(asked))
+        backup_stream::start(system_, gateway_, asked.stream, open);
+      break;
+    case api_call::snapshot:
+      if (auto open = open_stream_for(asked))
+        snapshot_stream::start(system_, gateway_, asked.stream, open);
+      break;
+    case api_call::heartbeat:
+      break; // its messages are read one by one
+    }
+  }
+
+  /// Has the call stay open. What goes over it later is not a request of its own.
+  stream_pointer open_stream_for(const asked_for& asked) {
+    auto open = guard_->keep_open(asked.call);
+    if (open.ok())
+      return *open;
+    asked.stream->end(to_grpc(open.status()));
+    return nullptr;
+  }
+
+  /// Asks the gateway and ends the call with its answer; `respond` makes the message of a good one.
+  /// All calls but streams come through here.
+  template <class Request, class Result, class F>
+  void answer(asked_for asked, F respond) {
+    auto message = from_bytes<Request>(asked.request);
+    auto wanted = message.ok() ? from_proto(*message) : message.status();
+    using wanted_type = typename decltype(wanted)::value_type;
+    auto begun = message.status();
+    if (begun.ok())
+      begun = guard_->begin(*asked.call, asked_by(wanted.ok() ? *wanted : wanted_type{}));
+    if (!begun.ok()) {
+      asked.stream->finish_with({}, nothing_changed(begun));
+      return;
+    }
+    const auto finish = [this, stream = asked.stream, call = asked.call,
+                         turn = asked.turn](grpc::ByteBuffer answer, const absl::Status& how) {
+      stream->finish_with(std::move(answer), guard_->end(*call, how));
+    };
+    if (!wanted.ok()) {
+      finish({}, nothing_changed(wanted.status()));
+      return;
+    }
+    if constexpr (std::is_same_v<wanted_type, delete_request>)
+      wanted->by = asked.call->who;
+    system_.spawn([finish, respond, call = asked.call, wanted = *std::move(wanted),
+                   gateway = gateway_](caf::event_based_actor* self) {
+      self->request(gateway, answer_time, wanted)
+        .then(
+          [finish, respond, call](const Result& result) {
+            if constexpr (std::is_same_v<Result, absl::Status>)
+              finish(to_bytes(respond(*call, result)), result);
+            else if (result.ok())
+              finish(to_bytes(respond(*call, *result)), absl::OkStatus());
+            else
+              finish({}, result.status());
+          },
+          [finish](const caf::error& error) { finish({}, to_status(error)); });
+    });
+  }
+
+  /// Sends the events that are asked for.
+  void follow(asked_for asked) {
+    const auto& stream = asked.stream;
+    const auto wanted = from_bytes<v1::EventsRequest>(asked.request);
+    if (!wanted.ok()) {
+      stream->end(to_grpc(wanted.status()));
+      return;
+    }
+    const auto open = open_stream_for(asked);
+    if (!open)
+      return;
+    if (wanted->follow()) {
+      event_stream::start(system_, gateway_, wanted->since_sequence(), stream, open);
+      return;
+    }
+    stream->keep(stream, [open] {});
+    system_.spawn(
+      [stream, gateway = gateway_, after = wanted->since_sequence()](caf::event_based_actor* self) {
         self->request(gateway, answer_time, read_events{after, {}})
           .then(
             [stream](const event_list& kept) {
+              std::vector<grpc::ByteBuffer> all;
               for (const auto& one : kept)
-                stream->push(to_proto(one));
+                all.push_back(to_bytes(to_proto(one)));
+              stream->push_all(std::move(all));
               stream->end();
             },
             [stream](const caf::error&) { stream->end(); });
       });
-    }
-    return stream.get();
-  }
-
-  grpc::ServerWriteReactor<v1::BackupChunk>* Backup(grpc::CallbackServerContext* context,
-                                                    const v1::BackupRequest*) override {
-    return backup_stream::start(system_, gateway_, let_stay(*context, api_call::backup));
-  }
-
-  grpc::ServerWriteReactor<v1::SnapshotChunk>* Snapshot(grpc::CallbackServerContext* context,
-                                                        const v1::SnapshotRequest*) override {
-    return snapshot_stream::start(system_, gateway_, let_stay(*context, api_call::snapshot));
-  }
-
-private:
-  /// Lets a call in that stays open. What goes over it later is not a request of its own.
-  absl::StatusOr<stream_pointer> let_stay(const grpc::CallbackServerContext& context,
-                                          api_call what) {
-    auto call = guard_->begin(origin_of(context), {what});
-    if (!call.ok())
-      return call.status();
-    auto stream = guard_->keep_open(*call);
-    (void)guard_->end(**call, stream.status());
-    return stream;
-  }
-
-  /// Lets the call in, asks the gateway and finishes the call with its answer; `fill` writes a good
-  /// one down. All calls but streams come through here.
-  template <class Result, class Request, class F>
-  grpc::ServerUnaryReactor* answer(grpc::CallbackServerContext* context, const Request& request,
-                                   F fill) {
-    auto* reactor = context->DefaultReactor();
-    auto wanted = from_proto(request);
-    using wanted_type = typename decltype(wanted)::value_type;
-    auto call = guard_->begin(origin_of(*context), asked_by(wanted.ok() ? *wanted : wanted_type{}));
-    if (!call.ok()) {
-      finish_call(context, reactor, call.status());
-      return reactor;
-    }
-    auto finish = [this, context, reactor, call = *call](const absl::Status& how) {
-      finish_call(context, reactor, guard_->end(*call, how));
-    };
-    if (!wanted.ok()) {
-      finish(wanted.status());
-      return reactor;
-    }
-    if constexpr (std::is_same_v<wanted_type, delete_request>)
-      wanted->by = (*call)->who;
-    system_.spawn([finish, fill, wanted = *std::move(wanted),
-                   gateway = gateway_](caf::event_based_actor* self) {
-      self->request(gateway, answer_time, wanted)
-        .then(
-          [finish, fill](const Result& result) {
-            if constexpr (std::is_same_v<Result, absl::Status>) {
-              finish(result);
-            } else {
-              if (result.ok())
-                fill(*result);
-              finish(result.status());
-            }
-          },
-          [finish](const caf::error& error) { finish(to_status(error)); });
-    });
-    return reactor;
   }
 
   caf::actor_system& system_;
   gateway_actor gateway_;
   std::unique_ptr<api_guard> guard_;
+  std::chrono::seconds request_time_;
+  std::chrono::seconds answer_time_;
   heartbeat_intake heartbeats_;
+  turns reading_{most_reading, most_reading_per_client};
+  turns heavy_{most_heavy, most_heavy_per_client};
+  waiting_for_callers waiting_; ///< last, for its thread looks at calls
 };
+
+constexpr std::size_t most_memory = std::size_t{2} << 30;
 
 /// What gRPC itself sees to. Clients that are gone without a word give their streams back within a
 /// minute and a half; a connection has room for its watches and some calls beside them.
@@ -214,9 +274,12 @@ void set_limits(grpc::ServerBuilder& builder, const api_limits& limits) {
     return static_cast<int>(std::min<std::int64_t>(value, std::numeric_limits<int>::max()));
   };
   builder.SetMaxReceiveMessageSize(bounded(limits.message_bytes));
+  // Behind all other bounds: what connections and messages may take together.
+  builder.SetResourceQuota(grpc::ResourceQuota("api").Resize(most_memory));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
                              bounded(limits.streams_per_client + 100));
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 10'000);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, 600'000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 60'000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
@@ -228,39 +291,46 @@ void set_limits(grpc::ServerBuilder& builder, const api_limits& limits) {
 
 class running_server final : public api_server {
 public:
-  running_server(caf::actor_system& system, gateway_actor gateway, std::unique_ptr<api_guard> guard)
-      : service_(system, std::move(gateway), std::move(guard)) {}
+  running_server(caf::actor_system& system, gateway_actor gateway, std::unique_ptr<api_guard> guard,
+                 const api_limits& limits)
+      : service_(system, std::move(gateway), std::move(guard), limits) {}
 
   ~running_server() override {
     stop();
   }
 
   absl::Status listen(const std::string& address, const api_settings& settings) {
+    // It prints what callers make it find wrong, as often as they like.
+    google::protobuf::SetLogHandler(nullptr);
     // As Debian builds it, Abseil looks for deadlocks with every lock that gRPC takes.
     absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
     auto made = credentials(settings);
     if (!made.ok())
       return made.status();
     credentials_ = *std::move(made);
-    int port = 0;
+    auto opened = connection_door::open(
+      {address, settings.limits.connections, settings.limits.connections_per_host, settings.say});
+    if (!opened.ok())
+      return opened.status();
+    door_ = *std::move(opened);
     grpc::ServerBuilder builder;
-    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-    builder.AddListeningPort(address, credentials_, &port);
+    door_->lead_to(builder, credentials_);
     set_limits(builder, settings.limits);
-    builder.RegisterService(&service_);
+    builder.RegisterCallbackGenericService(&service_);
     server_ = builder.BuildAndStart();
-    if (!server_ || port == 0)
-      return absl::UnavailableError(fmt::format(
-        "can't listen on {}; is another program there? Give another with --listen", address));
-    address_ = fmt::format("{}:{}", address.substr(0, address.rfind(':')), port);
+    if (!server_)
+      return absl::InternalError(fmt::format("gRPC can't serve on {}", address));
+    door_->let_in();
     return absl::OkStatus();
   }
 
   const std::string& address() const override {
-    return address_;
+    return door_->address();
   }
 
   void stop() override {
+    if (door_)
+      door_->close();
     if (server_)
       server_->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds{1});
   }
@@ -286,8 +356,8 @@ private:
 
   service service_;
   std::shared_ptr<grpc::ServerCredentials> credentials_;
+  std::unique_ptr<connection_door> door_;
   std::unique_ptr<grpc::Server> server_;
-  std::string address_;
   file_watch watch_;
 };
 
@@ -304,7 +374,8 @@ absl::StatusOr<std::unique_ptr<api_server>> api_server::start(const std::string&
   auto guard = api_guard::make(settings);
   if (!guard.ok())
     return guard.status();
-  auto server = std::make_unique<running_server>(system, std::move(gateway), *std::move(guard));
+  auto server = std::make_unique<running_server>(system, std::move(gateway), *std::move(guard),
+                                                 settings.limits);
   if (auto listening = server->listen(address, settings); !listening.ok())
     return listening;
   return server;

@@ -10,9 +10,17 @@ namespace reprieve {
 
 /// What a server of the API bears; each is an option of the daemon.
 struct api_limits {
-  std::int64_t message_bytes = 64 << 20;   ///< of one request
-  std::int64_t streams = 1000;             ///< open at a time
-  std::int64_t streams_per_client = 100;   ///< likewise
+  std::int64_t connections = 10'000;               ///< open at a time
+  std::int64_t connections_per_host = 5'000;       ///< likewise
+  std::int64_t message_bytes = 16 << 20;           ///< of one request
+  std::int64_t calls = 5000;                       ///< under way at a time, streams aside
+  std::int64_t calls_per_client = 500;             ///< likewise
+  std::int64_t streams = 1000;                     ///< open at a time
+  std::int64_t streams_per_client = 100;           ///< likewise
+  std::int64_t unread_bytes = 512 << 20;           ///< of answers that nobody has taken yet
+  std::int64_t unread_bytes_per_client = 64 << 20; ///< likewise
+  std::int64_t request_seconds = 30;               ///< that a request may take to come
+  std::int64_t answer_seconds = 60;        ///< that a caller may take for a part of an answer
   std::int64_t requests_per_second = 1000; ///< of each client; 0 for as many as come
 };
 

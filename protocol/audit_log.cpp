@@ -22,11 +22,11 @@ using json = nlohmann::ordered_json;
 namespace {
 
 // A caller writes names, and so what an error says of them, as long as it likes; whoever is not
-// known is not to fill the disk.
+// known, or may not do it, is not to fill the disk.
 constexpr std::size_t longest_name = 512;
 constexpr std::size_t longest_message = 4096;
 constexpr std::size_t most_objects = 100'000;
-constexpr std::size_t most_objects_of_strangers = 10;
+constexpr std::size_t most_objects_refused = 10;
 
 std::string beginning_of(std::string_view text, std::size_t most) {
   if (text.size() <= most)
@@ -38,8 +38,9 @@ std::string beginning_of(std::string_view text, std::size_t most) {
 
 std::string to_json(const audit_record& record) {
   auto objects = json::array();
+  const bool refused = record.who.empty() || record.stage == "refused";
   const auto listed =
-    std::min(record.objects.size(), record.who.empty() ? most_objects_of_strangers : most_objects);
+    std::min(record.objects.size(), refused ? most_objects_refused : most_objects);
   for (const auto& o : std::span(record.objects).first(listed))
     objects.push_back(fmt::format("{}/{}", to_string(o.kind), beginning_of(o.name, longest_name)));
   json line{{"time", format_time(record.at)},
@@ -55,6 +56,8 @@ std::string to_json(const audit_record& record) {
             {"trace_id", record.trace_id}};
   if (listed < record.objects.size())
     line["objects_in_all"] = record.objects.size();
+  if (record.left_out > 0)
+    line["refusals_left_out"] = record.left_out;
   return line.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 

@@ -27,6 +27,7 @@ struct audit_record {
   std::string outcome; ///< a code such as `OK` or `PERMISSION_DENIED`; empty where it is begun
   std::string message; ///< why it failed
   std::string trace_id;
+  std::uint64_t left_out = 0; ///< refusals of unknown callers before it that have no record
 };
 
 /// One line of JSON, without its end.

@@ -4,6 +4,8 @@
 #include "protocol/grpc_status.hpp"
 #include "protocol/stream_ending.hpp"
 
+#include <reprieve/v1/api.pb.h>
+
 #include <chrono>
 #include <utility>
 #include <vector>
@@ -32,23 +34,13 @@ std::vector<v1::BackupChunk> chunks_of(const std::vector<backup_record>& records
 
 } // namespace
 
-backup_stream* backup_stream::start(caf::actor_system& system, gateway_actor gateway,
-                                    const absl::StatusOr<stream_pointer>& let_in) {
-  const std::shared_ptr<backup_stream> made(new backup_stream(system, std::move(gateway)));
-  made->keep(made, [held = let_in.value_or(nullptr)] {});
-  if (!let_in.ok()) {
-    made->end(to_grpc(let_in.status()));
-    return made.get();
-  }
-  end_when_withdrawn(**let_in, made);
+void backup_stream::start(caf::actor_system& system, gateway_actor gateway,
+                          const std::shared_ptr<api_stream>& to, const stream_pointer& let_in) {
+  const std::shared_ptr<backup_stream> made(new backup_stream(system, std::move(gateway), to));
+  to->keep(to, [let_in] {});
+  end_when_withdrawn(*let_in, to);
+  to->when_written([made] { made->read_on(); });
   made->read_on();
-  return made.get();
-}
-
-void backup_stream::OnWriteDone(bool ok) {
-  write_queue::OnWriteDone(ok);
-  if (--unwritten_ == 0 && ok && next_.at != 0)
-    read_on();
 }
 
 void backup_stream::read_on() {
@@ -60,9 +52,9 @@ void backup_stream::read_on() {
           if (page.ok())
             stream->send(*page);
           else
-            stream->end(to_grpc(page.status()));
+            stream->to_->end(to_grpc(page.status()));
         },
-        [stream](const caf::error& error) { stream->end(to_grpc(to_status(error))); });
+        [stream](const caf::error& error) { stream->to_->end(to_grpc(to_status(error))); });
   });
 }
 
@@ -77,11 +69,14 @@ void backup_stream::send(const backup_page& page) {
   if (!page.more)
     chunks.back().set_count(count_);
   next_ = page.more ? backup_page_request{page.about.at, page.last} : backup_page_request{};
-  unwritten_ = chunks.size(); // before the first is written, and so before anybody looks
-  for (auto& one : chunks)
-    push(std::move(one));
+  std::vector<grpc::ByteBuffer> bytes;
+  for (const auto& one : chunks)
+    bytes.push_back(to_bytes(one));
   if (!page.more)
-    end();
+    to_->when_written({}); // before the last is written, and so before anybody asks
+  to_->push_all(std::move(bytes));
+  if (!page.more)
+    to_->end();
 }
 
 } // namespace reprieve

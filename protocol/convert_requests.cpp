@@ -8,6 +8,9 @@
 #include "protocol/convert_queue.hpp"
 #include "protocol/convert_workload_status.hpp"
 
+#include <algorithm>
+#include <limits>
+
 namespace reprieve {
 
 namespace {
@@ -17,6 +20,9 @@ constexpr enum_table<apply_outcome, v1::ApplyOutcome, 3> outcomes{{
   {apply_outcome::configured, v1::APPLY_OUTCOME_CONFIGURED},
   {apply_outcome::unchanged, v1::APPLY_OUTCOME_UNCHANGED},
 }};
+
+/// A list goes on in another answer then.
+constexpr std::size_t most_answer_bytes = 1 << 20;
 
 } // namespace
 
@@ -35,15 +41,13 @@ absl::StatusOr<apply_request> from_proto(const v1::ApplyRequest& from) {
   return read.result(std::move(to));
 }
 
-v1::ApplyResponse to_proto(const v1::ApplyRequest& asked, const std::vector<apply_outcome>& from) {
+v1::ApplyResponse to_proto(const std::vector<touched_object>& asked,
+                           const std::vector<apply_outcome>& from) {
   v1::ApplyResponse to;
   for (std::size_t i = 0; i < from.size(); ++i) {
-    const auto object = from_proto(asked.objects(static_cast<int>(i)));
-    if (!object.ok())
-      continue;
     auto* applied = to.add_objects();
-    applied->set_kind(to_proto(kind_of(*object)));
-    applied->set_name(name_of(*object));
+    applied->set_kind(to_proto(asked[i].kind));
+    applied->set_name(asked[i].name);
     applied->set_outcome(outcomes.to_message(from[i]));
   }
   return to;
@@ -68,13 +72,16 @@ v1::GetRequest to_proto(const get_request& from) {
   to.set_queue(from.queue);
   to.set_node(from.node);
   to.set_workload(from.workload);
+  to.set_after(from.after);
+  to.set_most(static_cast<std::uint32_t>(
+    std::min<std::size_t>(from.most, std::numeric_limits<std::uint32_t>::max())));
   return to;
 }
 
 absl::StatusOr<get_request> from_proto(const v1::GetRequest& from) {
   field_reader read;
-  get_request to{{},           from.name(), from.resource_group(),
-                 from.queue(), from.node(), from.workload()};
+  get_request to{{},          from.name(),     from.resource_group(), from.queue(),
+                 from.node(), from.workload(), from.after(),          from.most()};
   read.one("kind", from.kind(), to.kind, from_proto);
   return read.result(std::move(to));
 }
@@ -88,6 +95,30 @@ v1::Object to_proto(const shown_object& from) {
   if (from.node)
     *to.mutable_node_status() = to_proto(*from.node);
   return to;
+}
+
+v1::GetResponse to_proto(const shown_objects& from) {
+  v1::GetResponse to;
+  to.set_age_ns(from.age.count());
+  to.set_next(from.next);
+  std::size_t bytes = 0;
+  for (const auto& one : from) {
+    auto& shown = *to.add_objects();
+    shown = to_proto(one);
+    bytes += shown.ByteSizeLong();
+    if (bytes < most_answer_bytes || &one == &from.objects.back())
+      continue;
+    to.set_next(place_in_list(one.what));
+    break;
+  }
+  return to;
+}
+
+absl::StatusOr<shown_objects> from_proto(const v1::GetResponse& from) {
+  field_reader read;
+  shown_objects to{{}, duration{from.age_ns()}, from.next()};
+  read.all("objects", from.objects(), to.objects, shown_from_proto);
+  return read.result(std::move(to));
 }
 
 absl::StatusOr<shown_object> shown_from_proto(const v1::Object& from) {
@@ -146,6 +177,7 @@ v1::DescribeResponse to_proto(const description& from) {
   write_all(from.decisions, *to.mutable_decisions());
   to.set_age_ns(from.age.count());
   to.set_missing(from.missing);
+  to.set_pods_in_all(from.pods_in_all);
   return to;
 }
 
@@ -158,6 +190,7 @@ absl::StatusOr<description> from_proto(const v1::DescribeResponse& from) {
   read.all("decisions", from.decisions(), to.decisions, from_proto);
   to.age = duration{from.age_ns()};
   to.missing = from.missing();
+  to.pods_in_all = std::max<std::size_t>(from.pods_in_all(), to.pods.size());
   return read.result(std::move(to));
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "state/access_rules.hpp"
 #include "state/backup.hpp"
 #include "state/requests.hpp"
 
@@ -11,12 +12,17 @@ namespace reprieve {
 v1::ApplyRequest to_proto(const apply_request& from);
 absl::StatusOr<apply_request> from_proto(const v1::ApplyRequest& from);
 
-/// The answer to `asked`, which names the objects.
-v1::ApplyResponse to_proto(const v1::ApplyRequest& asked, const std::vector<apply_outcome>& from);
+/// What became of each object that was asked for.
+v1::ApplyResponse to_proto(const std::vector<touched_object>& asked,
+                           const std::vector<apply_outcome>& from);
 absl::StatusOr<std::vector<apply_outcome>> from_proto(const v1::ApplyResponse& from);
 
 v1::GetRequest to_proto(const get_request& from);
 absl::StatusOr<get_request> from_proto(const v1::GetRequest& from);
+
+/// As many as one answer takes; the others are behind its `next`.
+v1::GetResponse to_proto(const shown_objects& from);
+absl::StatusOr<shown_objects> from_proto(const v1::GetResponse& from);
 
 v1::Object to_proto(const shown_object& from);
 absl::StatusOr<shown_object> shown_from_proto(const v1::Object& from);

@@ -1,16 +1,20 @@
 #include "protocol/heartbeat_stream.hpp"
 
+#include "protocol/api_stream.hpp"
 #include "protocol/convert_requests.hpp"
 #include "protocol/grpc_status.hpp"
 #include "protocol/stream_ending.hpp"
+
+#include <reprieve/v1/api.pb.h>
 
 #include <utility>
 
 namespace reprieve {
 
-heartbeat_stream* heartbeat_stream::start(heartbeat_intake& intake,
+heartbeat_stream* heartbeat_stream::start(grpc::CallbackServerContext& context,
+                                          heartbeat_intake& intake,
                                           const absl::StatusOr<stream_pointer>& let_in) {
-  const std::shared_ptr<heartbeat_stream> made(new heartbeat_stream(intake));
+  const std::shared_ptr<heartbeat_stream> made(new heartbeat_stream(context, intake));
   made->keep(made, [held = let_in.value_or(nullptr)] {});
   if (!let_in.ok()) {
     made->end(to_grpc(let_in.status()));
@@ -26,7 +30,8 @@ void heartbeat_stream::OnReadDone(bool ok) {
     one_less();
     return;
   }
-  auto alive = from_proto(next_);
+  const auto message = from_bytes<v1::HeartbeatRequest>(next_);
+  auto alive = message.ok() ? from_proto(*message) : message.status();
   if (!alive.ok()) {
     end(to_grpc(alive.status()));
     return;
@@ -47,7 +52,7 @@ void heartbeat_stream::taken_in(const heartbeat_result& unknown) {
   } else if (!unknown->empty()) {
     v1::HeartbeatResponse answer;
     answer.mutable_unknown()->Add(unknown->begin(), unknown->end());
-    push(std::move(answer));
+    push(to_bytes(answer));
   }
   one_less();
   read_on();

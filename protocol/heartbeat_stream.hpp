@@ -4,7 +4,7 @@
 #include "protocol/heartbeat_intake.hpp"
 #include "protocol/write_queue.hpp"
 
-#include <reprieve/v1/api.pb.h>
+#include <grpcpp/generic/async_generic_service.h>
 
 #include <atomic>
 #include <chrono>
@@ -15,19 +15,18 @@ namespace reprieve {
 
 /// One agent's call: takes its heartbeats in as they come, and answers those that name nodes which
 /// are not there. Once the agent has closed its side and all is taken in, it ends.
-class heartbeat_stream final
-    : public write_queue<grpc::ServerBidiReactor<v1::HeartbeatRequest, v1::HeartbeatResponse>,
-                         v1::HeartbeatResponse>,
-      public std::enable_shared_from_this<heartbeat_stream> {
+class heartbeat_stream final : public write_queue<grpc::ServerGenericBidiReactor, grpc::ByteBuffer>,
+                               public std::enable_shared_from_this<heartbeat_stream> {
 public:
   /// Owned by the call. Where it was not let in it ends at once with the reason.
-  static heartbeat_stream* start(heartbeat_intake& intake,
+  static heartbeat_stream* start(grpc::CallbackServerContext& context, heartbeat_intake& intake,
                                  const absl::StatusOr<stream_pointer>& let_in);
 
   void OnReadDone(bool ok) override;
 
 private:
-  explicit heartbeat_stream(heartbeat_intake& intake) : intake_(intake) {}
+  heartbeat_stream(grpc::CallbackServerContext& context, heartbeat_intake& intake)
+      : write_queue(context), intake_(intake) {}
 
   void taken_in(const heartbeat_result& unknown);
   /// One of those is over that keep the stream open: the agent's side, and heartbeats under way.
@@ -46,7 +45,7 @@ private:
   static constexpr std::chrono::milliseconds at_once{2};
 
   heartbeat_intake& intake_;
-  v1::HeartbeatRequest next_;
+  grpc::ByteBuffer next_;
   std::chrono::steady_clock::time_point asked_; ///< for the message that is read
   std::atomic<std::uint32_t> open_ = 1;
   std::atomic<bool> may_read_ = true; ///< no read is under way, and the agent's side is open

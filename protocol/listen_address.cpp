@@ -3,13 +3,8 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 
-#include <string>
-
 namespace reprieve {
 
-namespace {
-
-/// `address` without its port, and without the brackets that IPv6 needs before one.
 std::string host_of(std::string_view address) {
   if (const auto closing = address.find(']'); address.starts_with('[') && closing != address.npos)
     return std::string(address.substr(1, closing - 1));
@@ -17,8 +12,6 @@ std::string host_of(std::string_view address) {
   // More than one colon is an IPv6 address without a port.
   return std::string(address.find(':') == colon ? address.substr(0, colon) : address);
 }
-
-} // namespace
 
 bool is_local(std::string_view address) {
   if (address.starts_with("unix:") || address.starts_with("unix-abstract:"))

@@ -2,9 +2,13 @@
 
 #include <absl/status/status.h>
 
+#include <string>
 #include <string_view>
 
 namespace reprieve {
+
+/// The address without its port, and without the brackets that IPv6 needs before one.
+std::string host_of(std::string_view address);
 
 /// Whether only programs of this machine reach the address: `127.0.0.1:7420`, `localhost:0`,
 /// `[::1]:7420`, `unix:/run/reprieve.sock`.

@@ -28,8 +28,8 @@ void peer_network::know(const membership& members, const std::string& self,
     if (replica == self || there.address.empty() || connections_.contains(replica))
       continue;
     auto ended = std::make_shared<std::atomic<bool>>(false);
-    auto link = system_.spawn(
-      peer_link, peer_link_settings{replica, ++last_, there.address, ground, dial_, listener});
+    auto link = system_.spawn(peer_link, peer_link_settings{replica, ++last_, there.address, ground,
+                                                            dial_(replica, there), listener});
     link->attach_functor([ended](const caf::error&) { *ended = true; });
     connections_[replica] = {there.address, there.joined, ground, std::move(link),
                              std::move(ended)};

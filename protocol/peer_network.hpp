@@ -6,16 +6,20 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 
 namespace reprieve {
 
+/// Makes wires to that replica.
+using member_dialer = std::function<wire_maker(const std::string& replica, const member&)>;
+
 /// Links to the other replicas, and proxies for what they own.
 class peer_network final : public peers {
 public:
-  peer_network(caf::actor_system& system, std::shared_ptr<peer_host> host, wire_maker dial)
+  peer_network(caf::actor_system& system, std::shared_ptr<peer_host> host, member_dialer dial)
       : system_(system), host_(std::move(host)), dial_(std::move(dial)) {}
   ~peer_network() override;
 
@@ -44,7 +48,7 @@ private:
 
   caf::actor_system& system_;
   std::shared_ptr<peer_host> host_;
-  wire_maker dial_;
+  member_dialer dial_;
   std::map<std::string, connection> connections_; ///< by replica
   std::uint64_t last_ = 0;                        ///< of them
 };

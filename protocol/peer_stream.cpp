@@ -1,9 +1,11 @@
 #include "protocol/peer_stream.hpp"
 
 #include "protocol/certificates.hpp"
+#include "protocol/connection_door.hpp"
 #include "protocol/file_watch.hpp"
 #include "protocol/grpc_status.hpp"
 #include "protocol/listen_address.hpp"
+#include "protocol/secret.hpp"
 #include "protocol/server_certificates.hpp"
 #include "protocol/write_queue.hpp"
 
@@ -25,9 +27,16 @@ namespace {
 
 /// Larger payloads go in several envelopes.
 constexpr std::size_t most_at_once = 1 << 20;
+/// Connections of other processes of the cluster, of which each has one.
+constexpr std::int64_t most_peers = 1000;
 /// A peer that does not answer to this is gone.
 constexpr int ping_milliseconds = 1000;
 constexpr int ping_timeout_milliseconds = 2000;
+
+/// Under which who dials shows the secret of whom it dials.
+constexpr const char* secret_header = "reprieve-secret";
+/// Likewise its own name.
+constexpr const char* name_header = "reprieve-replica";
 
 /// Calls `each` with the envelopes that the letter goes in.
 template <class F>
@@ -92,8 +101,10 @@ std::string_view organisation_of(peer_role role) {
   return role == peer_role::machines ? "reprieve:machines" : "reprieve:peer";
 }
 
-/// Whether the certificate of the other end says that it has the role.
-absl::Status check_role(const grpc::AuthContext* connection, peer_role wanted) {
+/// Whether the certificate of the other end says that it has the role, and where it is bound to
+/// names of replicas, that it has this one.
+absl::Status check_role(const grpc::AuthContext* connection, peer_role wanted,
+                        std::string_view name) {
   const auto shown = connection == nullptr
                        ? std::vector<grpc::string_ref>{}
                        : connection->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME);
@@ -106,6 +117,10 @@ absl::Status check_role(const grpc::AuthContext* connection, peer_role wanted) {
   if (std::ranges::find(who->organisations, organisation) == who->organisations.end())
     return absl::PermissionDeniedError(
       fmt::format("the organisation in its certificate must be {}", organisation));
+  if (wanted == peer_role::replica && !who->units.empty()
+      && std::ranges::find(who->units, name) == who->units.end())
+    return absl::PermissionDeniedError(fmt::format("its certificate is for {}, and not for '{}'",
+                                                   fmt::join(who->units, ", "), name));
   return absl::OkStatus();
 }
 
@@ -155,8 +170,7 @@ class dialed_wire final : public peer_wire,
 public:
   struct settings {
     std::string address;
-    tls_files tls;
-    peer_role whom;
+    dial_settings how;
     std::shared_ptr<first_words> words;
   };
 
@@ -168,12 +182,17 @@ public:
     arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
     // Each connection stands for itself: one that broke is not shared with the next.
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    channel_ = grpc::CreateCustomChannel(with_.address, client_credentials(with_.tls), arguments);
+    channel_ =
+      grpc::CreateCustomChannel(with_.address, client_credentials(with_.how.tls), arguments);
     stub_ = v1::Peers::NewStub(channel_);
   }
 
   void start(std::shared_ptr<dialed_wire> self) {
     self_ = std::move(self);
+    if (with_.how.tls.empty() && !with_.how.secret.empty())
+      context_.AddMetadata(secret_header, with_.how.secret);
+    if (!with_.how.own_name.empty())
+      context_.AddMetadata(name_header, with_.how.own_name);
     stub_->async()->Talk(&context_, this);
     AddHold();
     StartRead(&next_);
@@ -201,8 +220,10 @@ public:
   void OnReadInitialMetadataDone(bool ok) override {
     if (!ok)
       return;
-    if (!with_.tls.empty())
-      if (auto right = check_role(context_.auth_context().get(), with_.whom); !right.ok()) {
+    if (!with_.how.tls.empty())
+      if (auto right =
+            check_role(context_.auth_context().get(), with_.how.whom, with_.how.their_name);
+          !right.ok()) {
         with_.words->say(with_.address, fmt::format("nothing is sent to {}: {}", with_.address,
                                                     std::string(right.message())));
         close();
@@ -285,6 +306,8 @@ class served_stream final
     : public write_queue<grpc::ServerBidiReactor<v1::PeerEnvelope, v1::PeerEnvelope>,
                          v1::PeerEnvelope> {
 public:
+  explicit served_stream(grpc::CallbackServerContext& context) : write_queue(context) {}
+
   void begin(wire_end_actor session) {
     session_ = std::move(session);
     while_open([this] {
@@ -343,17 +366,20 @@ public:
   explicit service(peer_server::session_maker sessions) : sessions_(std::move(sessions)) {}
 
   /// From now on only replicas are let in, by their certificates.
-  void check_callers() {
-    checks_callers_ = true;
+  void check_certificates() {
+    checks_certificates_ = true;
+  }
+
+  /// The same, by what they show.
+  void check_secret(std::string secret) {
+    secret_ = std::move(secret);
   }
 
   grpc::ServerBidiReactor<v1::PeerEnvelope, v1::PeerEnvelope>*
   Talk(grpc::CallbackServerContext* context) override {
-    if (checks_callers_)
-      if (const auto right = check_role(context->auth_context().get(), peer_role::replica);
-          !right.ok())
-        return new refused_stream(right); // NOLINT: it deletes itself
-    auto stream = std::make_shared<served_stream>();
+    if (const auto right = may_come_in(*context); !right.ok())
+      return new refused_stream(right); // NOLINT: it deletes itself
+    auto stream = std::make_shared<served_stream>(*context);
     auto session = sessions_(std::make_shared<served_wire>(stream));
     stream->keep(stream, [session] { caf::anon_send(session, wire_closed{}); });
     stream->begin(session);
@@ -361,8 +387,27 @@ public:
   }
 
 private:
+  static std::string_view shown(const grpc::CallbackServerContext& context, const char* header) {
+    const auto found = context.client_metadata().find(header);
+    if (found == context.client_metadata().end())
+      return {};
+    return {found->second.data(), found->second.size()};
+  }
+
+  absl::Status may_come_in(const grpc::CallbackServerContext& context) const {
+    if (checks_certificates_)
+      return check_role(context.auth_context().get(), peer_role::replica,
+                        shown(context, name_header));
+    if (secret_.empty() || is_secret(shown(context, secret_header), secret_))
+      return absl::OkStatus();
+    return absl::UnauthenticatedError(
+      "only replicas of the cluster are let in here, which know from "
+      "its store what to show");
+  }
+
   peer_server::session_maker sessions_;
-  bool checks_callers_ = false;
+  bool checks_certificates_ = false;
+  std::string secret_;
 };
 
 class grpc_peer_server final : public peer_server {
@@ -380,10 +425,11 @@ public:
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, ping_milliseconds);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, ping_timeout_milliseconds);
-    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 10'000);
     credentials_ = grpc::InsecureServerCredentials();
+    service_.check_secret(with.secret);
     if (!with.tls.empty()) {
-      service_.check_callers();
+      service_.check_certificates();
       certificates_ = std::make_shared<server_certificates>(with.tls);
       if (auto loaded = certificates_->load(); !loaded.ok())
         return loaded;
@@ -395,23 +441,28 @@ public:
                                    : std::string(loaded.message()));
                  });
     }
-    int port = 0;
-    builder.AddListeningPort(with.listen, credentials_, &port);
+    auto opened = connection_door::open({with.listen, most_peers, most_peers, with.say});
+    if (!opened.ok())
+      return absl::Status(opened.status().code(),
+                          fmt::format("{}; that is where other replicas come in (--peer-listen)",
+                                      std::string(opened.status().message())));
+    door_ = *std::move(opened);
+    door_->lead_to(builder, credentials_);
     builder.RegisterService(&service_);
     server_ = builder.BuildAndStart();
-    if (!server_ || port == 0)
-      return absl::UnavailableError(
-        fmt::format("can't listen on {} for other replicas; give a free address with --peer-listen",
-                    with.listen));
-    address_ = fmt::format("{}:{}", with.listen.substr(0, with.listen.rfind(':')), port);
+    if (!server_)
+      return absl::InternalError(fmt::format("gRPC can't serve on {}", with.listen));
+    door_->let_in();
     return absl::OkStatus();
   }
 
   const std::string& address() const override {
-    return address_;
+    return door_->address();
   }
 
   void stop() override {
+    if (door_)
+      door_->close();
     if (auto server = std::exchange(server_, nullptr)) {
       server->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds{200});
       server->Wait();
@@ -424,8 +475,8 @@ private:
   file_watch watch_;
   /// The server asks them at every connection, and does not keep them.
   std::shared_ptr<grpc::ServerCredentials> credentials_;
+  std::unique_ptr<connection_door> door_;
   std::unique_ptr<grpc::Server> server_;
-  std::string address_;
 };
 
 } // namespace
@@ -441,12 +492,11 @@ absl::Status check_peer_files(const tls_files& tls) {
                             : "the authority"));
 }
 
-wire_maker dial_over_grpc(tls_files tls, peer_role whom,
-                          std::function<void(const std::string&)> say) {
-  return [tls = std::move(tls), whom, words = std::make_shared<first_words>(std::move(say))](
-           const std::string& address, peer_events events) {
-    auto wire = std::make_shared<dialed_wire>(dialed_wire::settings{address, tls, whom, words},
-                                              std::move(events));
+wire_maker dial_over_grpc(dial_settings with) {
+  const auto words = std::make_shared<first_words>(with.say);
+  return [with = std::move(with), words](const std::string& address, peer_events events) {
+    auto wire =
+      std::make_shared<dialed_wire>(dialed_wire::settings{address, with, words}, std::move(events));
     wire->start(wire);
     return wire;
   };

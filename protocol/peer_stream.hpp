@@ -12,7 +12,8 @@
 namespace reprieve {
 
 /// What a process of the cluster is, as the organisation of its certificate says: `reprieve:peer`,
-/// `reprieve:machines`.
+/// `reprieve:machines`. The certificate of a replica that has organisational units is good for
+/// replicas of these names only.
 enum class peer_role { replica, machines };
 
 /// Whether both sides can check each other: all three files are given, or none.
@@ -22,9 +23,15 @@ absl::Status check_peer_files(const tls_files& tls);
 /// must be of the role that is asked for; they are read anew for every connection. Nothing is sent
 /// before it is known who is there; where it is somebody else, `say` is told, once for each
 /// address.
-wire_maker dial_over_grpc(
-  tls_files tls, peer_role whom,
-  std::function<void(const std::string&)> say = [](const std::string&) {});
+struct dial_settings {
+  tls_files tls;
+  peer_role whom = peer_role::replica;
+  std::string own_name{};   ///< of the replica that dials
+  std::string their_name{}; ///< of the replica that is dialed; empty for machines
+  std::string secret{};     ///< shown to who listens, where that is no certificate
+  std::function<void(const std::string&)> say = [](const std::string&) {};
+};
+wire_maker dial_over_grpc(dial_settings with);
 
 /// Lets replicas in, and nobody else where certificates are checked.
 class peer_server {
@@ -33,6 +40,7 @@ public:
     std::string listen; ///< host and port; port 0 takes a free one
     tls_files tls;
     bool insecure = false; ///< may be open to other machines without encryption
+    std::string secret{};  ///< that who comes in has to show, without certificates; empty for none
     std::function<void(const std::string&)> say = [](const std::string&) {}; ///< for the log
   };
 

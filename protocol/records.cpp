@@ -150,6 +150,7 @@ std::string encode(const owner_record& r) {
     to.add_owned(one);
   if (r.schema > first_schema_version)
     to.set_schema(r.schema);
+  to.set_secret(r.secret);
   return to.SerializeAsString();
 }
 
@@ -163,7 +164,8 @@ absl::StatusOr<owner_record> decode(std::string_view bytes) {
                       from->api(),
                       time_point{duration{from->started()}},
                       {from->owned().begin(), from->owned().end()},
-                      std::max(from->schema(), first_schema_version)};
+                      std::max(from->schema(), first_schema_version),
+                      from->secret()};
 }
 
 std::string encode(const owners_record& r) {

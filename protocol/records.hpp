@@ -64,6 +64,7 @@ struct owner_record {
   time_point started = no_time;
   std::set<std::string> owned; ///< shards and coordinators, such as `n/default.3` and `c/default`
   std::int32_t schema = first_schema_version; ///< the newest that its program knows
+  std::string secret{}; ///< to be shown by replicas that dial it, where they show no certificate
 };
 
 /// What `place_shards` came to.

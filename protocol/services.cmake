@@ -5,12 +5,16 @@ reprieve_library(reprieve_access
     protocol/audit_log.cpp
     protocol/caller_file.cpp
     protocol/certificates.cpp
+    protocol/client_limit.cpp
+    protocol/descriptor_limit.cpp
     protocol/file_watch.cpp
     protocol/identification.cpp
     protocol/listen_address.cpp
     protocol/rate_limit.cpp
-    protocol/stream_limit.cpp
+    protocol/secret.cpp
     protocol/tls_files.cpp
+    protocol/turns.cpp
+    protocol/waiting_for_callers.cpp
   LINK reprieve_state reprieve_observability
   PRIVATE_LINK reprieve_private_file nlohmann_json::nlohmann_json OpenSSL::Crypto Threads::Threads)
 
@@ -20,9 +24,12 @@ reprieve_library(reprieve_protocol
   SOURCES
     protocol/api_server.cpp
     protocol/backup_stream.cpp
+    protocol/connection_door.cpp
+    protocol/event_stream.cpp
     protocol/grpc_status.cpp
     protocol/heartbeat_intake.cpp
     protocol/heartbeat_stream.cpp
+    protocol/listening_sockets.cpp
     protocol/paged_deltas.cpp
     protocol/peer_link.cpp
     protocol/peer_messages.cpp

@@ -1,11 +1,11 @@
 #pragma once
 
+// For the server only: includes gRPC.
+
 #include "actors/gateway.hpp"
 #include "protocol/api_guard.hpp"
+#include "protocol/api_stream.hpp"
 #include "protocol/snapshot_manifests.hpp"
-#include "protocol/write_queue.hpp"
-
-#include <reprieve/v1/api.pb.h>
 
 #include <memory>
 #include <optional>
@@ -14,23 +14,20 @@ namespace reprieve {
 
 /// One snapshot on its way to a client. The next piece of text is made when the one before has gone
 /// out, on the stream's own thread: the actors are asked once, at the beginning.
-class snapshot_stream final
-    : public write_queue<grpc::ServerWriteReactor<v1::SnapshotChunk>, v1::SnapshotChunk>,
-      public std::enable_shared_from_this<snapshot_stream> {
+class snapshot_stream : public std::enable_shared_from_this<snapshot_stream> {
 public:
-  /// Owned by the call. Where it was not let in it ends at once with the reason.
-  static snapshot_stream* start(caf::actor_system& system, gateway_actor gateway,
-                                const absl::StatusOr<stream_pointer>& let_in);
-
-  void OnWriteDone(bool ok) override;
+  /// Lives as long as the call.
+  static void start(caf::actor_system& system, gateway_actor gateway,
+                    const std::shared_ptr<api_stream>& to, const stream_pointer& let_in);
 
 private:
-  snapshot_stream() = default;
+  explicit snapshot_stream(std::shared_ptr<api_stream> to) : to_(std::move(to)) {}
 
+  void begin(const snapshot_result& taken);
   void send_next();
 
+  std::shared_ptr<api_stream> to_;
   std::optional<snapshot_manifests> rest_;
-  bool all_sent_ = false;
 };
 
 } // namespace reprieve

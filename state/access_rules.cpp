@@ -18,6 +18,9 @@ constexpr std::array<std::pair<caller_role, std::string_view>, 5> role_names{{
   {caller_role::admin, "admin"},
 }};
 
+constexpr std::array<std::string_view, 9> call_names{
+  "Apply", "Get", "Describe", "Delete", "Explain", "Heartbeat", "Events", "Backup", "Snapshot"};
+
 /// The roles that may make a call which is about no object; none where every role may.
 std::vector<caller_role> roles_for(api_call what) {
   switch (what) {
@@ -117,9 +120,14 @@ std::optional<caller_role> role_from(std::string_view text) {
 }
 
 std::string_view to_string(api_call call) {
-  static constexpr std::array<std::string_view, 9> names{
-    "Apply", "Get", "Describe", "Delete", "Explain", "Heartbeat", "Events", "Backup", "Snapshot"};
-  return names[static_cast<std::size_t>(call)];
+  return call_names[static_cast<std::size_t>(call)];
+}
+
+std::optional<api_call> api_call_from(std::string_view text) {
+  const auto found = std::find(call_names.begin(), call_names.end(), text);
+  if (found == call_names.end())
+    return std::nullopt;
+  return static_cast<api_call>(found - call_names.begin());
 }
 
 asked_call asked_by(const apply_request& wanted) {

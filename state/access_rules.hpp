@@ -5,6 +5,7 @@
 
 #include <absl/status/status.h>
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +18,9 @@ enum class api_call { apply, get, describe, remove, explain, heartbeat, events, 
 
 /// As the API spells it, such as `Delete`.
 std::string_view to_string(api_call call);
+
+/// The call of that spelling.
+std::optional<api_call> api_call_from(std::string_view text);
 
 /// An object that a call would change.
 struct touched_object {

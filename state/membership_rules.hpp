@@ -25,6 +25,7 @@ struct member {
   std::set<std::string> owned;
   std::int32_t schema = 0; ///< the newest version of the records that it knows
   bool readable = true;    ///< else what it owns is not known
+  std::string secret{};    ///< to be shown to it by other replicas
 
   bool operator==(const member&) const = default;
 };

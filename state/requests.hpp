@@ -41,6 +41,8 @@ struct get_request {
   std::string queue;          ///< likewise
   std::string node{};         ///< pods on it; likewise
   std::string workload{};     ///< pods of it; likewise
+  std::string after{};        ///< only those behind this place in the list; empty for all
+  std::size_t most = 0;       ///< in the answer; 0 for as many as one answer takes
 };
 
 /// An object with the status that its kind has.
@@ -55,6 +57,7 @@ struct shown_object {
 struct shown_objects {
   std::vector<shown_object> objects;
   duration age{0};
+  std::string next{}; ///< where another request goes on behind these; empty where they are all
 
   auto begin() const {
     return objects.begin();
@@ -82,6 +85,12 @@ struct shown_objects {
   }
 };
 
+/// Where an object stands in a list: by name, and pods by their nodes.
+inline std::string place_in_list(const object& o) {
+  const auto* p = std::get_if<pod>(&o);
+  return p == nullptr ? name_of(o) : fmt::format("{}/{}", p->node, p->uid);
+}
+
 using get_result = absl::StatusOr<shown_objects>;
 
 /// Something that happened to an object, for people to read.
@@ -105,11 +114,12 @@ struct describe_request {
 
 struct description {
   shown_object what;
-  std::vector<pod> pods;
+  std::vector<pod> pods; ///< or the first of them
   std::vector<event> events;
   std::vector<decision> decisions; ///< newest first
   duration age{0};                 ///< as of `shown_objects`
   std::string missing{};           ///< what can't be told at present, and why; empty for nothing
+  std::size_t pods_in_all = 0;
 };
 using describe_result = absl::StatusOr<description>;
 

@@ -194,6 +194,9 @@ int describe(api_client& server, const std::string& kind, const std::string& nam
     for (const auto& p : found->pods)
       pods.push_back({p, {}, {}});
     fmt::print("\nPods:\n{}", object_table(object_kind::pod, pods, {}));
+    if (found->pods_in_all > found->pods.size())
+      fmt::print("and {} more: see get pods with --node or --workload\n",
+                 found->pods_in_all - found->pods.size());
   }
   if (!found->decisions.empty()) {
     fmt::print("\nDecisions, newest first:\n");

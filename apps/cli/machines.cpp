@@ -33,8 +33,9 @@ int play_machines(const machines_request& wanted) {
     [&](std::shared_ptr<peer_wire> wire) -> wire_end_actor {
       return system.spawn(machine_session, machines, std::move(wire));
     },
-    {wanted.listen, wanted.tls, wanted.insecure,
-     [](const std::string& what) { fmt::print(stderr, "reprieve machines: {}\n", what); }});
+    {wanted.listen, wanted.tls, wanted.insecure, {}, [](const std::string& what) {
+       fmt::print(stderr, "reprieve machines: {}\n", what);
+     }});
   int code = 0;
   if (!server.ok()) {
     fmt::print(stderr, "reprieve machines: {}\n", std::string(server.status().message()));

@@ -26,9 +26,22 @@ void add_api_options(CLI::App& app, api_settings& api, gateway_limits& limits) {
   app.add_flag("--insecure", api.insecure,
                "listen beyond this machine without encryption or without asking who calls");
   auto& most = api.limits;
+  add_limit(app, "--connections", most.connections, 1,
+            "most connections open at a time; fewer where the system gives fewer descriptors");
+  add_limit(app, "--connections-per-host", most.connections_per_host, 1, "likewise of one address");
   add_limit(app, "--message-bytes", most.message_bytes, 1024, "largest request");
+  add_limit(app, "--calls", most.calls, 1, "most calls under way at a time, without watches");
+  add_limit(app, "--calls-per-client", most.calls_per_client, 1, "likewise of one client");
+  add_limit(app, "--unread-bytes", most.unread_bytes, 1 << 20,
+            "most bytes of answers that nobody has taken yet");
+  add_limit(app, "--unread-bytes-per-client", most.unread_bytes_per_client, 1 << 20,
+            "likewise of one client");
   add_limit(app, "--streams", most.streams, 0, "most watches open at a time");
   add_limit(app, "--streams-per-client", most.streams_per_client, 0, "likewise of one client");
+  add_limit(app, "--request-seconds", most.request_seconds, 1,
+            "seconds that a request may take to come, once it was begun");
+  add_limit(app, "--answer-seconds", most.answer_seconds, 1,
+            "seconds that a client may take for a part of an answer");
   add_limit(app, "--requests-per-second", most.requests_per_second, 0,
             "of one client; 0 for as many as come");
   add_limit(app, "--workloads-per-queue", limits.workloads_per_queue, 0,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <fstream>
 #include <sstream>
 #include <thread>
 
@@ -72,6 +73,14 @@ int daemon_process::pods(const std::string& workload, const std::string& phase) 
     count += name.starts_with(workload + "-") && at == phase ? 1 : 0;
   }
   return count;
+}
+
+std::int64_t daemon_process::memory() const {
+  std::ifstream in("/proc/" + std::to_string(id()) + "/status");
+  for (std::string line; std::getline(in, line);)
+    if (line.starts_with("VmRSS:"))
+      return std::stoll(line.substr(6)) << 10;
+  return 0;
 }
 
 std::string daemon_process::output() const {

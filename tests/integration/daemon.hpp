@@ -37,6 +37,14 @@ public:
 
   std::string output() const;
 
+  /// Of the process.
+  pid_t id() const {
+    return process_->id();
+  }
+
+  /// Bytes of memory that it has.
+  std::int64_t memory() const;
+
   /// Where it serves, once it does.
   const std::string& address() const {
     return address_;

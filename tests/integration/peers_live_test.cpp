@@ -1,6 +1,7 @@
 // What others find at the ports on which replicas and machines speak to each other.
 
 #include "tests/integration/replica_pair.hpp"
+#include "tests/support/raw_http2.hpp"
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
@@ -115,6 +116,46 @@ TEST(peers_live, send_nothing_to_machines_that_show_another_certificate) {
                               != std::string::npos;
                      }))
     << daemon.output();
+}
+
+TEST(peers_live, without_certificates_let_in_who_shows_the_secret_in_the_store) {
+  replica_pair replicas(replica_pair::protection::secrets);
+  const auto applied = replicas.apply(some_nodes_and_work("w"), 1);
+  ASSERT_EQ(applied.code, 0) << applied.output;
+  for (std::size_t by = 0; by < replica_pair::size; ++by)
+    EXPECT_TRUE(
+      within(std::chrono::seconds{20}, [&] { return replicas[by].pods("w", "Running") == 8; }))
+      << replicas[by].output();
+  // Any program of this machine reaches the port.
+  for (std::size_t i = 0; i < replica_pair::size; ++i) {
+    raw_http2 nobody(replicas.inner_addresses()[i]);
+    for (const auto* secret :
+         {"", "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"}) {
+      const auto call = nobody.begin("/reprieve.v1.Peers/Talk", {}, {{"reprieve-secret", secret}});
+      EXPECT_TRUE(nobody.ended(call, std::chrono::seconds{5}));
+    }
+  }
+}
+
+TEST(peers_live, let_a_certificate_that_is_bound_to_a_name_speak_for_no_other) {
+  replica_pair replicas;
+  replicas.certificates().make({"--replica", "r7"});
+  const auto other = replicas.another("r8", free_endpoint(), "r7");
+  EXPECT_TRUE(within(std::chrono::seconds{20},
+                     [&] {
+                       return other->output().find("its certificate is for r7, and not for 'r8'")
+                              != std::string::npos;
+                     }))
+    << other->output();
+  other->kill();
+  const auto right = replicas.another("r7", free_endpoint(), "r7");
+  EXPECT_TRUE(within(std::chrono::seconds{30},
+                     [&] {
+                       return right->cli({"get", "queues"}).code == 0;
+                     }))
+    << right->output();
+  EXPECT_EQ(right->output().find("does not let this process in"), std::string::npos)
+    << right->output();
 }
 
 TEST(peers_live, take_all_three_files_or_none) {

@@ -23,13 +23,17 @@ class replica_pair {
 public:
   static constexpr std::size_t size = 2;
 
-  replica_pair() {
+  /// Whether the replicas show certificates.
+  enum class protection { certificates, secrets };
+
+  explicit replica_pair(protection how = protection::certificates) : how_(how) {
     machines_address_ = free_endpoint();
     std::vector<std::string> machines{
       REPRIEVE_BINARIES "/reprieve",      "machines", "--listen", machines_address_, "--journal",
       (data_.path() / "journal").string()};
-    for (auto& option : certificates_.shown_as("machines", "--"))
-      machines.push_back(std::move(option));
+    if (how_ == protection::certificates)
+      for (auto& option : certificates_.shown_as("machines", "--"))
+        machines.push_back(std::move(option));
     machines_.emplace(std::move(machines), (data_.path() / "machines").string());
     for (std::size_t i = 0; i < size; ++i) {
       peers_[i] = free_endpoint();
@@ -55,8 +59,9 @@ public:
     std::vector<std::string> options{
       "--replica",       name,      "--etcd", etcd_.endpoint(), "--machines",
       machines_address_, "--lease", "2000",   "--peer-listen",  peer};
-    for (auto& option : certificates_.shown_as(certificate))
-      options.push_back(std::move(option));
+    if (how_ == protection::certificates)
+      for (auto& option : certificates_.shown_as(certificate))
+        options.push_back(std::move(option));
     return std::make_unique<daemon_process>(data_.path() / name, std::move(options));
   }
 
@@ -86,6 +91,7 @@ public:
   }
 
 private:
+  protection how_;
   temporary_directory data_;
   certificate_maker certificates_;
   int files_ = 0;

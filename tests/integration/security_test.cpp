@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -103,7 +104,7 @@ TEST_F(security, with_an_authority_every_client_shows_a_certificate_of_it) {
   const auto apply = words{"apply", "-f", demo_manifest("1-cluster.yaml")};
   expect(0, "created", trusting(ours()) + showing(ours(), "admin") + apply);
   expect(0, "a1", trusting(ours()) + showing(ours(), "viewer") + words{"get", "nodes"});
-  expect(1, "viewer (viewer) may not apply PriorityClass 'production'; that needs the role",
+  expect(1, "viewer (viewer) may not call Apply; that needs the role submitter, operator or admin",
          trusting(ours()) + showing(ours(), "viewer") + apply);
   expect(1, "no server answers", trusting(ours()) + words{"get", "nodes"});
   expect(1, "no server answers",
@@ -151,6 +152,34 @@ TEST_F(security, certificates_are_followed_and_broken_ones_left_alone) {
   write(key, others().text("server.key"));
   EXPECT_TRUE(soon([&] { return trusted(others()); })) << daemon->output();
   EXPECT_FALSE(trusted(ours()));
+}
+
+TEST_F(security, root_is_given_up_for_a_user_where_that_is_asked_for) {
+  if (geteuid() != 0)
+    GTEST_SKIP() << "only root can";
+  const auto place =
+    std::filesystem::path("/tmp") / ("reprieve-of-nobody-" + std::to_string(getpid()));
+  {
+    daemon_process refused(place, {"--user", "no-such-user"});
+    EXPECT_FALSE(refused.serves());
+    EXPECT_NE(refused.output().find("there is no user no-such-user on this machine"),
+              std::string::npos)
+      << refused.output();
+  }
+  std::filesystem::remove_all(place);
+  std::filesystem::create_directory(place);
+  ASSERT_EQ(chown(place.c_str(), 65534, 65534), 0);
+  {
+    daemon_process owned(place, {"--user", "nobody"});
+    ASSERT_TRUE(owned.serves()) << owned.output();
+    std::ifstream status("/proc/" + std::to_string(owned.id()) + "/status");
+    const std::string text{std::istreambuf_iterator<char>(status), {}};
+    EXPECT_NE(text.find("Uid:\t65534\t65534\t65534\t65534"), std::string::npos) << text;
+    EXPECT_NE(text.find("CapEff:\t0000000000000000"), std::string::npos) << text;
+    EXPECT_EQ(owned.cli({"get", "queues"}).code, 0);
+    EXPECT_EQ(owned.stop(), 0);
+  }
+  std::filesystem::remove_all(place);
 }
 
 TEST_F(security, each_role_may_do_what_it_may_and_no_more) {

@@ -33,8 +33,9 @@ member::member(int generation, std::string name, const cluster_shape& shape, sur
                     [this](std::shared_ptr<peer_wire> wire) -> wire_end_actor {
                       return world_.system().spawn(peer_session, host_, std::move(wire));
                     });
-    settings.others =
-      std::make_shared<peer_network>(world_.system(), host_, network_.dialer(generation));
+    settings.others = std::make_shared<peer_network>(
+      world_.system(), host_,
+      [dial = network_.dialer(generation)](const std::string&, const member&) { return dial; });
   }
   replica_ = world_.system().spawn(replica, std::move(settings));
   gateway_ = world_.system().spawn(reprieve::gateway);

@@ -45,18 +45,43 @@ TEST(rate_limit, stays_small_however_many_clients_come) {
     ASSERT_EQ(limit.take(std::to_string(i), start), duration::zero());
 }
 
-TEST(stream_limit, counts_in_all_and_for_each_client) {
-  stream_limit limit(3, 2);
+TEST(client_limit, counts_in_all_and_for_each_client) {
+  client_limit limit({"streams open", "end one first", "--streams", 3, 2});
   auto one = limit.open("a");
   auto two = limit.open("a");
   ASSERT_TRUE(one.ok() && two.ok());
-  EXPECT_TRUE(absl::IsResourceExhausted(limit.open("a").status()));
+  EXPECT_EQ(limit.open("a").status().message(),
+            "a has 2 streams open, and one client may have 2; end one first, or raise "
+            "--streams-per-client of reprieved");
   const auto three = limit.open("b");
   ASSERT_TRUE(three.ok());
-  const auto full = limit.open("c");
-  EXPECT_NE(full.status().message().find("--streams "), absl::string_view::npos) << full.status();
+  EXPECT_EQ(limit.open("c").status().message(),
+            "there are 3 streams open, and this server takes 3; try again when there are fewer, or "
+            "raise --streams of reprieved");
   one = absl::CancelledError();
   EXPECT_TRUE(limit.open("a").ok());
+}
+
+TEST(client_limit, counts_amounts) {
+  client_limit limit({"bytes", "wait", "--bytes", 100, 60});
+  auto some = limit.open("a", 50);
+  ASSERT_TRUE(some.ok());
+  EXPECT_FALSE(limit.open("a", 11).ok());
+  EXPECT_TRUE(limit.open("a", 10).ok());
+  EXPECT_FALSE(limit.open("b", 61).ok());
+  EXPECT_TRUE(limit.open("b", 50).ok());
+  some = absl::CancelledError();
+  EXPECT_TRUE(limit.open("a", 60).ok());
+}
+
+TEST(client_limit, counts_nothing_for_an_amount_of_nothing) {
+  client_limit limit({"bytes", "wait", "--bytes", 100, 60});
+  {
+    const auto one = limit.open("a", 0);
+    const auto two = limit.open("a", 0);
+    ASSERT_TRUE(one.ok() && two.ok());
+  }
+  EXPECT_TRUE(limit.open("a", 60).ok());
 }
 
 TEST(file_watch, tells_of_new_contents_once_they_have_settled) {
@@ -167,6 +192,16 @@ protected:
     return {"ipv4:10.0.0.1:99", {token.empty() ? "" : "Bearer " + token, {}}, {}};
   }
 
+  /// A call up to where it is carried out.
+  absl::StatusOr<std::shared_ptr<open_call>> begin(const std::string& token, asked_call asked) {
+    auto call = guard->enter(from(token), asked.what);
+    if (!call.ok())
+      return call;
+    if (auto begun = guard->begin(**call, std::move(asked)); !begun.ok())
+      return begun;
+    return call;
+  }
+
   static asked_call a_change() {
     return {api_call::apply, true, {{object_kind::node, "n1"}}};
   }
@@ -182,7 +217,7 @@ protected:
 
 TEST_F(api_guard_test, records_a_change_before_it_is_made_and_before_it_is_answered) {
   start();
-  const auto call = guard->begin(from("root-has-this-token"), a_change());
+  const auto call = begin("root-has-this-token", a_change());
   ASSERT_TRUE(call.ok()) << call.status();
   ASSERT_EQ(audit().size(), 1U);
   EXPECT_EQ(audit()[0]["stage"], "begun");
@@ -203,10 +238,9 @@ TEST_F(api_guard_test, records_a_change_before_it_is_made_and_before_it_is_answe
 
 TEST_F(api_guard_test, records_refused_changes_but_no_reads) {
   start();
-  EXPECT_TRUE(
-    absl::IsPermissionDenied(guard->begin(from("eve-has-this-token"), a_change()).status()));
-  EXPECT_TRUE(absl::IsUnauthenticated(guard->begin(from(""), a_change()).status()));
-  const auto read = guard->begin(from("eve-has-this-token"), {api_call::get});
+  EXPECT_TRUE(absl::IsPermissionDenied(begin("eve-has-this-token", a_change()).status()));
+  EXPECT_TRUE(absl::IsUnauthenticated(begin("", a_change()).status()));
+  const auto read = begin("eve-has-this-token", {api_call::get});
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_TRUE(guard->end(**read, absl::OkStatus()).ok());
   ASSERT_EQ(audit().size(), 2U);
@@ -220,19 +254,19 @@ TEST_F(api_guard_test, records_refused_changes_but_no_reads) {
 TEST_F(api_guard_test, without_room_for_records_refuses_changes_and_not_reads) {
   settings.audit = "/dev/full";
   start();
-  const auto change = guard->begin(from("root-has-this-token"), a_change());
+  const auto change = begin("root-has-this-token", a_change());
   EXPECT_TRUE(absl::IsUnavailable(change.status()));
   EXPECT_TRUE(certainly_nothing_changed(change.status()));
   EXPECT_NE(change.status().message().find("No space left"), absl::string_view::npos)
     << change.status();
-  EXPECT_TRUE(guard->begin(from("root-has-this-token"), {api_call::get}).ok());
+  EXPECT_TRUE(begin("root-has-this-token", {api_call::get}).ok());
 }
 
 TEST_F(api_guard_test, says_so_when_a_change_was_made_whose_outcome_has_no_room) {
   settings.audit = (directory.path() / "sub" / "audit").string();
   std::filesystem::create_directory(directory.path() / "sub");
   start();
-  const auto call = guard->begin(from("root-has-this-token"), a_change());
+  const auto call = begin("root-has-this-token", a_change());
   ASSERT_TRUE(call.ok());
   std::filesystem::remove_all(directory.path() / "sub");
   const auto answer = guard->end(**call, absl::OkStatus());
@@ -244,14 +278,63 @@ TEST_F(api_guard_test, counts_the_requests_of_each_client) {
   settings.limits.requests_per_second = 1;
   start();
   const asked_call read{api_call::get};
-  EXPECT_TRUE(guard->begin(from("eve-has-this-token"), read).ok());
-  EXPECT_TRUE(guard->begin(from("eve-has-this-token"), read).ok());
-  const auto refused = guard->begin(from("eve-has-this-token"), a_change());
+  EXPECT_TRUE(begin("eve-has-this-token", read).ok());
+  EXPECT_TRUE(begin("eve-has-this-token", read).ok());
+  const auto refused = begin("eve-has-this-token", a_change());
   EXPECT_TRUE(absl::IsResourceExhausted(refused.status())) << refused.status();
   EXPECT_NE(refused.status().message().find("eve makes more than 1 requests a second"),
             absl::string_view::npos);
-  EXPECT_TRUE(guard->begin(from("root-has-this-token"), read).ok());
+  EXPECT_TRUE(begin("root-has-this-token", read).ok());
   EXPECT_TRUE(audit().empty()) << "a flood would fill the disk";
+}
+
+TEST_F(api_guard_test, lets_nobody_in_whose_role_may_not_make_such_a_call) {
+  start();
+  const auto refused = guard->enter(from("eve-has-this-token"), api_call::apply);
+  EXPECT_EQ(refused.status().message(),
+            "eve (viewer) may not call Apply; that needs the role submitter, operator or admin");
+  EXPECT_FALSE(guard->enter(from("eve-has-this-token"), api_call::remove).ok());
+  EXPECT_FALSE(guard->enter(from("eve-has-this-token"), api_call::backup).ok());
+  EXPECT_TRUE(guard->enter(from("eve-has-this-token"), api_call::explain).ok());
+  EXPECT_EQ(audit().size(), 2U);
+}
+
+TEST_F(api_guard_test, counts_what_each_client_has_under_way) {
+  settings.limits.calls_per_client = 2;
+  start();
+  auto one = guard->enter(from("eve-has-this-token"), api_call::get);
+  const auto two = guard->enter(from("eve-has-this-token"), api_call::get);
+  ASSERT_TRUE(one.ok() && two.ok());
+  const auto refused = guard->enter(from("eve-has-this-token"), api_call::get);
+  EXPECT_TRUE(absl::IsResourceExhausted(refused.status())) << refused.status();
+  EXPECT_TRUE(guard->enter(from("root-has-this-token"), api_call::get).ok());
+  one = absl::CancelledError();
+  EXPECT_TRUE(guard->enter(from("eve-has-this-token"), api_call::get).ok());
+}
+
+TEST_F(api_guard_test, streams_do_not_count_as_calls_under_way) {
+  settings.limits.calls_per_client = 1;
+  start();
+  std::vector<stream_pointer> open;
+  for (int i = 0; i < 3; ++i) {
+    const auto call = guard->enter(from("eve-has-this-token"), api_call::events);
+    ASSERT_TRUE(call.ok()) << call.status();
+    auto stream = guard->keep_open(*call);
+    ASSERT_TRUE(stream.ok()) << stream.status();
+    open.push_back(*std::move(stream));
+  }
+}
+
+TEST_F(api_guard_test, records_a_few_refusals_of_strangers_and_counts_the_others) {
+  start();
+  for (int i = 0; i < 500; ++i)
+    EXPECT_TRUE(absl::IsUnauthenticated(begin("", a_change()).status()));
+  const auto recorded = audit().size();
+  EXPECT_LT(recorded, 50U);
+  ASSERT_TRUE(begin("root-has-this-token", a_change()).ok());
+  const auto next = audit().back();
+  EXPECT_EQ(next["who"], "root");
+  EXPECT_EQ(next["refusals_left_out"].get<std::size_t>() + recorded, 500U);
 }
 
 TEST_F(api_guard_test, takes_new_callers_from_a_file_that_changes_and_keeps_the_old_ones_else) {
@@ -277,12 +360,12 @@ TEST_F(api_guard_test, takes_new_callers_from_a_file_that_changes_and_keeps_the_
   std::ofstream(settings.callers) << "max viewer token=max-has-this-token\nnonsense\n";
   EXPECT_NE(wait_for(1).find("line 2"), std::string::npos) << wait_for(1);
   EXPECT_NE(wait_for(1).find("the callers from before stay"), std::string::npos) << wait_for(1);
-  EXPECT_TRUE(guard->begin(from("eve-has-this-token"), read).ok());
-  EXPECT_FALSE(guard->begin(from("max-has-this-token"), read).ok());
+  EXPECT_TRUE(begin("eve-has-this-token", read).ok());
+  EXPECT_FALSE(begin("max-has-this-token", read).ok());
   std::ofstream(settings.callers) << "max viewer token=max-has-this-token\n";
   EXPECT_NE(wait_for(2).find("is in use"), std::string::npos) << wait_for(2);
-  EXPECT_FALSE(guard->begin(from("eve-has-this-token"), read).ok());
-  EXPECT_TRUE(guard->begin(from("max-has-this-token"), read).ok());
+  EXPECT_FALSE(begin("eve-has-this-token", read).ok());
+  EXPECT_TRUE(begin("max-has-this-token", read).ok());
   guard.reset();
 }
 

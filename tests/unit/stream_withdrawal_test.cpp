@@ -36,7 +36,7 @@ protected:
     call_origin origin;
     origin.peer = "ipv4:127.0.0.1:1";
     origin.shown.authorization = "Bearer " + token;
-    auto call = guard->begin(origin, {api_call::events});
+    auto call = guard->enter(origin, api_call::events);
     return call.ok() ? guard->keep_open(*call) : call.status();
   }
 

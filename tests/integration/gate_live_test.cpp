@@ -1,0 +1,208 @@
+// What strangers, and callers who mean no good, can make a daemon take.
+
+#include "tests/integration/daemon.hpp"
+#include "tests/support/raw_http2.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <atomic>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+namespace reprieve {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr std::int64_t mebibyte = 1 << 20;
+
+/// How much a process had at the most while this is there.
+class highest_memory {
+public:
+  explicit highest_memory(const daemon_process& process)
+      : process_(process), watch_([this] {
+          while (!ended_) {
+            highest_ = std::max(highest_, process_.memory());
+            std::this_thread::sleep_for(milliseconds{5});
+          }
+        }) {}
+
+  std::int64_t end() {
+    ended_ = true;
+    watch_.join();
+    return std::max(highest_, process_.memory());
+  }
+
+private:
+  const daemon_process& process_;
+  std::atomic<bool> ended_ = false;
+  std::int64_t highest_ = 0;
+  std::thread watch_;
+};
+
+/// An `ApplyRequest` of that many workloads without anything in them.
+std::string empty_workloads(int count) {
+  std::string message;
+  for (int i = 0; i < count; ++i)
+    message += std::string("\x0a\x02\x2a\x00", 4);
+  return message;
+}
+
+/// A `DeleteRequest` of workloads whose names have control characters.
+std::string names_in_bulk(std::size_t bytes) {
+  std::string message("\x08\x05", 2);
+  while (message.size() < bytes)
+    message += "\x12\x40" + std::string(64, '\x01');
+  return message;
+}
+
+/// A daemon that knows an admin, a submitter and a viewer.
+class gate : public testing::Test {
+protected:
+  void start(std::vector<std::string> options = {}) {
+    const auto tokens = (data.path() / "tokens").string();
+    std::ofstream(tokens) << "root admin token=root-has-this-token\n"
+                             "ci submitter queues=* token=ci-has-this-token\n"
+                             "eve viewer token=eve-has-this-token\n";
+    options.insert(options.end(), {"--tokens", tokens, "--audit", audit()});
+    daemon = std::make_unique<daemon_process>(data.path(), options);
+    ASSERT_TRUE(daemon->serves()) << daemon->output();
+    ASSERT_TRUE(serves_root());
+    std::this_thread::sleep_for(milliseconds{300});
+    idle = daemon->memory();
+  }
+
+  std::string audit() const {
+    return (data.path() / "audit").string();
+  }
+
+  run_result as(const std::string& who, std::vector<std::string> command) const {
+    command.insert(command.begin(), {"--token", who + "-has-this-token"});
+    return daemon->cli(command);
+  }
+
+  bool serves_root() const {
+    return as("root", {"get", "queues"}).code == 0;
+  }
+
+  temporary_directory data;
+  std::unique_ptr<daemon_process> daemon;
+  std::int64_t idle = 0;
+};
+
+TEST_F(gate, requests_of_nobody_take_no_memory) {
+  start();
+  highest_memory memory(*daemon);
+  const auto many = empty_workloads(1'000'000);
+  const auto names = names_in_bulk(15 * mebibyte);
+  for (int round = 0; round < 3; ++round) {
+    raw_http2 one(daemon->address());
+    std::vector<std::uint32_t> calls;
+    for (const auto* method : {"Apply", "Delete", "Get", "Events", "Backup", "Heartbeat"})
+      for (const auto* token : {"", "nobody-has-this-token"})
+        for (const auto& message : {many, names})
+          calls.push_back(one.ask(method, message, token));
+    // Requests that are begun and never end.
+    for (int i = 0; i < 25; ++i) {
+      calls.push_back(one.begin("Apply"));
+      one.send(calls.back(), raw_http2::framed(std::string(mebibyte, 'x'), 15 * mebibyte),
+               milliseconds{50});
+    }
+    for (const auto call : calls)
+      EXPECT_TRUE(one.ended(call, seconds{10})) << call;
+  }
+  EXPECT_LT(memory.end() - idle, 32 * mebibyte);
+  EXPECT_LT(std::filesystem::file_size(audit()), 64U << 10U);
+  EXPECT_TRUE(serves_root());
+}
+
+TEST_F(gate, a_request_that_would_take_much_more_than_its_bytes_is_refused) {
+  start();
+  highest_memory memory(*daemon);
+  raw_http2 one(daemon->address());
+  for (const auto* method : {"Apply", "Apply", "Apply"})
+    EXPECT_TRUE(
+      one.ended(one.ask(method, empty_workloads(1'000'000), "ci-has-this-token"), seconds{20}));
+  EXPECT_LT(memory.end() - idle, 64 * mebibyte);
+  EXPECT_TRUE(serves_root());
+}
+
+TEST_F(gate, unfinished_requests_end_after_a_while) {
+  start({"--request-seconds", "2"});
+  highest_memory memory(*daemon);
+  raw_http2 one(daemon->address());
+  std::vector<std::uint32_t> calls;
+  for (int i = 0; i < 25; ++i) {
+    calls.push_back(one.begin("Apply", "ci-has-this-token"));
+    one.send(calls.back(), raw_http2::framed(std::string(4 * mebibyte, 'x'), 15 * mebibyte),
+             milliseconds{200});
+  }
+  // Others have their turn meanwhile.
+  EXPECT_TRUE(serves_root());
+  for (const auto call : calls)
+    EXPECT_TRUE(one.ended(call, seconds{10})) << call;
+  EXPECT_LT(memory.end() - idle, 200 * mebibyte);
+  EXPECT_TRUE(as("ci", {"get", "queues"}).code == 0);
+}
+
+TEST_F(gate, answers_that_nobody_takes_are_bounded_and_cut_off) {
+  start({"--answer-seconds", "2"});
+  std::ofstream nodes((data.path() / "nodes.yaml").string());
+  for (int i = 0; i < 8000; ++i)
+    nodes << "kind: Node\nmetadata: {name: n" << i << ", labels: {rack: " << std::string(60, 'r')
+          << "}}\nspec: {capacity: {cpu: 8}}\n---\n";
+  nodes.close();
+  const auto applied = as("root", {"apply", "-f", (data.path() / "nodes.yaml").string()});
+  ASSERT_EQ(applied.code, 0) << applied.output;
+  const auto before = daemon->memory();
+  highest_memory memory(*daemon);
+  raw_http2 closed(daemon->address(), 0);
+  std::vector<std::uint32_t> calls;
+  for (int i = 0; i < 60; ++i)
+    calls.push_back(closed.ask("Get", std::string("\x08\x01", 2), "eve-has-this-token"));
+  EXPECT_TRUE(serves_root());
+  for (const auto call : calls)
+    EXPECT_TRUE(closed.ended(call, seconds{10})) << call;
+  EXPECT_LT(memory.end() - before, 160 * mebibyte);
+  EXPECT_EQ(as("eve", {"get", "queues"}).code, 0);
+}
+
+TEST_F(gate, connections_beyond_what_there_may_be_do_no_harm) {
+  start({"--connections", "100", "--connections-per-host", "80"});
+  {
+    std::vector<std::unique_ptr<raw_http2>> idle_ones;
+    for (int i = 0; i < 400; ++i)
+      idle_ones.push_back(std::make_unique<raw_http2>(daemon->address()));
+    EXPECT_TRUE(within(
+      seconds{5},
+      [&] {
+        return std::ranges::count_if(idle_ones, [](const auto& one) { return one->open(); }) == 80;
+      }))
+      << daemon->output();
+    EXPECT_NE(daemon->output().find("were turned away"), std::string::npos) << daemon->output();
+  }
+  EXPECT_TRUE(within(seconds{5}, [&] { return serves_root(); })) << daemon->output();
+}
+
+TEST_F(gate, accepts_again_after_the_process_had_no_descriptors_left) {
+  start();
+  const rlimit few{256, 256};
+  ASSERT_EQ(prlimit(daemon->id(), RLIMIT_NOFILE, &few, nullptr), 0);
+  {
+    std::vector<std::unique_ptr<raw_http2>> idle_ones;
+    for (int i = 0; i < 400; ++i)
+      idle_ones.push_back(std::make_unique<raw_http2>(daemon->address()));
+    std::this_thread::sleep_for(seconds{1});
+  }
+  EXPECT_TRUE(within(seconds{5}, [&] { return serves_root(); })) << daemon->output();
+  EXPECT_EQ(daemon->stop(), 0);
+}
+
+} // namespace
+
+} // namespace reprieve
