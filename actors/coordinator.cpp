@@ -270,6 +270,31 @@ void ended(self_pointer self, const decision_ended& over) {
     cycle_after(self, cycle_retry_delay);
 }
 
+/// What of the shard can't be read, by what it tells; what it tells of later can be.
+void know_aside(group_mirror& mirror, const node_delta& delta) {
+  const auto shard = "n/" + delta.shard;
+  if (delta.everything) {
+    mirror.know_aside(shard, objects_aside{delta.aside});
+    return;
+  }
+  for (const auto& record : delta.changed)
+    mirror.know_readable(shard, object_kind::node, record->spec->name);
+  for (const auto& name : delta.removed)
+    mirror.know_readable(shard, object_kind::node, name);
+}
+
+void know_aside(group_mirror& mirror, const workload_delta& delta) {
+  const auto shard = "w/" + delta.shard;
+  if (delta.everything) {
+    mirror.know_aside(shard, objects_aside{delta.aside});
+    return;
+  }
+  for (const auto& record : delta.changed)
+    mirror.know_readable(shard, object_kind::workload, record->spec->name);
+  for (const auto& name : delta.removed)
+    mirror.know_readable(shard, object_kind::workload, name);
+}
+
 } // namespace
 
 coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_settings settings) {
@@ -316,6 +341,7 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
       // A shard that begins anew has nothing of what it was told.
       if (!s.seen_shards.insert("n/" + delta.shard).second && delta.everything)
         s.mirror.tell_shards_all();
+      know_aside(s.mirror, delta);
       for (auto& record : delta.changed)
         s.mirror.put(std::move(record));
       for (const auto& name : delta.removed)
@@ -325,6 +351,7 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
     [self](workload_delta& delta) {
       auto& s = self->state;
       s.seen_shards.insert("w/" + delta.shard);
+      know_aside(s.mirror, delta);
       for (auto& record : delta.changed)
         s.mirror.put(std::move(record));
       for (const auto& name : delta.removed) {
@@ -390,6 +417,8 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
     },
     [self](look_at_votes) { end_late_votes(self); },
     [self](const why_pending& asked) {
+      if (auto hidden = self->state.mirror.why_hidden(asked.workload); !hidden.empty())
+        return hidden;
       auto why = why_waits(self, asked.workload);
       return why.empty() ? why_replicas_wait(self->state, asked.workload) : why;
     },

@@ -323,6 +323,8 @@ void take_in(self_pointer self, catalog_update& update) {
   auto& state = self->state;
   if (update.of_bundle)
     ++state.told_of_bundles;
+  state.aside.insert_or_assign(std::string(queue_tree_shard),
+                               objects_aside{std::move(update.aside)});
   state.known = std::move(update.known);
   state.known_at = update.at;
   for (const auto& group : update.unfinished)
@@ -399,6 +401,11 @@ void admit_and_write(self_pointer self, const std::shared_ptr<const apply_reques
                      const confirmation& found, promise<apply_result> answer, int tries) {
   auto& state = self->state;
   const auto& wanted = *asked;
+  for (const auto& one : wanted.objects)
+    if (const auto* aside = find_aside(state, kind_of(one), name_of(one))) {
+      answer.deliver(apply_result(nothing_changed(cannot_be_made(*aside))));
+      return;
+    }
   if (auto gone = check_that_nobody_goes(state, wanted.objects); !gone.ok()) {
     answer.deliver(apply_result(nothing_changed(gone)));
     return;
@@ -483,10 +490,28 @@ absl::Status may_delete(const gateway_state& state, const delete_request& wanted
   auto asked = asked_by(wanted);
   const gateway_facts facts{state};
   for (auto& o : asked.objects)
-    if (o.kind == object_kind::workload)
+    if (o.kind == object_kind::workload) {
       if (const auto* known = facts.find_workload(o.name))
         o.queue = known->queue;
+      else if (wanted.by->role == caller_role::submitter
+               && find_aside(state, o.kind, o.name) != nullptr)
+        return absl::PermissionDeniedError(
+          fmt::format("workload {} can't be read, nor which queue it is in; to delete it needs the "
+                      "role admin",
+                      o.name));
+    }
   return check_access(*wanted.by, asked.what, asked.objects);
+}
+
+/// What can't be read goes by force only; by force goes nothing else, nodes apart.
+absl::Status check_force(const gateway_state& state, const delete_request& wanted,
+                         bool all_are_aside) {
+  if (wanted.force)
+    return all_are_aside ? absl::OkStatus() : check_force(wanted);
+  for (const auto& name : wanted.names)
+    if (const auto* aside = find_aside(state, wanted.kind, name))
+      return cannot_be_read(*aside);
+  return absl::OkStatus();
 }
 
 /// What is in the way of the removal, or ok where it goes on and `done` is called.
@@ -496,10 +521,23 @@ absl::Status remove_all(self_pointer self, const delete_request& wanted,
   auto& state = self->state;
   if (auto allowed = may_delete(state, wanted); !allowed.ok())
     return allowed;
+  auto readable = wanted.names;
+  std::erase_if(readable, [&](const std::string& name) {
+    return find_aside(state, wanted.kind, name) != nullptr;
+  });
+  const bool all_are_aside = readable.empty() && !wanted.names.empty();
+  if (auto possible = check_force(state, wanted, all_are_aside); !possible.ok())
+    return possible;
   const auto known = catalog_with_under_way(state, std::move(durable));
-  if (auto possible = admit_removals(wanted.kind, wanted.names, *known, gateway_facts{state});
+  if (auto possible = admit_removals(wanted.kind, readable, *known, gateway_facts{state});
       !possible.ok())
     return possible;
+  if (in_catalog(wanted.kind) && all_are_aside) {
+    gathering one(done);
+    one.ask(self, state.serving->queues, remove_catalog{wanted.kind, wanted.names});
+    one.complete();
+    return absl::OkStatus();
+  }
   if (in_catalog(wanted.kind)) {
     remove_entries(self, {wanted.kind, wanted.names}, done);
     return absl::OkStatus();
@@ -507,7 +545,8 @@ absl::Status remove_all(self_pointer self, const delete_request& wanted,
   std::map<std::string, std::pair<node_shard_actor, remove_nodes>> nodes;
   std::map<std::string, std::pair<workload_shard_actor, remove_workloads>> workloads;
   for (const auto& name : wanted.names) {
-    const auto owner = home_of(state, wanted.kind, name);
+    const auto* aside = find_aside(state, wanted.kind, name);
+    const auto owner = aside != nullptr ? aside->resource_group : home_of(state, wanted.kind, name);
     const auto* group = owner ? group_named(state, *owner) : nullptr;
     if (group == nullptr)
       return owner ? not_serving(*owner)

@@ -82,6 +82,7 @@ struct gateway_state {
   caf::actor_clock::time_point started; ///< before which nothing is known
   /// When shards last said that they are still their owner's, by name.
   std::map<std::string, caf::actor_clock::time_point> confirmed;
+  std::map<std::string, objects_aside> aside; ///< what can't be read, by shard
   std::shared_ptr<const catalog> known;
   revision known_at = 0;            ///< where it stood so in the store
   std::set<std::string> unfinished; ///< resource groups whose contents did not come yet

@@ -3,6 +3,7 @@
 #include "actors/decision_archive.hpp"
 #include "actors/gateway_answers.hpp"
 #include "actors/gateway_confirmation.hpp"
+#include "actors/gateway_facts.hpp"
 #include "actors/gateway_notes.hpp"
 #include "actors/gateway_routes.hpp"
 #include "state/quantity.hpp"
@@ -211,6 +212,10 @@ void explain_confirmed(self_pointer self, const explain_request& wanted, const s
     self, sure, of.decisions,
     [self, answer, wanted, sure, of](absl::StatusOr<decisions_found> found) mutable {
       const bool is_known = self->state.workloads.contains(wanted.workload);
+      if (const auto* aside = find_aside(self->state, object_kind::workload, wanted.workload)) {
+        answer.deliver(explain_result(cannot_be_read(*aside)));
+        return;
+      }
       explanation result;
       result.age = sure.age;
       result.notes = notes_on_losses(self->state, wanted);

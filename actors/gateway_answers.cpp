@@ -1,5 +1,7 @@
 #include "actors/gateway_answers.hpp"
 
+#include "actors/gateway_facts.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -161,7 +163,7 @@ public:
 
   /// Puts the object on the page where it is asked for; null where it is not.
   shown_object* show(const object& o) {
-    if (!is_asked_for(state_, wanted_, o))
+    if (!is_asked_for(state_, wanted_, o) || is_aside(name_of(o)))
       return nullptr;
     if (found_.objects.size() == most_) {
       found_.next = place_in_list(found_.objects.back().what);
@@ -211,6 +213,10 @@ private:
     return !found_.next.empty();
   }
 
+  bool is_aside(const std::string& name) const {
+    return !state_.aside.empty() && find_aside(state_, wanted_.kind, name) != nullptr;
+  }
+
   bool is_behind(const pod& p) const {
     const auto& after = wanted_.after;
     const auto slash = after.find('/');
@@ -230,6 +236,9 @@ private:
 
 get_result look_up(const gateway_state& state, const get_request& wanted,
                    const by_name<queue_status>& queues) {
+  if (const auto* aside =
+        wanted.name.empty() ? nullptr : find_aside(state, wanted.kind, wanted.name))
+    return cannot_be_read(*aside);
   page found(state, wanted);
   switch (wanted.kind) {
   case object_kind::node:

@@ -236,17 +236,17 @@ void read_catalog(const std::shared_ptr<confirming>& all,
   const auto prefix = std::string(queue_tree_shard) + "/";
   read_all(all->self(), all->self()->state.serving->store, {prefix},
            [all, about](absl::StatusOr<key_values> found) {
-             const auto known = found.ok() ? catalog_in(*found) : found.status();
-             if (known.ok()) {
+             if (found.ok()) {
+               auto known = std::make_shared<const catalog>(catalog_in(*found));
                for (const auto& [group, settings] : known->groups)
                  if (!all->self()->state.known->groups.contains(group))
                    ask_about_names(all, group, about);
                revision newest = 0;
                for (const auto& one : *found)
                  newest = std::max(newest, one.modified);
-               all->use(std::make_shared<const catalog>(*known), newest);
+               all->use(std::move(known), newest);
              }
-             all->one_less(known.status());
+             all->one_less(found.status());
            });
 }
 

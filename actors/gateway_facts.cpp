@@ -186,7 +186,47 @@ auto may_be_in(const std::string& shard, std::uint32_t shards) {
 
 } // namespace
 
+namespace {
+
+/// What can't be read of a shard; what it tells of later can be.
+void know_aside(gateway_state& state, const std::string& shard, bool everything,
+                std::vector<set_aside> aside) {
+  if (!everything)
+    return;
+  if (aside.empty())
+    state.aside.erase(shard);
+  else
+    state.aside.insert_or_assign(shard, objects_aside{std::move(aside)});
+}
+
+template <class T, class Name>
+void know_readable(gateway_state& state, const std::string& shard, object_kind kind,
+                   const std::vector<T>& changed, const std::vector<std::string>& removed,
+                   Name name_of) {
+  const auto known = state.aside.find(shard);
+  if (known == state.aside.end())
+    return;
+  for (const auto& one : changed)
+    known->second.remove(kind, name_of(one));
+  for (const auto& name : removed)
+    known->second.remove(kind, name);
+}
+
+} // namespace
+
+const set_aside* find_aside(const gateway_state& state, object_kind kind, std::string_view name) {
+  for (const auto& [shard, objects] : state.aside)
+    if (const auto* found = objects.find(kind, name))
+      return found;
+  return nullptr;
+}
+
 void take_in(gateway_state& state, node_delta& delta) {
+  const auto of = "n/" + delta.shard;
+  const auto name_of = [](const auto& record) { return record->spec->name; };
+  know_aside(state, of, delta.everything, delta.aside);
+  if (!delta.everything)
+    know_readable(state, of, object_kind::node, delta.changed, delta.removed, name_of);
   if (delta.of_bundle || delta.everything)
     ++state.told_of_bundles;
   if (delta.everything)
@@ -202,6 +242,16 @@ void take_in(gateway_state& state, node_delta& delta) {
 }
 
 void take_in(gateway_state& state, workload_delta& delta) {
+  const auto of = "w/" + delta.shard;
+  know_aside(state, of, delta.everything, delta.aside);
+  if (!delta.everything) {
+    know_readable(state, of, object_kind::workload, delta.changed, delta.removed,
+                  [](const auto& record) { return record->spec->name; });
+    know_readable(state, of, object_kind::disruption_budget, delta.budgets, delta.removed_budgets,
+                  [](const auto& budget) { return budget.name; });
+    know_readable(state, of, object_kind::placement, delta.placements, delta.removed_placements,
+                  [](const auto& share) { return share.name; });
+  }
   if (delta.of_bundle || delta.everything)
     ++state.told_of_bundles;
   if (delta.everything)

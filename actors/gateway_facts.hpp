@@ -29,6 +29,9 @@ private:
   const gateway_state& state_;
 };
 
+/// The object of that kind and name, where its record can't be read; else null.
+const set_aside* find_aside(const gateway_state& state, object_kind kind, std::string_view name);
+
 /// What a node shard has told.
 void take_in(gateway_state& state, node_delta& delta);
 /// What a workload shard has told.

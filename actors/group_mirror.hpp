@@ -17,6 +17,7 @@
 #include "state/node_record.hpp"
 #include "state/placement.hpp"
 #include "state/queue_limits.hpp"
+#include "state/set_aside.hpp"
 #include "state/text_map.hpp"
 #include "state/workload_record.hpp"
 
@@ -43,6 +44,16 @@ public:
   void remove_workload(const std::string& name);
   void put(const disruption_budget& budget);
   void remove_budget(const std::string& name);
+
+  /// All of a shard whose records can't be read. Pods of such workloads are nobody's victims. Where
+  /// pods may run that nobody can read, those who came before get no more: theirs may be among
+  /// them.
+  void know_aside(const std::string& shard, objects_aside aside);
+  /// It can be read by now, or is gone.
+  void know_readable(const std::string& shard, object_kind kind, const std::string& name);
+  /// Why nobody comes for the workload, where that is so as his pods may be there and can't be
+  /// seen.
+  std::string why_hidden(std::string_view workload) const;
 
   // -- replicas that the cluster counts (DESIGN 3.3) ----------------------------------------------
 
@@ -325,6 +336,9 @@ private:
                   const std::function<void(const portion_id&)>& use) const override;
   const node* node_of(const pod& p) const override;
   bool counts_leaving() const override;
+  bool is_aside(std::string_view workload) const;
+  void look_at_aside(const objects_aside& changed);
+  bool may_run_unseen(const workload_record& record) const;
 
   text_map<node_entry> nodes_;
   text_map<workload_entry> workloads_;
@@ -378,6 +392,7 @@ private:
   text_map<std::pair<named_node*, time_point>> told_;
   std::set<std::pair<time_point, std::string>> told_in_order_; ///< by that time
   std::set<std::string, std::less<>> stuck_;                   ///< uids of those that will not go
+  std::map<std::string, objects_aside> aside_;                 ///< by shard, where there are any
   by_name<queue_totals> usage_;
   by_name<resources> again_; ///< by queue
   demand_by_queue held_back_;

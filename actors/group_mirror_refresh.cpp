@@ -35,6 +35,11 @@ bool stays_or_comes(const pod& p) {
 /// The pod with what its workload says of its cost by now.
 pod_list::pointer group_mirror::with_costs(const pod_list::pointer& p) {
   const bool stays = stuck_.contains(p->what().uid);
+  if (!aside_.empty() && !p->what().daemon && is_aside(p->what().workload)) {
+    auto shown = p->what();
+    shown.daemon = true; // which nobody takes away
+    return std::make_shared<const shared_pod>(std::move(shown));
+  }
   const auto owner = workloads_.find(p->what().workload);
   const auto* record = owner == workloads_.end() ? nullptr : owner->second.stands.record().get();
   if (!stays && (record == nullptr || follows(p->what(), record->spec, record->status)))
@@ -285,14 +290,15 @@ void group_mirror::refresh_workload(named_workload& one) {
   const auto& record = entry.stands.record();
   auto& now = entry.counted;
   now.used = entry.stands.used();
-  now.unwanted = entry.stands.has_unwanted();
+  // What a workload wants that can't be read, nobody knows.
+  now.unwanted = entry.stands.has_unwanted() && !is_aside(name);
   if (now.unwanted)
     with_unwanted_.put(name, entry.stands.has_new_unwanted());
   if (before.record
       && (!record || record->spec->queue != before.record->spec->queue
           || uses_less(now.used.staying, before.used.staying)))
     lighter_.insert(before.record->spec->queue);
-  auto units = record ? line_up(entry) : std::vector<waiting_unit>{};
+  auto units = record && !may_run_unseen(*record) ? line_up(entry) : std::vector<waiting_unit>{};
   now.waits = !units.empty();
   for (const auto& unit : units)
     for (const auto& group : unit.who->groups)

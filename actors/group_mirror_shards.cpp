@@ -1,11 +1,77 @@
 #include "actors/group_mirror.hpp"
 #include "state/keys.hpp"
 
-#include <algorithm>
+#include <fmt/format.h>
 
-// What the mirror and the node shards' own views have to know of each other.
+#include <algorithm>
+#include <utility>
+
+// What the mirror and the node shards' own views have to know of each other, and what shards can't
+// read.
 
 namespace reprieve {
+
+bool group_mirror::is_aside(std::string_view workload) const {
+  return std::ranges::any_of(aside_, [&](const auto& of_shard) {
+    return of_shard.second.find(object_kind::workload, workload) != nullptr;
+  });
+}
+
+bool group_mirror::may_run_unseen(const workload_record& record) const {
+  return !aside_.empty() && !is_left_to_cluster(&record)
+         && std::ranges::any_of(aside_, [&](const auto& of_shard) {
+              return std::ranges::any_of(of_shard.second, [&](const auto& one) {
+                return one.second.hides_pods && record.status.submitted <= one.second.since;
+              });
+            });
+}
+
+void group_mirror::look_at_aside(const objects_aside& changed) {
+  bool hides = false;
+  for (const auto& [name, one] : changed) {
+    hides = hides || one.hides_pods;
+    if (one.kind != object_kind::workload)
+      continue;
+    auto& work = workload_named(one.name);
+    mark(work);
+    mark_nodes_of(work.second);
+  }
+  if (hides)
+    for (auto& one : workloads_)
+      mark(one);
+}
+
+void group_mirror::know_aside(const std::string& shard, objects_aside aside) {
+  auto& known = aside_[shard];
+  const auto before = std::exchange(known, std::move(aside));
+  look_at_aside(before);
+  look_at_aside(known);
+  if (known.empty())
+    aside_.erase(shard);
+}
+
+void group_mirror::know_readable(const std::string& shard, object_kind kind,
+                                 const std::string& name) {
+  const auto known = aside_.find(shard);
+  if (known == aside_.end() || known->second.find(kind, name) == nullptr)
+    return;
+  auto left = known->second;
+  left.remove(kind, name);
+  know_aside(shard, std::move(left));
+}
+
+std::string group_mirror::why_hidden(std::string_view workload) const {
+  const auto record = find_workload(workload);
+  if (!record || !may_run_unseen(*record))
+    return {};
+  for (const auto& [shard, of_shard] : aside_)
+    for (const auto& [key, one] : of_shard)
+      if (one.hides_pods)
+        return fmt::format("what runs on node {} can't be read, and pods of {} may be among it; "
+                           "what came before gets no more pods until that is settled: {}",
+                           one.name, workload, describe(one));
+  return {};
+}
 
 /// Remembers what shards have to be told since this pod changed or left.
 void group_mirror::note_for_shards(const pod& p) {
@@ -16,9 +82,10 @@ void group_mirror::note_for_shards(const pod& p) {
 /// Finds out whether the node stands in the view as in its record, and its pods with other costs.
 void group_mirror::compare_with_shard(named_node& one) {
   auto& [name, entry] = one;
-  const bool stuck = !stuck_.empty() && std::ranges::any_of(entry.shown, [&](const pod& p) {
-    return stuck_.contains(p.uid);
-  });
+  const bool stuck =
+    (!stuck_.empty() || !aside_.empty()) && std::ranges::any_of(entry.shown, [&](const pod& p) {
+      return stuck_.contains(p.uid) || is_aside(p.workload);
+    });
   if (stuck || !entry.taken_in.shares_all_with(entry.record->pods))
     ahead_.insert(&one);
   else

@@ -2,6 +2,7 @@
 
 #include "actors/caf.hpp"
 #include "state/node_record.hpp"
+#include "state/set_aside.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -18,6 +19,9 @@ struct node_delta {
   std::vector<std::string> removed;
   bool everything = false; ///< what a follower gets first
   bool of_bundle = false;  ///< other shards have parts of the same change
+  /// With everything: nodes whose records can't be read, and which stand among those changed with
+  /// what can be told of them. One that changes or goes can be read.
+  std::vector<set_aside> aside{};
 };
 
 } // namespace reprieve

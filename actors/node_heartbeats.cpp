@@ -3,6 +3,7 @@
 #include "actors/lost_nodes.hpp"
 #include "actors/node_reports.hpp"
 #include "actors/node_watch.hpp"
+#include "actors/node_writes.hpp"
 #include "state/quantity.hpp"
 
 #include <fmt/format.h>
@@ -25,12 +26,12 @@ struct status_changes {
 
   /// Gives the node this status; false where it has it, or is not there.
   bool set(const node_shard_state& state, const std::string& name, node_status next) {
-    const auto record = state.records.newest(name);
-    if (record)
-      next.most_pods = record->status.most_pods;
-    if (!record || record->status == next)
+    auto changed = edit(state, name);
+    if (!changed)
       return false;
-    auto changed = std::make_shared<node_record>(*record);
+    next.most_pods = changed->status.most_pods;
+    if (changed->status == next)
+      return false;
     changed->status = next;
     return records.insert_or_assign(name, std::move(changed)).second;
   }

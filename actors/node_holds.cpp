@@ -177,6 +177,9 @@ absl::Status vote(node_shard_pointer self, const prepare<node_parts>& asked) {
     const auto record = sure_form(state, part.node);
     if (!record)
       return absl::FailedPreconditionError(fmt::format("node {} is gone", part.node));
+    if (state.aside.find(object_kind::node, part.node) != nullptr)
+      return absl::FailedPreconditionError(
+        fmt::format("the record of node {} can't be read", part.node));
     if (state.removing.contains(part.node))
       return absl::FailedPreconditionError(fmt::format("node {} is being deleted", part.node));
     const auto held = held_by_others(state, part.node, asked.decision);

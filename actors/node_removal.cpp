@@ -198,6 +198,52 @@ void remove_with_pods(const removal_pointer& now) {
   });
 }
 
+/// Those of the nodes that can't be read.
+std::vector<set_aside> those_aside(const node_shard_state& state, const remove_nodes& wanted) {
+  std::vector<set_aside> found;
+  for (const auto& name : wanted.names)
+    if (const auto* aside = state.aside.find(object_kind::node, name))
+      found.push_back(*aside);
+  return found;
+}
+
+/// Takes nodes that can't be read for what can be told of them, by order of who runs the cluster:
+/// from then on they are as good as others. Of one that was gone before, nothing is left.
+void remove_aside(self_pointer self, const std::vector<set_aside>& aside, remove_nodes wanted,
+                  const status_answer& answer) {
+  std::vector<ledger_entry> writes;
+  for (const auto& one : aside) {
+    auto keys = one.beside;
+    keys.push_back(one.key);
+    for (const auto& key : keys)
+      if (key != keys::node(self->state.shard, one.name))
+        writes.push_back({key, {}, false});
+  }
+  auto go_on = [self, aside, wanted = std::move(wanted), answer]() mutable {
+    auto& state = self->state;
+    std::vector<std::string> gone;
+    for (const auto& one : aside) {
+      state.aside.remove(object_kind::node, one.name);
+      if (!state.records.newest(one.name))
+        gone.push_back(one.name);
+    }
+    std::erase_if(wanted.names,
+                  [&](const auto& name) { return std::ranges::find(gone, name) != gone.end(); });
+    const node_delta told{state.shard, ++state.deltas, {}, std::move(gone), false, false};
+    for (const auto& follower : state.followers)
+      self->send(follower, told);
+    if (wanted.names.empty())
+      answer(absl::OkStatus());
+    else
+      remove(self, wanted, answer);
+  };
+  if (writes.empty())
+    go_on();
+  else
+    write_then(self, std::move(writes), go_on, {},
+               [answer](const absl::Status& why) { answer(why); });
+}
+
 } // namespace
 
 void remove(self_pointer self, const remove_nodes& wanted, status_answer answer,
@@ -206,6 +252,13 @@ void remove(self_pointer self, const remove_nodes& wanted, status_answer answer,
   if (wanted.force && state.ledger.settings.owner->schema() < schema_with_lost_pods) {
     answer(absl::UnavailableError("replicas of an earlier version are there, who do not know of "
                                   "pods that are given up; exchange them first"));
+    return;
+  }
+  if (const auto aside = those_aside(state, wanted); !aside.empty()) {
+    if (wanted.force)
+      remove_aside(self, aside, wanted, answer);
+    else
+      answer(cannot_be_read(aside.front()));
     return;
   }
   for (const auto& name : wanted.names)

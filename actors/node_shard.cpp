@@ -225,6 +225,11 @@ void put_all(self_pointer self, const put_nodes& wanted, status_answer answer,
                      {object_kind::resource_group, group_of_shard(state.shard)}));
     return;
   }
+  for (const auto& spec : wanted.nodes)
+    if (const auto* aside = state.aside.find(object_kind::node, spec.name)) {
+      refuse(self, cannot_be_made(*aside), std::move(answer));
+      return;
+    }
   for (std::size_t i = 0; i < wanted.nodes.size(); ++i) {
     const auto known = state.records.newest(wanted.nodes[i].name);
     if (!is_as_told(wanted.told, i, known ? &*known->spec : nullptr, wanted.nodes[i])) {
@@ -379,6 +384,7 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
   auto& state = self->state;
   state.shard = std::move(settings.shard);
   state.records = record_table<node_record>{std::move(settings.records)};
+  state.aside = std::move(settings.aside);
   for (const auto& [name, record] : state.records.durable())
     state.view.put(record);
   state.view.up_to_date(); // not when the first decision waits for it
@@ -427,6 +433,8 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
         std::optional<object_reference> some;
         if (auto name = self->state.records.any(); !name.empty())
           some = {object_kind::node, std::move(name)};
+        else if (!self->state.aside.empty())
+          some = {object_kind::node, self->state.aside.begin()->second.name};
         return some;
       });
     },
@@ -450,6 +458,7 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
     [self](follow_nodes& wanted) {
       auto& s = self->state;
       node_delta everything{s.shard, ++s.deltas, {}, {}, true};
+      everything.aside = s.aside.all();
       for (const auto& [name, record] : s.records.durable())
         everything.changed.push_back(record);
       self->send(wanted.follower, std::move(everything));

@@ -163,6 +163,7 @@ struct node_shard_settings {
   duration heartbeat_timeout{0};
   duration lost_node_timeout{0};
   event_log_actor events;
+  objects_aside aside{};
 };
 
 struct node_shard_state {
@@ -170,6 +171,9 @@ struct node_shard_state {
 
   std::string shard;
   record_table<node_record> records;
+  /// Nodes that can't be read: what can be told of them stands among the records, and is not
+  /// written.
+  objects_aside aside;
   shard_view view; ///< of the durable records
   reprieve::ledger ledger;
   cluster_actor cluster;

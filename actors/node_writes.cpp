@@ -41,6 +41,8 @@ std::size_t bytes_of_pods(const pod_list& pods) {
 }
 
 std::shared_ptr<node_record> edit(const node_shard_state& state, std::string_view name) {
+  if (state.aside.find(object_kind::node, name) != nullptr)
+    return nullptr;
   const auto newest = state.records.newest(name);
   return newest ? std::make_shared<node_record>(*newest) : nullptr;
 }

@@ -22,7 +22,8 @@ inline bool is_given_up(const node_status& status) {
   return status.pods_lost || !status.left_behind.empty();
 }
 
-/// A copy of the newest form, to be changed; null where there is no such node.
+/// A copy of the newest form, to be changed; null where there is no such node, or it can't be
+/// read: its record is not touched.
 std::shared_ptr<node_record> edit(const node_shard_state& state, std::string_view name);
 
 /// What the pods may come to in a node's record.

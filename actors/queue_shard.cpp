@@ -127,8 +127,11 @@ void commit(self_pointer self, std::vector<catalog_change> changes, status_answe
           unfinished.erase(one.what.name);
       }
       self->state.known = next;
+      for (const auto& one : changes)
+        self->state.aside.remove(one.what.kind, one.what.name);
       for (const auto& follower : self->state.followers)
-        self->send(follower, catalog_update{next, unfinished, revision_of(self->state), of_bundle});
+        self->send(follower, catalog_update{next, unfinished, revision_of(self->state), of_bundle,
+                                            self->state.aside.all()});
       stage_is_due(self);
       answer(absl::OkStatus());
     },
@@ -139,7 +142,7 @@ void commit(self_pointer self, std::vector<catalog_change> changes, status_answe
     });
 }
 
-std::vector<catalog_change> changes_of(const put_catalog& wanted) {
+std::vector<catalog_change> changes_of(const objects_aside&, const put_catalog& wanted) {
   std::vector<catalog_change> changes;
   for (const auto& one : wanted.objects)
     changes.push_back({{kind_of(one), name_of(one)},
@@ -148,11 +151,27 @@ std::vector<catalog_change> changes_of(const put_catalog& wanted) {
   return changes;
 }
 
-std::vector<catalog_change> changes_of(const remove_catalog& wanted) {
+/// Of a queue that can't be read, one like new stays, as work may stand on it.
+std::vector<catalog_change> changes_of(const objects_aside& aside, const remove_catalog& wanted) {
   std::vector<catalog_change> changes;
-  for (const auto& name : wanted.names)
-    changes.push_back({{wanted.kind, name}, {}});
+  for (const auto& name : wanted.names) {
+    auto& one = changes.emplace_back(catalog_change{{wanted.kind, name}, {}});
+    if (wanted.kind == object_kind::queue && aside.find(wanted.kind, name) != nullptr)
+      one.next = queue_of_no_settings(name);
+  }
   return changes;
+}
+
+/// What of the change can't be made, as its name is that of something that can't be read.
+const set_aside* taken_name(const objects_aside& aside, const put_catalog& wanted) {
+  for (const auto& one : wanted.objects)
+    if (const auto* there = aside.find(kind_of(one), name_of(one)))
+      return there;
+  return nullptr;
+}
+
+const set_aside* taken_name(const objects_aside&, const remove_catalog&) {
+  return nullptr;
 }
 
 /// Whether the entry comes to what whoever applies it is told.
@@ -181,8 +200,11 @@ bool is_as_told(const catalog&, const remove_catalog&) {
 template <class Change>
 void make(self_pointer self, const Change& wanted, status_answer answer,
           std::string lent_for = {}) {
-  if (is_as_told(self->state.newest, wanted))
-    commit(self, changes_of(wanted), std::move(answer), std::move(lent_for));
+  const auto& aside = self->state.aside;
+  if (const auto* taken = taken_name(aside, wanted))
+    refuse(self, cannot_be_made(*taken), std::move(answer));
+  else if (is_as_told(self->state.newest, wanted))
+    commit(self, changes_of(aside, wanted), std::move(answer), std::move(lent_for));
   else
     refuse(self, came_in_between(), std::move(answer));
 }
@@ -234,6 +256,7 @@ queue_shard_actor::behavior_type queue_shard(self_pointer self, queue_shard_sett
   state.newest = std::move(settings.known);
   state.known = std::make_shared<const catalog>(state.newest);
   state.unfinished = std::move(settings.unfinished);
+  state.aside = std::move(settings.aside);
   state.quota = std::move(settings.quota);
   state.newest_quota = state.quota;
   state.ledger = ledger{std::move(settings.ledger)};
@@ -248,8 +271,9 @@ queue_shard_actor::behavior_type queue_shard(self_pointer self, queue_shard_sett
     [self](const lend<remove_catalog>& wanted) { return make_change(self, wanted); },
     [self](const lent_end& end) { return end_lent(self, end); },
     [self](follow_catalog& wanted) {
-      self->send(wanted.follower, catalog_update{self->state.known, self->state.unfinished,
-                                                 revision_of(self->state), true});
+      self->send(wanted.follower,
+                 catalog_update{self->state.known, self->state.unfinished, revision_of(self->state),
+                                true, self->state.aside.all()});
       add_follower(self, self->state.followers, std::move(wanted.follower));
     },
     [self](follow_quota& wanted) {

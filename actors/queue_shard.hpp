@@ -6,6 +6,7 @@
 #include "state/catalog.hpp"
 #include "state/object.hpp"
 #include "state/quota_record.hpp"
+#include "state/set_aside.hpp"
 
 #include <map>
 #include <memory>
@@ -20,6 +21,7 @@ struct catalog_update {
   std::set<std::string> unfinished{}; ///< resource groups whose contents did not come yet
   revision at = 0;                    ///< where it stood so in the store
   bool of_bundle = false;             ///< shards may have parts of the same change
+  std::vector<set_aside> aside{};     ///< what can't be read; of queues, one like new stands there
 };
 
 /// Admitted queues, priority classes and resource groups.
@@ -113,6 +115,7 @@ struct queue_shard_settings {
   ledger_settings ledger;
   wall_clock clock;
   group_counter_actor counter; ///< is told of sizes, where there is one
+  objects_aside aside{};
 };
 
 struct queue_shard_state {
@@ -122,6 +125,7 @@ struct queue_shard_state {
   std::shared_ptr<const catalog> known;
   catalog newest;                   ///< with the writes under way
   std::set<std::string> unfinished; ///< resource groups of which more is to come
+  objects_aside aside;
   reprieve::ledger ledger;
   std::vector<catalog_follower_actor> followers;
   wall_clock clock;

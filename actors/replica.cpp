@@ -265,6 +265,29 @@ void tell_unreadable(self_pointer self, const std::string& shard, const absl::St
     state.settings.say(message);
 }
 
+/// What of the shard can't be read is told once: what became of it, and how it is put right.
+void tell_aside(self_pointer self, const shard_contents& from) {
+  auto& state = self->state;
+  const auto now = state.settings.clock.now(self);
+  const auto say = [&](const std::string& what) {
+    if (state.settings.say)
+      state.settings.say(what);
+  };
+  for (const auto& one : from.aside)
+    if (state.told_aside.emplace(one.key, one.why).second) {
+      const auto message = describe(one);
+      self->send(
+        state.events,
+        event{0, now, std::string(to_string(one.kind)), one.name, "Unreadable", message, {}, {}});
+      say(message);
+    }
+  for (const auto& message : from.begun_anew) {
+    self->send(state.events,
+               event{0, now, "Replica", state.settings.name, "Unreadable", message, {}, {}});
+    say(message);
+  }
+}
+
 /// Reads what the shard starts from, if it has waited long enough since it ended.
 void load_when_due(self_pointer self, const std::string& shard) {
   auto& state = self->state;
@@ -389,6 +412,7 @@ replica_actor::behavior_type replica(self_pointer self, replica_settings setting
       }
       s.loading.erase(done.shard);
       s.unreadable.erase(done.shard);
+      tell_aside(self, **done.contents);
       if (is_owned(s, done.shard))
         start(self, done.shard, *std::move(done.contents));
       tell_group_sizes(self);

@@ -131,6 +131,7 @@ struct replica_state {
   /// The same, to be ended with this one.
   std::shared_ptr<std::set<caf::strong_actor_ptr>> to_end =
     std::make_shared<std::set<caf::strong_actor_ptr>>();
+  std::set<std::pair<std::string, std::string>> told_aside; ///< keys of records, and why
   std::set<std::string> unreadable; ///< shards that nobody can serve as they are in the store
   std::set<std::string> loading;
   std::map<std::string, std::shared_ptr<shard_contents>> loaded; ///< that wait for others

@@ -100,6 +100,7 @@ void start_node_shard(self_pointer self, const std::string& shard, shard_content
   settings.shard = shard.substr(2);
   settings.records = std::move(from.nodes);
   settings.left_behind = std::move(from.left_behind);
+  settings.aside = objects_aside{std::move(from.aside)};
   settings.ledger = ledger_for(state, shard, from);
   settings.cluster = ours.cluster;
   settings.hold_time = ours.hold_time;
@@ -128,7 +129,9 @@ bool is_owned(const replica_state& state, const std::string& shard) {
 void load(self_pointer self, const std::string& shard) {
   auto& state = self->state;
   if (state.loading.insert(shard).second)
-    self->spawn(load_shard, shard_loader_settings{shard, state.store, state.ground, self});
+    self->spawn(load_shard,
+                shard_loader_settings{shard, state.store, state.ground, self, state.ground->held(),
+                                      state.settings.clock.now(self)});
 }
 
 void start(self_pointer self, const std::string& shard, std::shared_ptr<shard_contents> from) {
@@ -144,10 +147,11 @@ void start(self_pointer self, const std::string& shard, std::shared_ptr<shard_co
   case 'w':
     state.workloads[shard] = keep(
       self, shard,
-      self->spawn(workload_shard, workload_shard_settings{
-                                    shard.substr(2), std::move(from->workloads),
-                                    std::move(from->budgets), std::move(from->placements),
-                                    ledger_for(state, shard, *from), ours.hold_time, ours.clock}));
+      self->spawn(workload_shard,
+                  workload_shard_settings{
+                    shard.substr(2), std::move(from->workloads), std::move(from->budgets),
+                    std::move(from->placements), ledger_for(state, shard, *from), ours.hold_time,
+                    ours.clock, objects_aside{std::move(from->aside)}, std::move(from->salvaged)}));
     break;
   case 'q':
     state.queues =
@@ -155,7 +159,8 @@ void start(self_pointer self, const std::string& shard, std::shared_ptr<shard_co
            self->spawn(queue_shard,
                        queue_shard_settings{std::string(queue_tree), std::move(from->known),
                                             std::move(from->unfinished), std::move(from->quota),
-                                            ledger_for(state, shard, *from), ours.clock, self}));
+                                            ledger_for(state, shard, *from), ours.clock, self,
+                                            objects_aside{std::move(from->aside)}}));
     meet_queue_shard(self, state.queues);
     self->spawn(archive_keeper,
                 archive_keeper_settings{state.store, state.ground, ours.archive, ours.clock,

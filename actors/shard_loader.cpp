@@ -2,7 +2,7 @@
 
 #include "actors/promised_writes.hpp"
 #include "actors/store_reading.hpp"
-#include "protocol/records.hpp"
+#include "protocol/records_reading.hpp"
 #include "state/keys.hpp"
 
 #include <fmt/format.h>
@@ -24,52 +24,114 @@ absl::Status unreadable(const std::string& key, const absl::Status& why) {
     fmt::format("the record at {} can't be read: {}", key, std::string(why.message())));
 }
 
-template <class Record>
-absl::Status take_record(const key_value& from, typename record_table<Record>::map_type& table) {
-  auto record = decode<Record>(from.value);
-  if (!record.ok())
-    return unreadable(from.key, record.status());
-  table.emplace(keys::last_part(from.key), std::make_shared<const Record>(*std::move(record)));
-  return absl::OkStatus();
-}
-
-absl::Status take_from_tree(const key_value& one, shard_contents& contents) {
-  const auto take = [&]<class T>(absl::StatusOr<T> record) {
-    if (!record.ok())
-      return record.status();
-    put_in(contents.known, object{*std::move(record)});
-    return absl::OkStatus();
-  };
-  absl::Status taken;
-  if (one.key.find("/class/") != std::string::npos) {
-    taken = take(decode<priority_class>(one.value));
-  } else if (one.key.find("/group/") != std::string::npos) {
-    taken = take(decode<resource_group>(one.value));
-  } else if (one.key.find("/new/") != std::string::npos) {
-    contents.unfinished.emplace(keys::last_part(one.key));
-  } else if (one.key.find("/quota/") != std::string::npos) {
-    auto record = decode<quota_record>(one.value);
-    taken = record.status();
-    if (record.ok())
-      contents.quota[std::string(keys::last_part(one.key))] = *std::move(record);
-  } else {
-    taken = take(decode<queue>(one.value));
+/// Remembers that the object's record can't be read; all others are served.
+void put_aside(shard_contents& contents, object_kind kind, std::string_view name,
+               const key_value& from, const absl::Status& why) {
+  const auto known = std::ranges::find_if(
+    contents.aside, [&](const set_aside& one) { return one.kind == kind && one.name == name; });
+  if (known != contents.aside.end()) { // a part of it can't be read either
+    known->beside.push_back(from.key);
+    return;
   }
-  return taken.ok() ? taken : unreadable(one.key, taken);
+  set_aside one{kind, std::string(name), {}, from.key, std::string(why.message())};
+  if (!in_catalog(kind))
+    one.resource_group = group_of_shard(keys::shard_of(from.key));
+  contents.aside.push_back(std::move(one));
 }
 
-absl::Status take_page(const key_value& from, shard_contents& contents) {
-  auto page = decode<slot_page>(from.value);
-  if (!page.ok())
-    return unreadable(from.key, page.status());
+template <class Record>
+void take_record(const key_value& from, object_kind kind, shard_contents& contents,
+                 typename record_table<Record>::map_type& table) {
+  const auto name = keys::last_part(from.key);
+  auto record = read_record<Record>(from.key, from.value);
+  if (record.ok()) {
+    table.emplace(name, std::make_shared<const Record>(*std::move(record)));
+    return;
+  }
+  put_aside(contents, kind, name, from, record.status());
+  if (kind == object_kind::workload)
+    contents.salvaged.emplace(
+      name, std::make_shared<const workload_record>(salvage_workload(from.key, from.value)));
+}
+
+/// Of a node whose record can't be read, what can be told of it is there for all to see.
+void take_node(const key_value& from, shard_contents& contents) {
+  const std::string name(keys::last_part(from.key));
+  auto record = read_record<node_record>(from.key, from.value);
+  if (record.ok()) {
+    contents.nodes.emplace(name, std::make_shared<const node_record>(*std::move(record)));
+    return;
+  }
+  put_aside(contents, object_kind::node, name, from, record.status());
+  auto found = salvage_node(from.key, from.value);
+  contents.aside.back().hides_pods = found.hides_pods;
+  contents.nodes.emplace(name, std::make_shared<const node_record>(std::move(found.record)));
+}
+
+template <class Record>
+bool take_entry(const key_value& one, object_kind kind, shard_contents& contents) {
+  auto record = read_record<Record>(one.key, one.value);
+  if (record.ok())
+    put_in(contents.known, object{*std::move(record)});
+  else
+    put_aside(contents, kind, keys::last_part(one.key), one, record.status());
+  return record.ok();
+}
+
+void take_from_tree(const key_value& one, shard_contents& contents) {
+  const std::string name(keys::last_part(one.key));
+  if (one.key.find("/class/") != std::string::npos) {
+    take_entry<priority_class>(one, object_kind::priority_class, contents);
+  } else if (one.key.find("/group/") != std::string::npos) {
+    // Others' settings would be no better than none: nothing there is decided by them.
+    if (!take_entry<resource_group>(one, object_kind::resource_group, contents))
+      contents.known.groups.erase(name);
+  } else if (one.key.find("/new/") != std::string::npos) {
+    contents.unfinished.insert(name);
+  } else if (one.key.find("/quota/") != std::string::npos) {
+    if (auto record = read_record<quota_record>(one.key, one.value); record.ok())
+      contents.quota[name] = *std::move(record);
+    else
+      contents.begun_anew.push_back(
+        fmt::format("what queue {} is allocated is worked out anew: {}", name,
+                    std::string(unreadable(one.key, record.status()).message())));
+  } else if (!take_entry<queue>(one, object_kind::queue, contents)) {
+    // Its work goes on.
+    contents.known.queues[name] = queue_of_no_settings(name);
+  }
+}
+
+void take_page(const key_value& from, shard_contents& contents) {
   const auto [workload, number] = keys::page_at(from.key);
+  auto page = read_record<slot_page>(from.key, from.value);
+  if (!page.ok()) {
+    put_aside(contents, object_kind::workload, workload, from, page.status());
+    return;
+  }
   page->number = number;
   contents.slot_pages[std::string(workload)].push_back(*std::move(page));
-  return absl::OkStatus();
 }
 
-/// Puts the pages of slots into the records of the workloads they are of.
+/// Puts the pages of slots into the records of the workloads they are of. A workload of which a
+/// page can't be read is set aside whole.
 void put_pages_in(shard_contents& contents) {
+  for (auto& one : contents.aside) {
+    if (one.kind != object_kind::workload)
+      continue;
+    if (const auto found = contents.workloads.find(one.name); found != contents.workloads.end()) {
+      auto goes = *found->second;
+      goes.slots = {};
+      goes.deleting = true;
+      contents.salvaged.insert_or_assign(one.name,
+                                         std::make_shared<const workload_record>(std::move(goes)));
+      contents.workloads.erase(found);
+    }
+    if (const auto pages = contents.slot_pages.find(one.name); pages != contents.slot_pages.end())
+      for (const auto& page : pages->second)
+        one.beside.push_back(keys::slot_page(keys::shard_of(one.key), one.name, page.number));
+    if (one.key.starts_with(keys::slot_pages))
+      one.beside.push_back(one.key);
+  }
   for (auto& [name, pages] : std::exchange(contents.slot_pages, {}))
     if (const auto found = contents.workloads.find(name); found != contents.workloads.end()) {
       auto whole = std::make_shared<workload_record>(*found->second);
@@ -80,31 +142,46 @@ void put_pages_in(shard_contents& contents) {
     }
 }
 
+/// What a node that was deleted may still run. Where that can't be read, no node of the name comes.
+void take_left_behind(const key_value& one, shard_contents& contents) {
+  const auto name = keys::last_part(one.key);
+  if (auto left = read_record<left_pods>(one.key, one.value); left.ok())
+    contents.left_behind[std::string(name)] = *std::move(left);
+  else
+    put_aside(contents, object_kind::node, name, one, left.status());
+}
+
 absl::Status take(const key_value& one, shard_contents& contents) {
-  if (one.key.starts_with(keys::slot_pages))
-    return take_page(one, contents);
+  if (one.key.starts_with(keys::slot_pages)) {
+    take_page(one, contents);
+    return absl::OkStatus();
+  }
   switch (one.key.front()) {
   case 'n':
-    return take_record<node_record>(one, contents.nodes);
-  case 'l': {
-    auto left = decode<left_pods>(one.value);
-    if (!left.ok())
-      return unreadable(one.key, left.status());
-    contents.left_behind[std::string(keys::last_part(one.key))] = *std::move(left);
-    return absl::OkStatus();
-  }
+    take_node(one, contents);
+    break;
+  case 'l':
+    take_left_behind(one, contents);
+    break;
   case 'w':
-    return take_record<workload_record>(one, contents.workloads);
+    take_record<workload_record>(one, object_kind::workload, contents, contents.workloads);
+    break;
   case 'b':
-    return take_record<disruption_budget>(one, contents.budgets);
+    take_record<disruption_budget>(one, object_kind::disruption_budget, contents, contents.budgets);
+    break;
   case 'p':
-    return take_record<placement>(one, contents.placements);
+    take_record<placement>(one, object_kind::placement, contents, contents.placements);
+    break;
   case 'q':
-    return take_from_tree(one, contents);
+    take_from_tree(one, contents);
+    break;
   default:
+    // It says what must not be carried out once more: without it nothing of the shard is safe.
+    if (auto record = read_record<sequence_record>(one.key, one.value); !record.ok())
+      return unreadable(one.key, record.status());
     contents.sequence = one;
-    return absl::OkStatus();
   }
+  return absl::OkStatus();
 }
 
 /// Whether the decision is one of the resource group: its name ends with the group's.
@@ -230,6 +307,8 @@ private:
       },
       [me = shared_from_this(), contents](const absl::Status& how) {
         put_pages_in(*contents);
+        for (auto& one : contents->aside)
+          one.since = me->settings_.now;
         if (how.ok())
           me->tell(contents);
         else
@@ -343,11 +422,10 @@ private:
 
 } // namespace
 
-absl::StatusOr<catalog> catalog_in(const key_values& tree) {
+catalog catalog_in(const key_values& tree) {
   shard_contents contents;
   for (const auto& one : tree)
-    if (auto taken = take_from_tree(one, contents); !taken.ok())
-      return taken;
+    take_from_tree(one, contents);
   return std::move(contents.known);
 }
 

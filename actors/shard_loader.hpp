@@ -8,6 +8,7 @@
 #include "state/node_record.hpp"
 #include "state/placement.hpp"
 #include "state/quota_record.hpp"
+#include "state/set_aside.hpp"
 #include "state/workload_record.hpp"
 
 #include <map>
@@ -34,6 +35,12 @@ struct shard_contents {
   std::vector<open_decision> open;
   std::vector<std::string> barred;   ///< decisions that can't be committed late any more, by id
   std::optional<key_value> sequence; ///< where its ledger stands
+  /// What can't be read. Of nodes, what can be told stands among the others; of queues, one stands
+  /// there that has the settings of a new one.
+  std::vector<set_aside> aside;
+  /// Of workloads among them, who is to be there instead when they are deleted by force.
+  record_table<workload_record>::map_type salvaged;
+  std::vector<std::string> begun_anew; ///< what could not be read, and is worked out again
 };
 
 /// What was to be read, and what came of it.
@@ -59,10 +66,11 @@ struct shard_loader_settings {
   /// What its writes compare: the epoch in which the shard was to be read. In a later one it may be
   /// given up, and somebody else's to write.
   comparison held = owner->held();
+  time_point now = no_time;
 };
 
-/// The catalog that the queue tree's records make.
-absl::StatusOr<catalog> catalog_in(const std::vector<key_value>& tree);
+/// The catalog that the queue tree's records make, as far as they can be read.
+catalog catalog_in(const std::vector<key_value>& tree);
 
 /// Reads what one shard or coordinator starts from, tells, and ends. Shards are read side by side.
 /// What a shard has promised to write is written first. For a coordinator it also clears away what

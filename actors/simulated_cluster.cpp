@@ -155,7 +155,7 @@ void take_order(self_pointer self, start_order& order) {
   auto [found, fresh] = state.pods.try_emplace(what.uid);
   auto& p = found->second;
   p.observer = std::move(order.report_to);
-  if (!fresh) {
+  if (!fresh && p.life.node == what.node) {
     report(self, p);
     return;
   }
@@ -173,6 +173,7 @@ void take_order(self_pointer self, start_order& order) {
 }
 
 /// From now on the pod runs here, as somebody has written down.
+  p.life = {}; // on another machine, as nobody could tell any more what ran on the first
 void adopt(self_pointer self, pod_question& asked) {
   auto& p = self->state.pods[asked.uid];
   p.observer = std::move(asked.report_to);

@@ -35,15 +35,23 @@ std::shared_ptr<workload_record> edit(const workload_shard_state& state, std::st
   return newest ? std::make_shared<workload_record>(*newest) : nullptr;
 }
 
+/// Whether the name is taken: by a record, be it one that can't be read.
+bool has_name(const workload_shard_state& state, object_kind kind, std::string_view name,
+              bool has_record) {
+  return has_record || state.aside.find(kind, name) != nullptr;
+}
+
 /// Stages the changes of one table; returns their names in order.
 template <class Record, class Key>
-std::vector<std::string> stage(record_table<Record>& table, changes_of<Record>& changes,
-                               std::string_view shard, Key key, std::vector<ledger_entry>& writes) {
+std::vector<std::string> stage(const workload_shard_state& state, object_kind kind,
+                               record_table<Record>& table, changes_of<Record>& changes, Key key,
+                               std::vector<ledger_entry>& writes) {
   std::vector<std::string> names;
   for (auto& [name, changed] : changes) {
     const std::shared_ptr<const Record> next = std::move(changed);
-    writes.push_back(write_of(key(shard, name), next));
-    writes.back().changes_name = (next == nullptr) != (table.newest(name) == nullptr);
+    writes.push_back(write_of(key(state.shard, name), next));
+    writes.back().changes_name =
+      (next != nullptr) != has_name(state, kind, name, table.newest(name) != nullptr);
     table.stage(name, next);
     names.push_back(name);
   }
@@ -116,8 +124,15 @@ std::vector<std::string> stage_workloads(workload_shard_state& state,
     if (changed && in_pages && changed->slots.pages().size() > 1)
       changed->slots.store_in_pages();
     const std::shared_ptr<const workload_record> next = std::move(changed);
-    for (auto& one : writes_of(state.shard, name, state.workloads.newest(name), next))
+    const auto* aside = state.aside.find(object_kind::workload, name);
+    for (auto& one : writes_of(state.shard, name, state.workloads.newest(name), next)) {
+      // It takes the place of one that can't be read, and has the name already.
+      one.changes_name = one.changes_name && aside == nullptr;
       writes.push_back(std::move(one));
+    }
+    if (aside != nullptr)
+      for (const auto& key : aside->beside)
+        writes.push_back({key, {}, false});
     state.workloads.stage(name, next);
     names.push_back(name);
   }
@@ -162,9 +177,10 @@ void commit(self_pointer self, shard_changes changes, status_answer answer,
   auto& state = self->state;
   std::vector<ledger_entry> writes;
   auto workloads = stage_workloads(state, changes.workloads, writes);
-  auto budgets = stage(state.budgets, changes.budgets, state.shard, keys::budget, writes);
-  auto placements =
-    stage(state.placements, changes.placements, state.shard, keys::placement, writes);
+  auto budgets = stage(state, object_kind::disruption_budget, state.budgets, changes.budgets,
+                       keys::budget, writes);
+  auto placements = stage(state, object_kind::placement, state.placements, changes.placements,
+                          keys::placement, writes);
   const auto refused = [self, answer, workloads, budgets, placements](const absl::Status& why) {
     auto& s = self->state;
     for (const auto& name : workloads)
@@ -188,6 +204,13 @@ void commit(self_pointer self, shard_changes changes, status_answer answer,
     [self, answer, workloads = std::move(workloads), budgets = std::move(budgets),
      placements = std::move(placements), of_bundle]() mutable {
       auto& s = self->state;
+      // What is written can be read from now on.
+      for (const auto& name : workloads)
+        s.aside.remove(object_kind::workload, name);
+      for (const auto& name : budgets)
+        s.aside.remove(object_kind::disruption_budget, name);
+      for (const auto& name : placements)
+        s.aside.remove(object_kind::placement, name);
       workload_delta delta;
       delta.of_bundle = of_bundle;
       delta.removed = settle(s.workloads, workloads,
@@ -327,6 +350,11 @@ void put_all(self_pointer self, const put_workloads& wanted, status_answer answe
                      {object_kind::resource_group, group_of_shard(self->state.shard)}));
     return;
   }
+  for (const auto& one : wanted.objects)
+    if (const auto* aside = self->state.aside.find(kind_of(one->what), name_of(one->what))) {
+      refuse(self, cannot_be_made(*aside), std::move(answer));
+      return;
+    }
   if (auto named = check_that_all_is_there(self->state, wanted); !named.ok()) {
     refuse(self, std::move(named), std::move(answer));
     return;
@@ -360,11 +388,12 @@ void put_all(self_pointer self, const put_workloads& wanted, status_answer answe
   commit(self, std::move(changes), std::move(answer), {{}, std::move(lent_for)});
 }
 
+/// What can't be read goes as well: whoever asks for that was asked whether to do it by force.
 template <class Record>
-absl::Status erase_from(const record_table<Record>& table, const remove_workloads& wanted,
-                        changes_of<Record>& changes) {
+absl::Status erase_from(const workload_shard_state& state, const record_table<Record>& table,
+                        const remove_workloads& wanted, changes_of<Record>& changes) {
   for (const auto& name : wanted.names) {
-    if (!table.newest(name))
+    if (!has_name(state, wanted.kind, name, table.newest(name) != nullptr))
       return absl::NotFoundError(fmt::format("there is no {} {}", to_string(wanted.kind), name));
     changes[name] = nullptr;
   }
@@ -375,6 +404,10 @@ absl::Status mark_as_deleting(const workload_shard_state& state, const remove_wo
                               changes_of<workload_record>& changes) {
   for (const auto& name : wanted.names) {
     auto next = edit(state, name);
+    if (const auto aside = state.salvaged.find(name);
+        !next && aside != state.salvaged.end()
+        && state.aside.find(object_kind::workload, name) != nullptr)
+      next = std::make_shared<workload_record>(*aside->second);
     if (!next)
       return absl::NotFoundError(fmt::format("there is no workload {}", name));
     next->deleting = true;
@@ -389,9 +422,9 @@ void remove(self_pointer self, const remove_workloads& wanted, status_answer ans
   shard_changes changes;
   absl::Status found;
   if (wanted.kind == object_kind::disruption_budget)
-    found = erase_from(state.budgets, wanted, changes.budgets);
+    found = erase_from(state, state.budgets, wanted, changes.budgets);
   else if (wanted.kind == object_kind::placement)
-    found = erase_from(state.placements, wanted, changes.placements);
+    found = erase_from(state, state.placements, wanted, changes.placements);
   else
     found = mark_as_deleting(state, wanted, changes.workloads);
   if (found.ok())
@@ -408,6 +441,10 @@ std::optional<object_reference> some_in(const workload_shard_state& state) {
     return object_reference{object_kind::disruption_budget, std::move(name)};
   if (auto name = state.placements.any(); !name.empty())
     return object_reference{object_kind::placement, std::move(name)};
+  if (!state.aside.empty()) {
+    const auto& one = state.aside.begin()->second;
+    return object_reference{one.kind, one.name};
+  }
   return std::nullopt;
 }
 
@@ -594,6 +631,8 @@ workload_shard_actor::behavior_type workload_shard(self_pointer self,
   state.workloads = record_table<workload_record>{std::move(settings.workloads)};
   state.budgets = record_table<disruption_budget>{std::move(settings.budgets)};
   state.placements = record_table<placement>{std::move(settings.placements)};
+  state.aside = std::move(settings.aside);
+  state.salvaged = std::move(settings.salvaged);
   state.epoch = settings.ledger.owner->lasting_epoch();
   state.holds =
     holds_of<workload_parts>(state.shard, settings.ledger, settings.hold_time, settings.clock);
@@ -653,6 +692,7 @@ workload_shard_actor::behavior_type workload_shard(self_pointer self,
         everything.budgets.push_back(*record);
       for (const auto& [name, record] : s.placements.durable())
         everything.placements.push_back(*record);
+      everything.aside = s.aside.all();
       self->send(wanted.follower, std::move(everything));
       add_follower(self, s.followers, std::move(wanted.follower));
     },

@@ -10,6 +10,7 @@
 #include "state/budget_count.hpp"
 #include "state/disruption_budget.hpp"
 #include "state/placement.hpp"
+#include "state/set_aside.hpp"
 #include "state/text_map.hpp"
 #include "state/workload_record.hpp"
 
@@ -52,6 +53,8 @@ struct workload_delta {
   bool of_bundle = false;  ///< other shards have parts of the same change
   /// Of large workloads among those changed, between replicas: their records come without slots.
   std::vector<slot_page_changes> pages{};
+  /// With everything: what can't be read. What changes or goes can be.
+  std::vector<set_aside> aside{};
 };
 
 /// Admitted workloads, budgets and placements.
@@ -192,6 +195,8 @@ struct workload_shard_settings {
   ledger_settings ledger;
   duration hold_time{0};
   wall_clock clock;
+  objects_aside aside{};
+  record_table<workload_record>::map_type salvaged{}; ///< of these, who is there instead
 };
 
 struct workload_shard_state {
@@ -201,6 +206,8 @@ struct workload_shard_state {
   record_table<workload_record> workloads;
   record_table<disruption_budget> budgets;
   record_table<placement> placements;
+  objects_aside aside;
+  record_table<workload_record>::map_type salvaged;
   reprieve::ledger ledger;
   revision epoch = 0; ///< in which it was started
   wall_clock clock;

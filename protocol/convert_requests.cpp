@@ -209,8 +209,6 @@ absl::StatusOr<delete_request> from_proto(const v1::DeleteRequest& from) {
   to.names.assign(from.names().begin(), from.names().end());
   to.force = from.force();
   read.one("kind", from.kind(), to.kind, from_proto);
-  if (auto checked = check_force(to); read.status().ok() && !checked.ok())
-    return checked;
   return read.result(std::move(to));
 }
 

@@ -1,7 +1,9 @@
 #include "protocol/peer_messages.hpp"
 
+#include "protocol/convert_object.hpp"
 #include "protocol/convert_requests.hpp"
 #include "protocol/peer_form.hpp"
+#include "protocol/peer_set_aside.hpp"
 
 #include <absl/strings/cord.h>
 #include <reprieve/v1/peer.pb.h>
@@ -30,6 +32,31 @@ absl::StatusOr<absl::Status> from_proto(const v1::Status& from) {
   for (const auto& [name, payload] : from.payloads())
     to.SetPayload(name, absl::Cord{payload});
   return to;
+}
+
+v1::SetAside to_proto(const set_aside& from) {
+  v1::SetAside to;
+  to.set_kind(to_proto(from.kind));
+  to.set_name(from.name);
+  to.set_resource_group(from.resource_group);
+  to.set_key(from.key);
+  to.set_why(from.why);
+  to.set_since(to_nanoseconds(from.since));
+  to.set_hides_pods(from.hides_pods);
+  return to;
+}
+
+absl::StatusOr<set_aside> from_proto(const v1::SetAside& from) {
+  set_aside to;
+  field_reader read;
+  read.one("kind", from.kind(), to.kind, from_proto);
+  to.name = from.name();
+  to.resource_group = from.resource_group();
+  to.key = from.key();
+  to.why = from.why();
+  read.time("since", from.since(), to.since);
+  to.hides_pods = from.hides_pods();
+  return read.result(std::move(to));
 }
 
 static v1::Count to_proto(const std::size_t& from) {

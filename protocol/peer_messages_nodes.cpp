@@ -3,6 +3,7 @@
 #include "protocol/convert_pod.hpp"
 #include "protocol/peer_form.hpp"
 #include "protocol/peer_messages.hpp"
+#include "protocol/peer_set_aside.hpp"
 #include "protocol/records.hpp"
 
 #include <reprieve/v1/peer.pb.h>
@@ -206,6 +207,7 @@ static v1::NodeDelta to_proto(const node_delta& from) {
   to.mutable_removed()->Assign(from.removed.begin(), from.removed.end());
   to.set_everything(from.everything);
   to.set_of_bundle(from.of_bundle);
+  write_all(from.aside, *to.mutable_aside());
   return to;
 }
 
@@ -225,6 +227,7 @@ static absl::StatusOr<node_delta> from_proto(const v1::NodeDelta& from) {
   to.removed.assign(from.removed().begin(), from.removed().end());
   to.everything = from.everything();
   to.of_bundle = from.of_bundle();
+  read.all("aside", from.aside(), to.aside, from_proto);
   return read.result(std::move(to));
 }
 

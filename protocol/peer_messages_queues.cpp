@@ -7,6 +7,7 @@
 #include "protocol/convert_resource_group.hpp"
 #include "protocol/peer_form.hpp"
 #include "protocol/peer_messages.hpp"
+#include "protocol/peer_set_aside.hpp"
 
 #include <reprieve/v1/peer.pb.h>
 
@@ -60,6 +61,7 @@ static v1::CatalogUpdate to_proto(const catalog_update& from) {
   to.mutable_unfinished()->Assign(from.unfinished.begin(), from.unfinished.end());
   to.set_at(from.at);
   to.set_of_bundle(from.of_bundle);
+  write_all(from.aside, *to.mutable_aside());
   return to;
 }
 
@@ -69,10 +71,13 @@ static absl::StatusOr<catalog_update> from_proto(const v1::CatalogUpdate& from) 
   read.each("classes", from.classes(), to.classes, from_proto);
   read.each("queues", from.queues(), to.queues, from_proto);
   read.each("groups", from.groups(), to.groups, from_proto);
+  std::vector<set_aside> aside;
+  read.all("aside", from.aside(), aside, from_proto);
   return read.result(catalog_update{std::make_shared<const catalog>(std::move(to)),
                                     {from.unfinished().begin(), from.unfinished().end()},
                                     from.at(),
-                                    from.of_bundle()});
+                                    from.of_bundle(),
+                                    std::move(aside)});
 }
 
 // -- quota ----------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@
 #include "protocol/convert_workload_status.hpp"
 #include "protocol/peer_form.hpp"
 #include "protocol/peer_messages.hpp"
+#include "protocol/peer_set_aside.hpp"
 #include "protocol/records.hpp"
 
 #include <reprieve/v1/peer.pb.h>
@@ -291,6 +292,7 @@ static v1::WorkloadDelta to_proto(const workload_delta& from) {
   to.mutable_removed_placements()->Assign(from.removed_placements.begin(),
                                           from.removed_placements.end());
   write_all(from.pages, *to.mutable_pages());
+  write_all(from.aside, *to.mutable_aside());
   return to;
 }
 
@@ -316,6 +318,7 @@ static absl::StatusOr<workload_delta> from_proto(const v1::WorkloadDelta& from) 
   read.all("placements", from.placements(), to.placements, from_proto);
   to.removed_placements.assign(from.removed_placements().begin(), from.removed_placements().end());
   read.all("pages", from.pages(), to.pages, from_proto);
+  read.all("aside", from.aside(), to.aside, from_proto);
   return read.result(std::move(to));
 }
 

@@ -1,8 +1,9 @@
 #include "protocol/restore.hpp"
 
 #include "protocol/backup_format.hpp"
-#include "protocol/records.hpp"
+#include "protocol/records_reading.hpp"
 #include "state/keys.hpp"
+#include "state/printable.hpp"
 
 #include <fmt/format.h>
 
@@ -45,53 +46,14 @@ absl::StatusOr<schema_record> known_schema(const backup_record& record) {
   return schema;
 }
 
-template <class Record>
-absl::Status reads_as(std::string_view value) {
-  return decode<Record>(value).status();
-}
-
-/// Also whether it has all that those who read it count on.
-absl::Status reads_as_workload(std::string_view value) {
-  const auto record = decode<workload_record>(value);
-  if (!record.ok())
-    return record.status();
-  const auto groups = record->spec->groups.size();
-  if (const auto known = record->status.by_group.size(); known != groups)
-    return absl::DataLossError(fmt::format(
-      "status: it has the priorities of {} pod groups, and the workload {} groups", known, groups));
-  return absl::OkStatus();
-}
-
-/// Whether those can read the record who will: what they can't read would keep them from serving.
+/// Whether those can read the record who will: what they can't read they would set aside.
 absl::Status check_record(const backup_record& one) {
-  struct kind {
-    std::string_view begins;
-    std::string_view within; ///< that, too
-    absl::Status (*check)(std::string_view);
-  };
-  static constexpr kind kinds[] = {
-    {"n/", "", reads_as<node_record>},
-    {"l/", "", reads_as<left_pods>},
-    {"w/", "", reads_as_workload},
-    {"b/", "", reads_as<disruption_budget>},
-    {"p/", "", reads_as<placement>},
-    {keys::slot_pages, "", reads_as<slot_page>},
-    {"q/", "/queue/", reads_as<queue>},
-    {"q/", "/class/", reads_as<priority_class>},
-    {"q/", "/group/", reads_as<resource_group>},
-    {"q/", "/quota/", reads_as<quota_record>},
-    {keys::open_decisions, "", reads_as<decision_head>},
-  };
-  for (const auto& [begins, within, check] : kinds)
-    if (one.key.starts_with(begins) && one.key.find(within) != std::string::npos) {
-      const auto read = check(one.value);
-      return read.ok() ? read
-                       : absl::DataLossError(
-                         fmt::format("the backup's record at {} can't be read: {}; nothing is "
-                                     "restored from it",
-                                     one.key, std::string(read.message())));
-    }
-  return absl::OkStatus();
+  const auto read = check_stored(one.key, one.value);
+  return read.ok() ? read
+                   : absl::DataLossError(
+                     fmt::format("the backup's record at {} can't be read: {}; nothing is "
+                                 "restored from it",
+                                 printable(one.key), std::string(read.message())));
 }
 
 /// Calls `each` with all records but the schema, which is returned when all has been read and the

@@ -128,16 +128,17 @@ struct delete_request {
   std::vector<std::string> names;
   /// Who asks, where that decides what may go; nothing where everything may.
   std::optional<caller> by{};
-  bool force = false; ///< nodes with the pods on them, which are given up for lost
+  /// Nodes with the pods on them, which are given up for lost; and what can't be read.
+  bool force = false;
 };
 
-/// Refuses force where it means nothing.
+/// Refuses force for what can be read, where it means nothing.
 inline absl::Status check_force(const delete_request& wanted) {
   if (!wanted.force || wanted.kind == object_kind::node)
     return absl::OkStatus();
   return absl::InvalidArgumentError(
-    fmt::format("a {} can't be deleted by force, which gives up the pods on a node for lost; leave "
-                "force out",
+    fmt::format("a {} can't be deleted by force, which gives up the pods on a node for lost, and "
+                "removes what can't be read; leave force out",
                 to_string(wanted.kind)));
 }
 

@@ -271,10 +271,6 @@ int remove(api_client& server, const std::string& kind, std::vector<std::string>
   }
   for (auto& request : requests) {
     request.force = force;
-    if (auto checked = check_force(request); !checked.ok())
-      return fail(checked);
-  }
-  for (auto& request : requests) {
     if (auto removed =
           files.empty() ? server.remove(request) : remove_what_is_there(server, request);
         !removed.ok())

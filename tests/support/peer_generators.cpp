@@ -214,9 +214,14 @@ void draw(drop_votes& to) {
   open.insert(ids.begin(), ids.end());
 }
 
+static void draw(set_aside& to) {
+  auto& [kind, name, group, key, why, since, hides_pods, beside] = to;
+  draw_all(kind, name, group, key, why, since, hides_pods); // what is beside is not sent
+}
+
 void draw(node_delta& to) {
-  auto& [shard, number, changed, removed, everything, of_bundle] = to;
-  draw_all(shard, number, changed, removed, everything, of_bundle);
+  auto& [shard, number, changed, removed, everything, of_bundle, aside] = to;
+  draw_all(shard, number, changed, removed, everything, of_bundle, aside);
 }
 
 void draw(room_free& to) {
@@ -342,9 +347,9 @@ void draw(slot_page_changes& to) {
 
 void draw(workload_delta& to) {
   auto& [shard, number, changed, removed, budgets, removed_budgets, placements, removed_placements,
-         everything, of_bundle, pages] = to;
+         everything, of_bundle, pages, aside] = to;
   draw_all(shard, number, changed, removed, budgets, removed_budgets, placements,
-           removed_placements, everything, of_bundle, pages);
+           removed_placements, everything, of_bundle, pages, aside);
 }
 
 // -- what runs the pods ---------------------------------------------------------------------------
@@ -407,9 +412,9 @@ void draw(remove_catalog& to) {
 }
 
 void draw(catalog_update& to) {
-  auto& [known, unfinished, at, of_bundle] = to;
+  auto& [known, unfinished, at, of_bundle, aside] = to;
   std::vector<std::string> names;
-  draw_all(known, names, at, of_bundle);
+  draw_all(known, names, at, of_bundle, aside);
   unfinished.insert(names.begin(), names.end());
 }
 

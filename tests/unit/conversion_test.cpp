@@ -255,16 +255,6 @@ TEST(conversion_refusal, leaves_the_counts_of_a_pod_group_to_admission) {
   EXPECT_EQ(read->count, -1);
 }
 
-TEST(conversion_refusal, meets_force_where_it_means_nothing) {
-  v1::DeleteRequest message;
-  message.set_kind(v1::OBJECT_KIND_WORKLOAD);
-  message.add_names("train");
-  message.set_force(true);
-
-  EXPECT_EQ(refusal_of(message), "a Workload can't be deleted by force, which gives up the pods on "
-                                 "a node for lost; leave force out");
-}
-
 TEST(conversion_refusal, meets_a_time_before_the_epoch) {
   v1::Pod message;
   message.set_created(-1);

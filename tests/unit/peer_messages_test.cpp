@@ -69,14 +69,15 @@ bool same(const Model& a, const Model& b) {
 
 bool same(const node_delta& a, const node_delta& b) {
   return a.shard == b.shard && a.number == b.number && same(a.changed, b.changed)
-         && a.removed == b.removed && a.everything == b.everything;
+         && a.removed == b.removed && a.everything == b.everything && a.aside == b.aside;
 }
 
 bool same(const workload_delta& a, const workload_delta& b) {
   return a.shard == b.shard && a.number == b.number && same(a.changed, b.changed)
          && a.removed == b.removed && a.budgets == b.budgets
          && a.removed_budgets == b.removed_budgets && a.placements == b.placements
-         && a.removed_placements == b.removed_placements && a.everything == b.everything;
+         && a.removed_placements == b.removed_placements && a.everything == b.everything
+         && a.aside == b.aside;
 }
 
 bool same(const read_group_result& a, const read_group_result& b) {
@@ -140,7 +141,7 @@ bool same(const lent_result& a, const lent_result& b) {
 }
 
 bool same(const catalog_update& a, const catalog_update& b) {
-  return *a.known == *b.known && a.unfinished == b.unfinished && a.at == b.at;
+  return *a.known == *b.known && a.unfinished == b.unfinished && a.at == b.at && a.aside == b.aside;
 }
 
 /// Traces travel in the envelope.

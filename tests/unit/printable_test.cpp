@@ -1,0 +1,26 @@
+#include "state/printable.hpp"
+
+#include <gtest/gtest.h>
+
+namespace reprieve {
+
+namespace {
+
+TEST(printable, has_no_control_characters_and_no_line_ends) {
+  EXPECT_EQ(printable("name"), "name");
+  EXPECT_EQ(printable("a\n\x1b[31mb\x7f\t"), "a??[31mb??");
+  EXPECT_EQ(printable("a\xc2\x9b"
+                      "b\u00e9"),
+            "a?b\u00e9");
+  EXPECT_EQ(printable(std::string_view("\0x", 2)), "?x");
+}
+
+TEST(printable, is_cut_between_characters) {
+  EXPECT_EQ(printable("abcdef", 3), "abc…");
+  EXPECT_EQ(printable("abc", 3), "abc");
+  EXPECT_EQ(printable("ab\u00e9\u00e9", 3), "ab\u00e9…");
+}
+
+} // namespace
+
+} // namespace reprieve
