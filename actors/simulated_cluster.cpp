@@ -131,8 +131,22 @@ void enter(self_pointer self, simulated_pod& p, stage next) {
   report(self, p);
 }
 
-/// Orders of an older epoch come from somebody who lost its place.
-bool is_stale(simulated_cluster_state& state, const std::string& node, revision epoch) {
+/// Whether no store can have given the epoch by now. An epoch is a revision, to which a store that
+/// was restored adds the microseconds since 1970 at that time, or more by as much as it had come
+/// before; and no store makes a revision every microsecond. Clocks differ by less than a day.
+bool is_beyond_all(revision epoch, time_point now) {
+  using std::chrono::microseconds;
+  return epoch
+         > std::chrono::duration_cast<microseconds>(now.time_since_epoch() + std::chrono::hours{24})
+             .count();
+}
+
+/// Orders of an older epoch come from somebody who lost its place; those of one that no store has
+/// given come from nobody, and must not shut out those who follow.
+bool is_stale(simulated_cluster_state& state, const std::string& node, revision epoch,
+              time_point now) {
+  if (is_beyond_all(epoch, now))
+    return true;
   auto& newest = state.newest_epoch[node];
   if (epoch < newest)
     return true;
@@ -150,7 +164,7 @@ void be_annotated(const simulated_cluster_state& state, const pod& what,
 void take_order(self_pointer self, start_order& order) {
   auto& state = self->state;
   const auto& what = order.what->what();
-  if (is_stale(state, what.node, order.epoch))
+  if (is_stale(state, what.node, order.epoch, state.settings.clock.now(self)))
     return;
   auto [found, fresh] = state.pods.try_emplace(what.uid);
   auto& p = found->second;
@@ -159,6 +173,7 @@ void take_order(self_pointer self, start_order& order) {
     report(self, p);
     return;
   }
+  p.life = {}; // on another machine, as nobody could tell any more what ran on the first
   p.life.uid = what.uid;
   p.life.node = what.node;
   p.life.epoch = order.epoch;
@@ -173,7 +188,6 @@ void take_order(self_pointer self, start_order& order) {
 }
 
 /// From now on the pod runs here, as somebody has written down.
-  p.life = {}; // on another machine, as nobody could tell any more what ran on the first
 void adopt(self_pointer self, pod_question& asked) {
   auto& p = self->state.pods[asked.uid];
   p.observer = std::move(asked.report_to);
@@ -187,7 +201,7 @@ void adopt(self_pointer self, pod_question& asked) {
 
 void take_order(self_pointer self, pod_question& asked) {
   auto& state = self->state;
-  if (is_stale(state, asked.node, asked.epoch))
+  if (is_stale(state, asked.node, asked.epoch, state.settings.clock.now(self)))
     return;
   const auto found = state.pods.find(asked.uid);
   if (found == state.pods.end() && state.settings.adopts && asked.phase == pod_phase::running) {
@@ -206,7 +220,7 @@ void take_order(self_pointer self, pod_question& asked) {
 
 void take_order(self_pointer self, stop_order& order) {
   auto& state = self->state;
-  if (is_stale(state, order.node, order.epoch))
+  if (is_stale(state, order.node, order.epoch, state.settings.clock.now(self)))
     return;
   auto [found, fresh] = state.pods.try_emplace(order.uid);
   auto& p = found->second;
@@ -245,12 +259,12 @@ void step(self_pointer self, simulated_pod& p) {
 void take_order(self_pointer self, watch_nodes& order) {
   auto& state = self->state;
   auto& newest = state.newest_watch[order.shard];
-  if (order.epoch < newest)
+  if (order.epoch < newest || is_beyond_all(order.epoch, state.settings.clock.now(self)))
     return; // also where it tells of no nodes
   newest = order.epoch;
   std::set<std::string_view> fresh;
   for (const auto& one : order.nodes)
-    if (!is_stale(state, one.name, order.epoch)) {
+    if (!is_stale(state, one.name, order.epoch, state.settings.clock.now(self))) {
       state.watchers[one.name] = order.report_to;
       fresh.insert(one.name);
     }
@@ -265,7 +279,7 @@ void take_order(self_pointer self, watch_nodes& order) {
 
 void take_order(self_pointer self, count_order& order) {
   auto& state = self->state;
-  if (!state.scheduler.count(order))
+  if (is_beyond_all(order.epoch, state.settings.clock.now(self)) || !state.scheduler.count(order))
     return;
   for (const auto& uid : state.scheduler.replicas_of(order.what->what().workload)) {
     auto& p = state.pods.find(uid)->second;
@@ -276,7 +290,7 @@ void take_order(self_pointer self, count_order& order) {
 
 void take_order(self_pointer self, delete_order& order) {
   auto& state = self->state;
-  if (is_stale(state, order.node, order.epoch))
+  if (is_stale(state, order.node, order.epoch, state.settings.clock.now(self)))
     return;
   const auto found = state.pods.find(order.uid);
   if (found == state.pods.end()) {
@@ -378,7 +392,8 @@ simulated_cluster_actor::behavior_type simulated_cluster(self_pointer self,
   state.settings = std::move(settings);
   for (auto& [uid, life] : simulated_journal::read(state.settings.journal)) {
     auto& newest = state.newest_epoch[life.node];
-    newest = std::max(newest, life.epoch);
+    if (!is_beyond_all(life.epoch, state.settings.clock.now(self)))
+      newest = std::max(newest, life.epoch);
     auto& p = state.pods[uid];
     p.life = std::move(life);
     state.scheduler.came(p.life); // also one that has ended: nobody else is called what it was
@@ -410,7 +425,11 @@ simulated_cluster_actor::behavior_type simulated_cluster(self_pointer self,
       schedule(self);
       send_reports(self);
     },
-    [self](const count_only& order) { self->state.scheduler.count(order); },
+    [self](const count_only& order) {
+      auto& s = self->state;
+      if (!is_beyond_all(order.epoch, s.settings.clock.now(self)))
+        s.scheduler.count(order);
+    },
     [self](delete_order& order) {
       take_order(self, order);
       schedule(self);

@@ -10,6 +10,7 @@
 #include "observability/tracing.hpp"
 #include "protocol/api_server.hpp"
 #include "protocol/descriptor_limit.hpp"
+#include "protocol/grpc_log.hpp"
 #include "protocol/peer_network.hpp"
 #include "protocol/peer_stream.hpp"
 #include "protocol/remote_machines.hpp"
@@ -131,10 +132,13 @@ private:
 cluster_actor start_machines(caf::actor_system& system, const daemon_options& options,
                              const wall_clock& clock) {
   if (!options.peers.machines.empty())
-    return system.spawn(
-      remote_machines, options.peers.machines,
-      dial_over_grpc(
-        {options.peers.tls, peer_role::machines, options.replica, {}, {}, options.api.say}));
+    return system.spawn(remote_machines, options.peers.machines,
+                        dial_over_grpc({options.peers.tls,
+                                        peer_role::machines,
+                                        options.replica,
+                                        {},
+                                        {},
+                                        limited(options.api.say)}));
   simulated_cluster_settings simulated;
   simulated.journal = options.data + "/simulated-cluster.jsonl";
   simulated.clock = clock;
@@ -179,26 +183,27 @@ int serve(const daemon_options& options, ending& end) {
 
   replica_settings settings;
   std::unique_ptr<peer_server> peers_in;
+  const auto peers_say = limited(options.api.say); // others can make it say as much as they like
   if (!options.peers.listen.empty()) {
     // Others read it in the store, which only replicas can: so nobody else gets in.
     if (options.peers.tls.empty())
       settings.secret = new_secret();
-    auto host = std::make_shared<peer_host>();
+    auto host = std::make_shared<peer_host>(position_of(*opened), peers_say);
     auto started = peer_server::start(
       [&system, host](std::shared_ptr<peer_wire> wire) -> wire_end_actor {
         return system.spawn(peer_session, host, std::move(wire));
       },
-      {options.peers.listen, options.peers.tls, options.api.insecure, settings.secret,
-       options.api.say});
+      {options.peers.listen, options.peers.tls, options.api.insecure, settings.secret, peers_say});
     if (!started.ok())
       return fail(started.status());
     peers_in = *std::move(started);
     settings.address =
       options.peers.advertise.empty() ? peers_in->address() : options.peers.advertise;
     settings.others = std::make_shared<peer_network>(
-      system, std::move(host), [&options](const std::string& replica, const member& whom) {
+      system, std::move(host),
+      [&options, peers_say](const std::string& replica, const member& whom) {
         return dial_over_grpc({options.peers.tls, peer_role::replica, options.replica, replica,
-                               whom.secret, options.api.say});
+                               whom.secret, peers_say});
       });
   }
   settings.name = options.replica;
@@ -307,6 +312,7 @@ int main(int argc, char** argv) {
   options.api.limits.connections = std::min(
     options.api.limits.connections, std::max(descriptors - other_descriptors, descriptors / 2));
   options.api.say = [](const std::string& what) { fmt::print(stderr, "reprieved: {}\n", what); };
+  limit_grpc_log(options.api.say);
   if (!options.user.empty())
     if (auto changed = become(options.user, options.data); !changed.ok())
       return fail(changed);

@@ -18,7 +18,6 @@
 
 #include <absl/synchronization/mutex.h>
 #include <fmt/format.h>
-#include <google/protobuf/stubs/logging.h>
 #include <grpcpp/grpcpp.h>
 #include <reprieve/v1/api.pb.h>
 
@@ -300,8 +299,6 @@ public:
   }
 
   absl::Status listen(const std::string& address, const api_settings& settings) {
-    // It prints what callers make it find wrong, as often as they like.
-    google::protobuf::SetLogHandler(nullptr);
     // As Debian builds it, Abseil looks for deadlocks with every lock that gRPC takes.
     absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
     auto made = credentials(settings);

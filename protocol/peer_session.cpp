@@ -1,14 +1,66 @@
 #include "protocol/peer_session.hpp"
 
 #include "protocol/peer_proxies.hpp"
+#include "protocol/records.hpp"
+#include "state/keys.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <functional>
 #include <unordered_map>
 
 namespace reprieve {
+
+position_reader position_of(std::weak_ptr<store> behind) {
+  return [behind = std::move(behind)](std::function<void(absl::StatusOr<store_position>)> done) {
+    const auto there = behind.lock();
+    if (!there) {
+      done(absl::UnavailableError("the store is closed"));
+      return;
+    }
+    there->read({just(std::string(keys::schema)), 1, 0, false},
+                [done = std::move(done)](const absl::StatusOr<range_result>& found) {
+                  if (!found.ok()) {
+                    done(found.status());
+                    return;
+                  }
+                  store_position position{found->current, 0};
+                  for (const auto& one : found->values)
+                    if (const auto schema = decode<schema_record>(one.value); schema.ok())
+                      position.epoch_base = schema->epoch_base;
+                  done(position);
+                });
+  };
+}
+
+bool peer_host::is_given(revision epoch) const {
+  const std::lock_guard lock(mutex_);
+  return !read_ || epoch <= known_.current;
+}
+
+bool peer_host::is_given_with_base(revision epoch) const {
+  const std::lock_guard lock(mutex_);
+  return !read_ || epoch <= known_.current + known_.epoch_base;
+}
+
+void peer_host::read_position(std::function<void(absl::StatusOr<store_position>)> done) {
+  read_([me = shared_from_this(),
+         done = std::move(done)](const absl::StatusOr<store_position>& found) {
+    if (found.ok()) {
+      const std::lock_guard lock(me->mutex_);
+      me->known_.current = std::max(me->known_.current, found->current);
+      me->known_.epoch_base = found->epoch_base;
+    }
+    done(found);
+  });
+}
+
+void peer_host::say(const std::string& what) const {
+  if (say_)
+    say_(what);
+}
 
 void peer_host::serve(std::shared_ptr<const local_shards> here) {
   const std::lock_guard lock(mutex_);
@@ -78,6 +130,14 @@ void tell(self_pointer self, const Handle& whom, peer_envelope& letter) {
 std::pair<std::string, std::string> token_and_rest(const std::string& payload) {
   const auto space = payload.find(' ');
   return {payload.substr(0, space), space == std::string::npos ? "" : payload.substr(space + 1)};
+}
+
+/// The epoch and the resource group of a coordinator that follows what its group is granted.
+std::pair<revision, std::string> follow_quota_in(const peer_envelope& letter) {
+  const auto [number, group] = token_and_rest(token_and_rest(letter.payload).second);
+  revision epoch = 0;
+  std::from_chars(number.data(), number.data() + number.size(), epoch);
+  return {epoch, group};
 }
 
 template <class Message>
@@ -288,10 +348,8 @@ const handlers<queue_shard_actor>& of_queue_shards() {
     {peer_kinds::follow, follow},
     {peer_kinds::follow_quota,
      [](self_pointer self, const shard& whom, peer_envelope& letter) {
-       const auto [token, rest] = token_and_rest(letter.payload);
-       const auto [number, group] = token_and_rest(rest);
-       revision epoch = 0;
-       std::from_chars(number.data(), number.data() + number.size(), epoch);
+       const auto token = token_and_rest(letter.payload).first;
+       const auto [epoch, group] = follow_quota_in(letter);
        // It ends with the session, or before: when the queue shard has another for the group.
        const auto holder =
          self->spawn(quota_holder_proxy, self->state.exchange, peer_session_actor(self), token);
@@ -373,6 +431,72 @@ void take_in(self_pointer self, peer_envelope& letter) {
   }
 }
 
+/// The epoch that the letter speaks of beside its own; 0 where it speaks of none.
+revision epoch_inside(const peer_envelope& letter) {
+  if (letter.kind == peer_kind<drop_votes>()) {
+    const auto m = decode_peer<drop_votes>(letter.payload);
+    return m.ok() ? m->before : 0;
+  }
+  if (letter.kind == peer_kind<quota_report>()) {
+    const auto m = decode_peer<quota_report>(letter.payload);
+    return m.ok() ? m->epoch : 0;
+  }
+  if (letter.kind == peer_kinds::follow_quota)
+    return follow_quota_in(letter).first;
+  return 0;
+}
+
+/// Whether the store is known to have given all epochs that the letter speaks of.
+bool is_proven(const peer_session_state& state, const peer_envelope& letter) {
+  const auto inside = epoch_inside(letter);
+  return state.host->is_given(letter.epoch)
+         && (inside == 0 || state.host->is_given_with_base(inside));
+}
+
+/// Asks the store how far it has come.
+void look_at_position(self_pointer self) {
+  const peer_session_actor me = self;
+  self->state.host->read_position([me](absl::StatusOr<store_position> found) {
+    caf::anon_send(me, position_read{std::move(found)});
+  });
+}
+
+/// The letter waits until it is known that the store has given its epoch: this replica may not have
+/// heard of that yet.
+void hold(self_pointer self, peer_envelope letter) {
+  constexpr std::size_t most = 10'000;
+  auto& waiting = self->state.unproven;
+  waiting.push_back(std::move(letter));
+  if (waiting.size() > most)
+    self->quit(caf::exit_reason::user_shutdown);
+  else if (waiting.size() == 1)
+    look_at_position(self);
+}
+
+/// Goes on with those that waited. Whoever speaks in an epoch that was never given is no replica of
+/// this store, and is not listened to.
+void take_in_held(self_pointer self) {
+  auto& waiting = self->state.unproven;
+  if (waiting.empty())
+    return;
+  const bool was_first = is_proven(self->state, waiting.front());
+  if (!was_first) {
+    self->state.host->say(
+      fmt::format("a connection to the peers' port is ended: it spoke in epoch {}, which the store "
+                  "has not given",
+                  std::max(waiting.front().epoch, epoch_inside(waiting.front()))));
+    self->quit(caf::exit_reason::user_shutdown);
+    return;
+  }
+  while (!waiting.empty() && is_proven(self->state, waiting.front())) {
+    auto letter = std::move(waiting.front());
+    waiting.pop_front();
+    take_in(self, letter);
+  }
+  if (!waiting.empty())
+    look_at_position(self);
+}
+
 } // namespace
 
 peer_session_actor::behavior_type peer_session(self_pointer self, std::shared_ptr<peer_host> host,
@@ -410,10 +534,23 @@ peer_session_actor::behavior_type peer_session(self_pointer self, std::shared_pt
       return answer;
     },
     [self](wire_arrived& one) {
-      if (!self->state.exchange->take_answer(one.letter))
+      auto& s = self->state;
+      if (s.exchange->take_answer(one.letter))
+        return;
+      if (s.unproven.empty() && is_proven(s, one.letter))
         take_in(self, one.letter);
+      else
+        hold(self, std::move(one.letter));
     },
     [self](wire_closed) { self->quit(caf::exit_reason::user_shutdown); },
+    [self](const position_read& read) {
+      constexpr std::chrono::milliseconds pause{200};
+      if (read.found.ok())
+        take_in_held(self);
+      else // the store does not answer, and nothing can be decided without it
+        self->delayed_send(self, pause, look_at_position_again{});
+    },
+    [self](look_at_position_again) { look_at_position(self); },
   };
 }
 

@@ -3,8 +3,12 @@
 #include "actors/peers.hpp"
 #include "protocol/paged_deltas.hpp"
 #include "protocol/peer_link.hpp"
+#include "state/store.hpp"
+
+#include <absl/status/statusor.h>
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -13,9 +17,48 @@
 
 namespace reprieve {
 
+/// How far a store has come: no epoch beyond that was ever given.
+struct store_position {
+  revision current = 0;
+  revision epoch_base = 0; ///< of its schema, which epochs have added that are remembered elsewhere
+};
+
+/// The position that a session asked for.
+struct position_read {
+  absl::StatusOr<store_position> found;
+};
+
+/// A reminder to ask for it again.
+struct look_at_position_again {};
+
+} // namespace reprieve
+
+REPRIEVE_MESSAGE(reprieve::position_read)
+REPRIEVE_MESSAGE(reprieve::look_at_position_again)
+
+namespace reprieve {
+
+/// Reads the store's position as it is at some moment after the call, and calls back, on any
+/// thread.
+using position_reader = std::function<void(std::function<void(absl::StatusOr<store_position>)>)>;
+position_reader position_of(std::weak_ptr<store> behind);
+
 /// What a replica lets others reach: shared by all connections that others asked for.
-class peer_host {
+class peer_host : public std::enable_shared_from_this<peer_host> {
 public:
+  peer_host() = default;
+  /// Also sees to it that nobody speaks in an epoch which the store has not given. `say` is told of
+  /// those who do.
+  peer_host(position_reader read, std::function<void(const std::string&)> say)
+      : read_(std::move(read)), say_(std::move(say)) {}
+
+  /// Whether the store is known to have given that epoch, or one behind it.
+  bool is_given(revision epoch) const;
+  /// Likewise of one that has the base of the store's schema added.
+  bool is_given_with_base(revision epoch) const;
+  void read_position(std::function<void(absl::StatusOr<store_position>)> done);
+  void say(const std::string& what) const;
+
   void serve(std::shared_ptr<const local_shards> here);
   std::shared_ptr<const local_shards> here() const;
 
@@ -26,7 +69,10 @@ public:
   void begins(const std::string& group, revision epoch);
 
 private:
+  position_reader read_;
+  std::function<void(const std::string&)> say_;
   mutable std::mutex mutex_;
+  store_position known_;
   std::shared_ptr<const local_shards> here_ = std::make_shared<const local_shards>();
   std::map<std::string, revision> newest_;
 };
@@ -43,7 +89,11 @@ using peer_session_actor = typed_actor<
   /// From the wire.
   handles<void(wire_arrived)>,
   /// From the wire.
-  handles<void(wire_closed)>>;
+  handles<void(wire_closed)>,
+  /// From the store.
+  handles<void(position_read)>,
+  /// From itself.
+  handles<void(look_at_position_again)>>;
 
 struct peer_session_state {
   static inline const char* name = "peer_session";
@@ -63,6 +113,9 @@ struct peer_session_state {
   std::map<std::string, following> followed; ///< by shard as its deltas name it, behind n/ or w/
   std::vector<std::string> catalog_tokens;
   std::map<std::pair<std::string, std::string>, std::string> room_tokens; ///< by decision, shard
+  /// Letters that wait, in their order, until it is known whether the store has given the epoch of
+  /// the first.
+  std::deque<peer_envelope> unproven;
 };
 
 peer_session_actor::behavior_type

@@ -29,6 +29,10 @@ namespace {
 constexpr std::size_t most_at_once = 1 << 20;
 /// Connections of other processes of the cluster, of which each has one.
 constexpr std::int64_t most_peers = 1000;
+/// What a whole letter may come to. Who is asked hears of decisions and of files that were applied;
+/// who asks is told all that a shard has, or a resource group.
+constexpr std::size_t most_heard = std::size_t{256} << 20;
+constexpr std::size_t most_told = std::size_t{1} << 30;
 /// A peer that does not answer to this is gone.
 constexpr int ping_milliseconds = 1000;
 constexpr int ping_timeout_milliseconds = 2000;
@@ -70,7 +74,16 @@ void split(peer_envelope letter, F each) {
 /// Puts letters together again from envelopes in their order.
 class letter_gatherer {
 public:
-  std::optional<peer_envelope> take(v1::PeerEnvelope& part) {
+  explicit letter_gatherer(std::size_t most) : most_(most) {}
+
+  /// The letter, when it is whole; or `kResourceExhausted` where it is too large.
+  absl::StatusOr<std::optional<peer_envelope>> take(v1::PeerEnvelope& part) {
+    const auto before = gathering_ ? letter_.payload.size() : 0;
+    if (part.payload().size() > most_ - before) {
+      letter_ = {};
+      return absl::ResourceExhaustedError(
+        fmt::format("a letter of more than {} bytes is not taken", most_));
+    }
     if (gathering_) {
       letter_.payload += part.payload();
     } else {
@@ -91,6 +104,7 @@ public:
   }
 
 private:
+  std::size_t most_;
   peer_envelope letter_;
   bool gathering_ = false;
 };
@@ -242,8 +256,16 @@ public:
       close();
       return;
     }
-    if (auto letter = gatherer_.take(next_); letter && is_known())
-      events_.arrived(*std::move(letter));
+    auto letter = gatherer_.take(next_);
+    if (!letter.ok()) {
+      with_.words->say(with_.address,
+                       fmt::format("the connection to {} is ended: {}", with_.address,
+                                   std::string(letter.status().message())));
+      close();
+      return;
+    }
+    if (*letter && is_known())
+      events_.arrived(**std::move(letter));
     StartRead(&next_);
   }
 
@@ -291,7 +313,7 @@ private:
   std::unique_ptr<v1::Peers::Stub> stub_;
   grpc::ClientContext context_;
   v1::PeerEnvelope next_;
-  letter_gatherer gatherer_;
+  letter_gatherer gatherer_{most_told};
   std::mutex mutex_;
   std::deque<v1::PeerEnvelope> waiting_;
   bool known_ = false; ///< who is at the other end
@@ -306,7 +328,8 @@ class served_stream final
     : public write_queue<grpc::ServerBidiReactor<v1::PeerEnvelope, v1::PeerEnvelope>,
                          v1::PeerEnvelope> {
 public:
-  explicit served_stream(grpc::CallbackServerContext& context) : write_queue(context) {}
+  served_stream(grpc::CallbackServerContext& context, std::function<void(const std::string&)> say)
+      : write_queue(context), caller_(context.peer()), say_(std::move(say)) {}
 
   void begin(wire_end_actor session) {
     session_ = std::move(session);
@@ -321,15 +344,24 @@ public:
       end();
       return;
     }
-    if (auto letter = gatherer_.take(next_))
-      caf::anon_send(session_, wire_arrived{*std::move(letter)});
+    auto letter = gatherer_.take(next_);
+    if (!letter.ok()) {
+      say_(fmt::format("a connection from {} is ended: {}", presentable(caller_),
+                       std::string(letter.status().message())));
+      break_off(to_grpc(letter.status()));
+      return;
+    }
+    if (*letter)
+      caf::anon_send(session_, wire_arrived{**std::move(letter)});
     while_open([this] { StartRead(&next_); });
   }
 
 private:
   wire_end_actor session_;
+  std::string caller_;
+  std::function<void(const std::string&)> say_;
   v1::PeerEnvelope next_;
-  letter_gatherer gatherer_;
+  letter_gatherer gatherer_{most_heard};
 };
 
 class served_wire final : public peer_wire {
@@ -365,6 +397,11 @@ class service final : public v1::Peers::CallbackService {
 public:
   explicit service(peer_server::session_maker sessions) : sessions_(std::move(sessions)) {}
 
+  /// Who is told of those that are shut out.
+  void use_log(std::function<void(const std::string&)> say) {
+    say_ = std::move(say);
+  }
+
   /// From now on only replicas are let in, by their certificates.
   void check_certificates() {
     checks_certificates_ = true;
@@ -379,7 +416,7 @@ public:
   Talk(grpc::CallbackServerContext* context) override {
     if (const auto right = may_come_in(*context); !right.ok())
       return new refused_stream(right); // NOLINT: it deletes itself
-    auto stream = std::make_shared<served_stream>(*context);
+    auto stream = std::make_shared<served_stream>(*context, say_);
     auto session = sessions_(std::make_shared<served_wire>(stream));
     stream->keep(stream, [session] { caf::anon_send(session, wire_closed{}); });
     stream->begin(session);
@@ -408,6 +445,7 @@ private:
   peer_server::session_maker sessions_;
   bool checks_certificates_ = false;
   std::string secret_;
+  std::function<void(const std::string&)> say_ = [](const std::string&) {};
 };
 
 class grpc_peer_server final : public peer_server {
@@ -428,6 +466,7 @@ public:
     builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 10'000);
     credentials_ = grpc::InsecureServerCredentials();
     service_.check_secret(with.secret);
+    service_.use_log(with.say);
     if (!with.tls.empty()) {
       service_.check_certificates();
       certificates_ = std::make_shared<server_certificates>(with.tls);

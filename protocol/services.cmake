@@ -26,6 +26,7 @@ reprieve_library(reprieve_protocol
     protocol/backup_stream.cpp
     protocol/connection_door.cpp
     protocol/event_stream.cpp
+    protocol/grpc_log.cpp
     protocol/grpc_status.cpp
     protocol/heartbeat_intake.cpp
     protocol/heartbeat_stream.cpp

@@ -1,6 +1,7 @@
 #include "apps/cli/machines.hpp"
 
 #include "actors/simulated_cluster.hpp"
+#include "protocol/grpc_log.hpp"
 #include "protocol/peer_stream.hpp"
 #include "protocol/remote_machines.hpp"
 #include "state/private_file.hpp"
@@ -20,6 +21,10 @@ int play_machines(const machines_request& wanted) {
   sigaddset(&ends, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &ends, nullptr); // before any thread starts
 
+  const line_writer say = [](const std::string& what) {
+    fmt::print(stderr, "reprieve machines: {}\n", what);
+  };
+  limit_grpc_log(say);
   caf::actor_system_config config;
   config.set("scheduler.max-threads", std::size_t{1});
   config.set("scheduler.policy", caf::atom("sharing"));
@@ -33,9 +38,7 @@ int play_machines(const machines_request& wanted) {
     [&](std::shared_ptr<peer_wire> wire) -> wire_end_actor {
       return system.spawn(machine_session, machines, std::move(wire));
     },
-    {wanted.listen, wanted.tls, wanted.insecure, {}, [](const std::string& what) {
-       fmt::print(stderr, "reprieve machines: {}\n", what);
-     }});
+    {wanted.listen, wanted.tls, wanted.insecure, {}, limited(say)});
   int code = 0;
   if (!server.ok()) {
     fmt::print(stderr, "reprieve machines: {}\n", std::string(server.status().message()));
