@@ -1,5 +1,6 @@
 #include "protocol/backup_format.hpp"
 
+#include "state/printable.hpp"
 #include "state/quantity.hpp"
 
 #include <absl/strings/numbers.h>
@@ -37,13 +38,13 @@ absl::Status cut_off(std::string_view where) {
 }
 
 absl::Status damaged(std::string_view what) {
-  return absl::DataLossError(fmt::format("the backup is damaged: {}", what));
+  return absl::DataLossError(fmt::format("the backup is damaged: {}", printable(what, 1024)));
 }
 
 absl::Status no_backup(std::string_view line) {
   return absl::InvalidArgumentError(
     fmt::format("this is no backup: it must begin with '{}{}', not with '{}'", title,
-                format_version, line.substr(0, title.size() + 2)));
+                format_version, printable(line.substr(0, title.size() + 2))));
 }
 
 } // namespace
@@ -95,10 +96,11 @@ absl::StatusOr<std::string> backup_encoder::add(const backup_record& next) {
     return absl::InvalidArgumentError(fmt::format(
       "the record at '{}' has {} bytes; a store holds none without a key, and none of "
       "more than {}",
-      next.key.substr(0, 100), next.key.size() + next.value.size(), store_limits::bytes));
+      printable(next.key, 100), next.key.size() + next.value.size(), store_limits::bytes));
   if (next.key <= last_key_)
     return absl::InvalidArgumentError(
-      fmt::format("the record at '{}' does not come after the one at '{}'", next.key, last_key_));
+      fmt::format("the record at '{}' does not come after the one at '{}'",
+                  printable(next.key, 100), printable(last_key_, 100)));
   std::string bytes;
   bytes.reserve(8 + next.key.size() + next.value.size());
   append_number(next.key.size(), bytes);

@@ -1,5 +1,7 @@
 #include "state/access_rules.hpp"
 
+#include "state/printable.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -90,8 +92,9 @@ std::string right_for(const touched_object& o) {
     return "the role operator or admin";
   if (o.kind != object_kind::workload)
     return "the role admin";
-  return o.queue.empty() ? "the role submitter, for its queue, or admin"
-                         : fmt::format("the role submitter of queue {}, or admin", o.queue);
+  return o.queue.empty()
+           ? "the role submitter, for its queue, or admin"
+           : fmt::format("the role submitter of queue {}, or admin", printable(o.queue));
 }
 
 absl::Status check_role(const caller& who, api_call what) {
@@ -174,10 +177,10 @@ absl::Status check_access(const caller& who, api_call what,
                                    [&](const auto& o) { return !may_change(who, o); });
   if (denied == objects.end())
     return absl::OkStatus();
-  return absl::PermissionDeniedError(
-    fmt::format("{} may not {} {} '{}'{}; that needs {}", shown(who),
-                what == api_call::apply ? "apply" : "delete", to_string(denied->kind), denied->name,
-                denied->queue.empty() ? "" : " in queue " + denied->queue, right_for(*denied)));
+  return absl::PermissionDeniedError(fmt::format(
+    "{} may not {} {} '{}'{}; that needs {}", shown(who),
+    what == api_call::apply ? "apply" : "delete", to_string(denied->kind), printable(denied->name),
+    denied->queue.empty() ? "" : " in queue " + printable(denied->queue), right_for(*denied)));
 }
 
 } // namespace reprieve
