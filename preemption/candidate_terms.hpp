@@ -20,12 +20,15 @@ struct victim_scope {
   std::string why_others_stay;
   std::int32_t highest = std::numeric_limits<std::int32_t>::max(); ///< priority that may go
   std::string policy;                                              ///< as it stands in decisions
+  /// They are on room that their queues only borrow, and go for somebody whose queue deserves it:
+  /// no minimum runtime, opt-out or protected member holds.
+  bool overrules = false;
 };
 
 /// What a policy has of its own in who may be a victim.
 struct candidate_terms {
   std::int32_t highest = std::numeric_limits<std::int32_t>::max(); ///< priority that may go
-  bool opt_out_may_veto = true; ///< false where the policy has a class for it
+  bool opt_out_may_veto = true;                ///< false where the policy has a class for it
   std::shared_ptr<const victim_scope> scope{}; ///< null where priority tells
 
   bool operator==(const candidate_terms&) const = default;

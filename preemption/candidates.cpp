@@ -32,6 +32,7 @@ candidate_rules::candidate_rules(const problem& given, candidate_terms terms)
 standing candidate_rules::of(portion_row p) const {
   const auto card = view_.card(p);
   const auto& limits = settings_.group.limits;
+  const bool shielded = !terms_.scope || !terms_.scope->overrules;
   if (terms_.scope && !terms_.scope->portions.contains(p))
     return standing::out_of_scope;
   if (card.priority > level_)
@@ -42,14 +43,14 @@ standing candidate_rules::of(portion_row p) const {
     return standing::not_preemptible;
   if (card.daemon)
     return standing::daemon;
-  if (!card.evictable)
+  if (!card.evictable && shielded)
     return standing::protected_member;
   if (card.arriving)
     return standing::arriving;
-  if (card.opted_out && limits.opt_out_is_veto && terms_.opt_out_may_veto)
+  if (card.opted_out && limits.opt_out_is_veto && terms_.opt_out_may_veto && shielded)
     return standing::opted_out;
   // Who has not started yet has nothing to lose.
-  if (card.earliest_start != no_time
+  if (shielded && card.earliest_start != no_time
       && settings_.now - card.earliest_start
            < std::max(limits.minimum_runtime, card.minimum_runtime))
     return standing::too_young;

@@ -64,6 +64,12 @@ std::string summary_of(const preemptor& who, const plan& made, std::size_t for_q
                        made.scored.highest_victim_priority);
 }
 
+bool anybody_is_shielded(std::span<const lavish_queue> queues) {
+  return std::ranges::any_of(queues, [](const lavish_queue& one) {
+    return std::ranges::any_of(one.in_order, &queue_portion::shielded);
+  });
+}
+
 void drop(plan& made, std::string policy) {
   made = plan{};
   made.policy = std::move(policy);
@@ -201,7 +207,8 @@ void unit_judge::by_room_and_quota(const case_at_hand& of, judgement& made) {
       return;
     }
   // These have rules of their own for whom they may take, which may leave the quota enough.
-  if (is_bound_to_a_node(of.who) || settings_.group.policy == group_policy::sessions) {
+  const bool pinned = is_pinned(of);
+  if (!pinned && (is_bound_to_a_node(of.who) || settings_.group.policy == group_policy::sessions)) {
     by_priority(of.who, made);
     return;
   }
@@ -214,13 +221,15 @@ void unit_judge::by_room_and_quota(const case_at_hand& of, judgement& made) {
       made.released.clear();
       within_quota(of, *share, made);
     }
+    if (!share && made.made.assignments.empty())
+      take_back_within_limit(of, limits.front(), made);
     return;
   }
   if (lets_others_back(of, of.before.soon, made))
     return;
   const bool crowded = shares_.anybody_uses_too_much(of.asked);
   // One that never preempts gets what is free, whosever share that is.
-  if (made.may_borrow && (!of.who.may_preempt || (made.entitled && !crowded))) {
+  if (made.may_borrow && (!of.who.may_preempt || (made.entitled && !crowded && !pinned))) {
     by_priority(of.who, made);
     if (!made.asks && !made.made.victims.empty() && !shares_.is_alone(of.leaf)
         && !others_find_room_again(of, made.made)) {
@@ -245,6 +254,14 @@ void unit_judge::by_room_and_quota(const case_at_hand& of, judgement& made) {
     return;
   }
   within_quota(of, *shares_.share_in_the_way(of.leaf, of.asked), made);
+}
+
+/// Whether it is a pod that only one node will do for, and no daemon, beside pods of other queues.
+/// Its own queue chose the node, so that others lose there what they use beyond what they deserve,
+/// and nothing else.
+bool unit_judge::is_pinned(const case_at_hand& of) const {
+  return is_bound_to_a_node(of.who) && !of.who.groups.front().pods.front().daemon
+         && shares_.others_have_pods(of.leaf);
 }
 
 /// Rather than that somebody is stopped, a less important one waits on that has no room yet.
@@ -301,46 +318,65 @@ std::vector<quota_movement> unit_judge::released_by(std::span<const held_decisio
   return released;
 }
 
-bool unit_judge::by_reclaim(const case_at_hand& of, judgement& made) {
+/// The other queues that use more than they deserve of what is asked for, of those below the vertex
+/// where that is one.
+std::vector<lavish_queue> unit_judge::lavish_queues_for(const case_at_hand& of, std::size_t below) {
   std::vector<std::string> names;
   for (const auto leaf : shares_.leaves())
-    if (leaf != of.leaf && shares_.uses_too_much(leaf, of.asked))
+    if (leaf != of.leaf && shares_.uses_too_much(leaf, of.asked)
+        && (below == no_vertex || shares_.is_below(leaf, below)))
       names.push_back(shares_.at(leaf).spec.name);
+  std::vector<lavish_queue> queues;
   if (names.empty())
-    return false;
+    return queues;
   const auto pods = port_.pods_in(names);
   std::map<std::size_t, std::vector<const queue_pod*>> by_leaf;
   for (const auto& p : pods)
     by_leaf[shares_.leaf_of(p.queue)].push_back(&p);
-  std::vector<lavish_queue> queues;
-  for (const auto& [leaf, some] : by_leaf)
+  for (const auto& [leaf, some] : by_leaf) {
     queues.push_back({leaf, portions_in_order(some, shares_.columns())});
-  // Rather without bringing a queue below what it deserves, as it would come back for that.
+    for (auto& portion : queues.back().in_order)
+      portion.shielded = is_shielded(portion, settings_.group.limits, settings_.now);
+  }
+  return queues;
+}
+
+bool unit_judge::by_reclaim(const case_at_hand& of, judgement& made) {
+  const auto queues = lavish_queues_for(of, no_vertex);
+  if (queues.empty())
+    return false;
+  const bool any_shielded = anybody_is_shielded(queues);
+  // Rather without bringing a queue below what it deserves, as it would come back for that; and
+  // rather those who ask for nothing against it.
   for (const auto down_to : {reclaims::to_the_share, reclaims::past_the_share})
-    if (auto found = reclaim(of, queues, down_to)) {
-      made.made = *std::move(found);
-      return true;
+    for (const bool overrules : {false, true}) {
+      if (overrules && !any_shielded)
+        continue;
+      if (auto found = reclaim(of, queues, {down_to, overrules})) {
+        made.made = *std::move(found);
+        return true;
+      }
     }
   return false;
 }
 
 std::optional<plan> unit_judge::reclaim(const case_at_hand& of,
-                                        std::span<const lavish_queue> queues, reclaims down_to) {
-  for (reclaim_rules rules{down_to};;) {
+                                        std::span<const lavish_queue> queues, reclaim_rules rules) {
+  for (;;) {
     auto scope = scope_of_reclaim(shares_, queues, of.asked, port_.view(), rules);
     auto found = scope->portions.empty()
                    ? plan{}
                    : decide_among(port_.view(), of.who, settings_, std::move(scope));
     if (found.assignments.empty() && rules.in_all.empty())
       return std::nullopt;
-    const auto too_much = given_too_much(shares_, queues, of.asked, found.victims, down_to);
+    const auto too_much = given_too_much(shares_, queues, of.asked, found.victims, rules);
     if (!found.assignments.empty() && too_much.empty())
       return found;
     const auto before = rules.in_all.size();
     for (const auto& [leaf, some] : too_much)
       rules.in_all.insert(leaf);
     if (rules.in_all.size() == before)
-      return reclaim_without_some(of, queues, down_to);
+      return reclaim_without_some(of, queues, rules);
   }
 }
 
@@ -350,7 +386,7 @@ std::optional<plan> unit_judge::reclaim(const case_at_hand& of,
 /// then two, and so on, as far as that is tried.
 std::optional<plan> unit_judge::reclaim_without_some(const case_at_hand& of,
                                                      std::span<const lavish_queue> queues,
-                                                     reclaims down_to) {
+                                                     const reclaim_rules& given) {
   constexpr int most_tried = 12;
   auto bare = settings_;
   bare.explained = depth::nothing;
@@ -362,7 +398,7 @@ std::optional<plan> unit_judge::reclaim_without_some(const case_at_hand& of,
       next.push_back(std::move(without));
   };
   for (int tried = 0; tried < most_tried && !next.empty(); ++tried) {
-    const reclaim_rules rules{down_to, {}, std::move(next.front())};
+    const reclaim_rules rules{given.down_to, given.overrules, {}, std::move(next.front())};
     next.pop_front();
     const auto scope = scope_of_reclaim(shares_, queues, of.asked, port_.view(), rules);
     if (scope->portions.empty())
@@ -370,7 +406,7 @@ std::optional<plan> unit_judge::reclaim_without_some(const case_at_hand& of,
     const auto found = decide_among(port_.view(), of.who, bare, scope);
     if (found.assignments.empty())
       continue;
-    const auto too_much = given_too_much(shares_, queues, of.asked, found.victims, down_to);
+    const auto too_much = given_too_much(shares_, queues, of.asked, found.victims, rules);
     if (too_much.empty())
       return decide_among(port_.view(), of.who, settings_, scope);
     auto without_all = rules.left_out;
@@ -466,6 +502,46 @@ void unit_judge::within_quota(const case_at_hand& of, const obstacle& first, jud
     made.quota.clear();
 }
 
+/// Others below the limit use more than they deserve while the unit is within what its own queue
+/// does: they give as much back, whatever they ask for themselves. Those who are more important
+/// stay, as they would only take the room again.
+void unit_judge::take_back_within_limit(const case_at_hand& of, const obstacle& limit,
+                                        judgement& made) {
+  if (!of.who.may_preempt || settings_.group.policy == group_policy::sessions)
+    return;
+  auto queues = lavish_queues_for(of, limit.vertex);
+  reclaim_rules rules;
+  for (auto& one : queues) {
+    rules.in_all.insert(one.leaf);
+    std::erase_if(one.in_order,
+                  [&](const queue_portion& portion) { return portion.priority > of.who.priority; });
+  }
+  const auto allowed = allowed_at(limit, of.asked);
+  for (const auto down_to : {reclaims::to_the_share, reclaims::past_the_share})
+    for (const bool overrules : {false, true}) {
+      rules.down_to = down_to;
+      rules.overrules = overrules;
+      const auto scope = scope_of_reclaim(shares_, queues, of.asked, port_.view(), rules);
+      std::vector<queue_portion> candidates;
+      for (const auto& one : queues)
+        std::ranges::copy_if(one.in_order, std::back_inserter(candidates),
+                             [&](const queue_portion& portion) {
+                               const auto row = port_.view().find_portion(portion.id);
+                               return row != no_row && scope->portions.contains(row)
+                                      && (overrules || !portion.shielded);
+                             });
+      if (!could_make_room(of, limit, allowed, candidates))
+        continue;
+      auto found = decide_among(port_.view(), of.who, settings_, scope);
+      if (found.assignments.empty()
+          || !add_victims_for(of, limit, allowed, std::move(candidates), found, overrules))
+        continue;
+      made.made = std::move(found);
+      made.quota.clear();
+      return;
+    }
+}
+
 /// So many less important ones of its own queue go that the queue uses no more than it deserves.
 bool unit_judge::within_share(const case_at_hand& of, judgement& made) {
   if (!of.who.may_preempt || is_bound_to_a_node(of.who)
@@ -495,6 +571,8 @@ bool unit_judge::within_share(const case_at_hand& of, judgement& made) {
 std::vector<queue_portion> unit_judge::less_important_below(const case_at_hand& of,
                                                             std::size_t vertex) {
   std::vector<queue_portion> found;
+  if (is_pinned(of)) // which takes nobody else's room for its node
+    vertex = of.leaf;
   std::ranges::copy_if(portions_below(vertex), std::back_inserter(found),
                        [&](const queue_portion& one) {
                          return one.priority < of.who.priority && one.id.workload != of.who.workload
@@ -615,7 +693,7 @@ bool unit_judge::take_holds_within_quota(const case_at_hand& of, const obstacle&
 
 bool unit_judge::add_victims_for(const case_at_hand& of, const obstacle& first,
                                  column_amounts allowed, std::vector<queue_portion> candidates,
-                                 plan& made) {
+                                 plan& made, bool takes_back) {
   auto after = shares_;
   for (const auto& one : movements_of(of.unit, made))
     if (one.sign < 0)
@@ -637,7 +715,7 @@ bool unit_judge::add_victims_for(const case_at_hand& of, const obstacle& first,
   by_name<std::int32_t> lately{settings_.preempted_lately.begin(),
                                settings_.preempted_lately.end()};
   const by_name<std::int32_t> nobody;
-  const quota_preemptor who{of.who.workload, of.who.priority, of.asked, first.limit};
+  const quota_preemptor who{of.who.workload, of.who.priority, of.asked, first.limit, takes_back};
   const auto choice = choose_victims({.queue = shares_.at(first.vertex).spec.name,
                                       .resources = shares_.columns(),
                                       .staying = after.staying(first.vertex),

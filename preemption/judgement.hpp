@@ -137,6 +137,7 @@ private:
   };
 
   void by_room_and_quota(const case_at_hand& of, judgement& made);
+  bool is_pinned(const case_at_hand& of) const;
   bool lets_others_back(const case_at_hand& of, const column_amounts& claimed,
                         judgement& made) const;
   bool leaves_others_what_they_come_for(const case_at_hand& of, judgement& made) const;
@@ -145,9 +146,12 @@ private:
                           judgement& made);
   bool by_reclaim(const case_at_hand& of, judgement& made);
   std::optional<plan> reclaim(const case_at_hand& of, std::span<const lavish_queue> queues,
-                              reclaims down_to);
+                              reclaim_rules rules);
   std::optional<plan> reclaim_without_some(const case_at_hand& of,
-                                           std::span<const lavish_queue> queues, reclaims down_to);
+                                           std::span<const lavish_queue> queues,
+                                           const reclaim_rules& given);
+  std::vector<lavish_queue> lavish_queues_for(const case_at_hand& of, std::size_t below);
+  void take_back_within_limit(const case_at_hand& of, const obstacle& limit, judgement& made);
   bool others_find_room_again(const case_at_hand& of, const plan& made);
   void among_its_own(const case_at_hand& of, judgement& made);
   void within_quota(const case_at_hand& of, const obstacle& first, judgement& made);
@@ -163,7 +167,7 @@ private:
   bool take_holds_within_quota(const case_at_hand& of, const obstacle& first, judgement& made);
   /// Adds victims by their amounts alone until the quota holds; false where nobody else may go.
   bool add_victims_for(const case_at_hand& of, const obstacle& first, column_amounts allowed,
-                       std::vector<queue_portion> candidates, plan& made);
+                       std::vector<queue_portion> candidates, plan& made, bool takes_back = false);
   /// Drops the pods of a plan beyond those needed, or the plan, where the quota does not allow
   /// them.
   void keep_within_quota(const case_at_hand& of, judgement& made);

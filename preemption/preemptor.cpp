@@ -43,7 +43,7 @@ pod pod_at(const workload& w, const workload_status& status, std::size_t group,
   made.disruption = from.disruption;
   made.own_priority = from.pods.priority;
   made.priority = status.by_group[group].preemption_priority;
-  made.daemon = !from.required_node.empty() || w.kind == workload_kind::daemon;
+  made.daemon = w.kind == workload_kind::daemon;
   made.opted_out = value_of(from.pods.labels, allow_preemption_label) == "false";
   made.protected_member =
     std::ranges::find(from.protected_members, index) != from.protected_members.end();

@@ -51,22 +51,29 @@ duration run_time(const queue_portion& one, time_point now) {
   return std::max(now - one.started, duration{0});
 }
 
-/// Why the portion may not go, whoever it is for (DESIGN 3.7); empty where it may.
+bool is_too_young(const queue_portion& one, const guards& limits, time_point now) {
+  return one.started != no_time
+         && run_time(one, now) < std::max(limits.minimum_runtime, one.minimum_runtime);
+}
+
+/// Why the portion may not go, whoever it is for (DESIGN 3.7); empty where it may. What is said of
+/// `is_shielded` holds here too.
 std::string why_exempt(const queue_portion& one, const guards& limits, const queue_reclaim& what) {
   if (one.daemon)
     return "daemon pods are never victims";
-  if (one.protected_member)
+  const bool overruled = what.made_for != nullptr && what.made_for->takes_back;
+  if (one.protected_member && !overruled)
     return one.id.whole_replica() ? "one of its pods is protected, and it goes whole or not at all"
                                   : "it is a protected member of its group";
   // Its room is held by a decision that is under way, which alone can let it go as a whole.
   if (one.being_placed)
     return "it is being placed";
-  if (limits.opt_out_is_veto && one.opted_out)
+  if (limits.opt_out_is_veto && one.opted_out && !overruled)
     return "has opted out of preemption";
-  const auto least = std::max(limits.minimum_runtime, one.minimum_runtime);
-  if (one.started != no_time && run_time(one, what.now) < least)
+  if (is_too_young(one, limits, what.now) && !overruled)
     return fmt::format("has run for {}, less than the minimum runtime of {}",
-                       format_duration(run_time(one, what.now)), format_duration(least));
+                       format_duration(run_time(one, what.now)),
+                       format_duration(std::max(limits.minimum_runtime, one.minimum_runtime)));
   if (const auto most = limits.preemptions_per_workload_per_hour) {
     const auto* lately = find(what.preempted_lately, one.id.workload);
     const auto times = lately == nullptr ? 0 : *lately;
@@ -197,9 +204,10 @@ private:
     auto why = fmt::format("queue {} uses {}; its priority is {} and {}", what_.queue,
                            fmt::join(too_much, ", and "), one.priority, age);
     if (const auto* who = what_.made_for)
-      why = fmt::format("it goes for {} (priority {}), which is more important and within the same "
-                        "{}: {}",
-                        who->workload, who->priority, who->within_limit ? "limit" : "share", why);
+      why = fmt::format("it goes for {} (priority {}), which {} and within the same {}: {}",
+                        who->workload, who->priority,
+                        who->takes_back ? "its queue deserves the room for" : "is more important",
+                        who->within_limit ? "limit" : "share", why);
     return why;
   }
 
@@ -251,6 +259,11 @@ std::vector<queue_portion> portions_in_order(std::span<const queue_pod* const> p
   }
   std::ranges::sort(ordered, goes_before);
   return ordered;
+}
+
+bool is_shielded(const queue_portion& one, const guards& limits, time_point now) {
+  return one.protected_member || (limits.opt_out_is_veto && one.opted_out)
+         || is_too_young(one, limits, now);
 }
 
 by_name<std::int32_t> count_on_their_way(std::span<const queue_pod* const> pods) {

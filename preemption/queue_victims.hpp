@@ -58,6 +58,7 @@ struct queue_portion {
   bool opted_out = false;
   bool protected_member = false;
   bool being_placed = false;
+  bool shielded = false; ///< as in `is_shielded`, where somebody has looked
 };
 
 /// The portions of one queue's pods, in the order in which they go: lower priority first, then not
@@ -65,6 +66,11 @@ struct queue_portion {
 /// count that take room and do not leave.
 std::vector<queue_portion> portions_in_order(std::span<const queue_pod* const> pods,
                                              std::span<const std::string> resources);
+
+/// Whether it may not go by what its workload or the resource group asks for: a minimum runtime, an
+/// opt-out or a protected member. On room that a queue only borrows none of these holds against
+/// those who deserve it.
+bool is_shielded(const queue_portion& one, const guards& limits, time_point now);
 
 /// How many portions of each resource group were chosen and have not gone, by whatever decision:
 /// as long as they are on their way, they count among the victims that a decision may have.
@@ -76,6 +82,9 @@ struct quota_preemptor {
   std::int32_t priority = 0;
   std::span<const std::int64_t> asked; ///< of each resource
   bool within_limit = false;           ///< of the queue, and not within what it deserves
+  /// They are no more important than it, and use more than their queues deserve while it is within
+  /// what its own does: none of them is shielded.
+  bool takes_back = false;
 };
 
 /// What is to be freed in one queue.

@@ -26,6 +26,8 @@ enum class reclaims { to_the_share, past_the_share };
 
 struct reclaim_rules {
   reclaims down_to = reclaims::past_the_share;
+  /// Whether those go, too, who are shielded. Without it they stay as long as others are enough.
+  bool overrules = false;
   std::set<std::size_t> in_all{};  ///< leaves
   std::set<portion_id> left_out{}; ///< nobody takes these
 };
@@ -44,6 +46,6 @@ std::shared_ptr<const victim_scope> scope_of_reclaim(const group_shares& shares,
 std::map<std::size_t, std::set<portion_id>>
 given_too_much(const group_shares& shares, std::span<const lavish_queue> queues,
                const group_shares::amounts_by_column& asked, std::span<const victim> victims,
-               reclaims down_to);
+               const reclaim_rules& rules);
 
 } // namespace reprieve

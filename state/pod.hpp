@@ -44,7 +44,7 @@ struct pod {
   std::optional<std::int32_t> own_priority; ///< what the pod itself says, where it says anything
   bool daemon = false;                      ///< belongs to its node
   bool opted_out = false;                   ///< asks not to be preempted
-  bool protected_member = false;            ///< must never be a victim
+  bool protected_member = false;            ///< goes only from borrowed room
   std::string owner;                        ///< uid of the pod it refers to as its owner
   time_point created = no_time;
   time_point started = no_time;

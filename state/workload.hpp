@@ -41,7 +41,7 @@ struct pod_group {
   std::string required_node;
   std::string priority_class; ///< overrides the workload's
   std::optional<std::int32_t> priority;
-  std::vector<std::int32_t> protected_members; ///< indices that are never victims
+  std::vector<std::int32_t> protected_members; ///< indices that go only from borrowed room
 
   bool is_gang() const {
     return min_count.has_value();

@@ -83,11 +83,11 @@ TEST(pod_at, opts_out_by_label_and_only_by_the_word_false) {
   EXPECT_FALSE(pod_at(given.spec, given.status, 1, 0, 0, 0).opted_out);
 }
 
-TEST(pod_at, with_a_required_node_is_a_daemon) {
+TEST(pod_at, with_a_required_node_is_no_daemon_by_that) {
   auto given = two_groups();
   given.spec.groups[0].required_node = "n1";
 
-  EXPECT_TRUE(pod_at(given.spec, given.status, 0, 0, 0, 0).daemon);
+  EXPECT_FALSE(pod_at(given.spec, given.status, 0, 0, 0, 0).daemon);
 }
 
 TEST(pod_at, of_a_workload_of_kind_daemon_is_a_daemon_whatever_node_it_asks_for) {
