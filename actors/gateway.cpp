@@ -410,8 +410,8 @@ void admit_and_write(self_pointer self, const std::shared_ptr<const apply_reques
     answer.deliver(apply_result(nothing_changed(gone)));
     return;
   }
-  auto let_in =
-    admit(wanted.objects, *catalog_with_under_way(state, found.known), gateway_facts{state});
+  auto let_in = admit(wanted.objects, *catalog_with_under_way(state, found.known),
+                      gateway_facts{state}, wanted.by ? &*wanted.by : nullptr);
   if (!let_in.ok()) {
     answer.deliver(apply_result(let_in.status()));
     return;

@@ -91,6 +91,7 @@ struct gateway_state {
   by_name<wide_int> capacity_in_all; ///< of these nodes
   told_objects<std::shared_ptr<const workload_record>> workloads;
   by_name<std::int64_t> workloads_in_queue;
+  by_name<std::int64_t> pods_in_queue; ///< that these ask for
   told_objects<disruption_budget> budgets;
   told_objects<placement> placements;
   /// Batches that were admitted and are being written: later ones are judged as if they were there.

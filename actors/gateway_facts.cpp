@@ -115,6 +115,18 @@ queue_fill gateway_facts::fill_of_queue(std::string_view name) const {
   return fill;
 }
 
+by_name<std::int64_t> gateway_facts::pods_by_queue() const {
+  auto counts = state_.pods_in_queue;
+  if (const auto coming = state_.coming.find(object_kind::workload); coming != state_.coming.end())
+    for (const auto& [name, forms] : coming->second) {
+      const auto* next = find_workload(name);
+      counts[next->queue] += pod_count(*next);
+      if (const auto known = state_.workloads.find(name); known != state_.workloads.end())
+        counts[known->second->spec->queue] -= pod_count(known->second->spec);
+    }
+  return counts;
+}
+
 std::size_t gateway_facts::most_resource_groups() const {
   if (!state_.serving)
     return record_limits::resource_groups;
@@ -151,6 +163,13 @@ void count_if_new(gateway_state& state, gateway_state::coming_object& coming) {
 }
 
 namespace {
+
+void count_pods(by_name<std::int64_t>& counts, const workload& of, std::int64_t sign) {
+  const auto counted = counts.try_emplace(of.queue).first;
+  counted->second += sign * pod_count(of);
+  if (counted->second == 0)
+    counts.erase(counted);
+}
 
 /// Takes in what a shard has told; `in_shard` tells by group and name what it may have.
 template <class T, class In, class F>
@@ -259,6 +278,10 @@ void take_in(gateway_state& state, workload_delta& delta) {
   const auto in_shard = may_be_in(delta.shard, state.serving->schema.workload_shards);
   take_in(state.workloads, delta.changed, std::move(delta.removed), delta.everything, in_shard,
           [&](const auto* before, const auto* now) {
+            if (before != nullptr)
+              count_pods(state.pods_in_queue, (*before)->spec, -1);
+            if (now != nullptr)
+              count_pods(state.pods_in_queue, (*now)->spec, 1);
             const bool stays = before != nullptr && now != nullptr;
             if (stays && (*before)->spec->queue == (*now)->spec->queue)
               return;

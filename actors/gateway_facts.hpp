@@ -20,6 +20,7 @@ public:
     std::string_view group,
     const std::function<void(const workload&, const workload_status*)>& look) const override;
   queue_fill fill_of_queue(std::string_view name) const override;
+  by_name<std::int64_t> pods_by_queue() const override;
   std::size_t most_resource_groups() const override;
 
 private:

@@ -56,8 +56,8 @@ bool is_too_young(const queue_portion& one, const guards& limits, time_point now
          && run_time(one, now) < std::max(limits.minimum_runtime, one.minimum_runtime);
 }
 
-/// Why the portion may not go, whoever it is for (DESIGN 3.7); empty where it may. What is said of
-/// `is_shielded` holds here too.
+/// Why the portion may not go, whoever it is for (DESIGN 3.7); empty where it may. Who takes back
+/// what is deserved goes by `is_shielded` no more.
 std::string why_exempt(const queue_portion& one, const guards& limits, const queue_reclaim& what) {
   if (one.daemon)
     return "daemon pods are never victims";

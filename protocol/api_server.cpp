@@ -204,7 +204,7 @@ private:
       finish({}, nothing_changed(wanted.status()));
       return;
     }
-    if constexpr (std::is_same_v<wanted_type, delete_request>)
+    if constexpr (requires { wanted->by; })
       wanted->by = asked.call->who;
     system_.spawn([finish, respond, call = asked.call, wanted = *std::move(wanted),
                    gateway = gateway_](caf::event_based_actor* self) {

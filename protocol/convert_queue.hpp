@@ -7,6 +7,9 @@
 
 namespace reprieve {
 
+v1::QueueCeilings to_proto(const queue_ceilings& from);
+absl::StatusOr<queue_ceilings> from_proto(const v1::QueueCeilings& from);
+
 v1::Queue to_proto(const queue& from);
 absl::StatusOr<queue> from_proto(const v1::Queue& from);
 

@@ -49,6 +49,21 @@ inline constexpr auto fields_of<node> = object_fields(
     ignored_field{"status"});
 
 template <>
+inline constexpr auto fields_of<queue_ceilings> = std::make_tuple(
+    optional_field("priority", &queue_ceilings::priority),
+    optional_field("preemptionPriority", &queue_ceilings::preemption_priority),
+    optional_field("priorityClasses", &queue_ceilings::priority_classes),
+    optional_field("minimumRuntime", &queue_ceilings::minimum_runtime),
+    optional_field("gracePeriod", &queue_ceilings::grace_period),
+    optional_field("checkpointTimeNeeded", &queue_ceilings::checkpoint_time),
+    optional_field("protectedPods", &queue_ceilings::protected_pods),
+    optional_field("requiredNodes", &queue_ceilings::required_nodes),
+    optional_field("daemons", &queue_ceilings::daemons),
+    optional_field("podsPerWorkload", &queue_ceilings::pods_per_workload),
+    optional_field("pods", &queue_ceilings::pods),
+    optional_field("annotationBytes", &queue_ceilings::annotation_bytes));
+
+template <>
 inline constexpr auto fields_of<queue> = object_fields(
     section("metadata",
         required_field("name", &queue::name, not_empty{})),
@@ -57,7 +72,8 @@ inline constexpr auto fields_of<queue> = object_fields(
         optional_field("weight", &queue::weight),
         optional_field("guaranteed", &queue::guaranteed),
         optional_field("limit", &queue::limit),
-        optional_field("capByDemand", &queue::cap_by_demand)),
+        optional_field("capByDemand", &queue::cap_by_demand),
+        optional_field("ceilings", &queue::ceilings)),
     ignored_field{"status"});
 
 /// Its fields stand at the top, as in Kubernetes; `spec` is accepted because all else has one.

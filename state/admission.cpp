@@ -33,8 +33,8 @@ private:
 };
 
 rules::prospect with_batch(std::span<const object> batch, const catalog& known,
-                           const catalog& after, const admission_facts& facts) {
-  rules::prospect result{known, after, facts, {}, {}, {}, {}, {}, {}};
+                           const catalog& after, const admission_facts& facts, const caller* by) {
+  rules::prospect result{known, after, facts, by, {}, {}, {}, {}, {}, {}, {}};
   for (const auto& o : batch) {
     if (const auto* n = std::get_if<node>(&o))
       result.nodes.emplace(n->name, n);
@@ -52,12 +52,14 @@ rules::prospect with_batch(std::span<const object> batch, const catalog& known,
     result.guaranteed_below = rules::sum_guaranteed_by_parent(after.queues);
   if (!result.nodes.empty())
     result.too_much = rules::too_much_in_all(result);
+  result.pods_by_queue = rules::pods_by_queue_with(result);
   return result;
 }
 
 std::vector<refusal> check_against(std::span<const object> batch, const catalog& known,
-                                   const catalog& after, const admission_facts& facts) {
-  const auto cluster = with_batch(batch, known, after, facts);
+                                   const catalog& after, const admission_facts& facts,
+                                   const caller* by) {
+  const auto cluster = with_batch(batch, known, after, facts, by);
   std::vector<refusal> refusals;
   std::set<std::pair<object_kind, std::string_view>> seen;
   for (const auto& o : batch) {
@@ -177,9 +179,9 @@ std::string to_string(const refusal& r) {
 }
 
 std::vector<refusal> check(std::span<const object> batch, const catalog& known,
-                           const admission_facts& facts) {
+                           const admission_facts& facts, const caller* by) {
   const catalog_after after{batch, known};
-  return check_against(batch, known, *after, facts);
+  return check_against(batch, known, *after, facts, by);
 }
 
 std::vector<refusal> check_in_snapshot(const pod& p) {
@@ -195,9 +197,9 @@ std::vector<refusal> check_in_snapshot(const pod& p) {
 }
 
 absl::StatusOr<std::vector<admitted>> admit(std::span<const object> batch, const catalog& known,
-                                            const admission_facts& facts) {
+                                            const admission_facts& facts, const caller* by) {
   const catalog_after after{batch, known};
-  if (const auto refusals = check_against(batch, known, *after, facts); !refusals.empty()) {
+  if (const auto refusals = check_against(batch, known, *after, facts, by); !refusals.empty()) {
     auto message = to_string(refusals.front());
     if (refusals.size() > 1)
       message += fmt::format(" (and {} more)", refusals.size() - 1);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "state/admission_priority.hpp"
+#include "state/caller.hpp"
 #include "state/catalog.hpp"
 #include "state/object.hpp"
 #include "state/record_limits.hpp"
@@ -90,6 +91,12 @@ public:
     return {};
   }
 
+  /// How many pods the workloads of each queue ask for that stay or are being admitted; a queue
+  /// without any may be missing.
+  virtual by_name<std::int64_t> pods_by_queue() const {
+    return {};
+  }
+
   /// How many resource groups there may be: each has its shards, and who owns them stands in one
   /// record.
   virtual std::size_t most_resource_groups() const {
@@ -123,14 +130,16 @@ struct admitted {
 };
 
 /// Every rule that the batch breaks, object by object in its order, when it is applied as a whole:
-/// an object may refer to another that stands anywhere in the batch.
+/// an object may refer to another that stands anywhere in the batch. Where somebody asks who is no
+/// admin, the ceilings of queues hold for the workloads.
 std::vector<refusal> check(std::span<const object> batch, const catalog& known,
-                           const admission_facts& facts);
+                           const admission_facts& facts, const caller* by = nullptr);
 
 /// All or nothing. On success the objects come in an order in which they can be applied one by one,
 /// the same for every order of the batch; else the first refusal and the number of others.
 absl::StatusOr<std::vector<admitted>> admit(std::span<const object> batch, const catalog& known,
-                                            const admission_facts& facts);
+                                            const admission_facts& facts,
+                                            const caller* by = nullptr);
 
 /// Refuses to remove an object that another refers to.
 absl::Status in_use(const object_reference& what, const object_reference& user);

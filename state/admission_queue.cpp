@@ -125,6 +125,7 @@ void check(findings& out, const prospect& cluster, const queue& q) {
   check_grants(out, "spec.limit", q, cluster.after.groups.size());
   check_guaranteed(out, q);
   check_children(out, cluster, q);
+  check_ceilings(out, q);
 }
 
 } // namespace reprieve::rules

@@ -36,6 +36,7 @@ struct prospect {
   const catalog& before;
   const catalog& after;
   const admission_facts& facts;
+  const caller* by = nullptr; ///< null where everything may be asked for
 
   // Of the batch:
   std::map<std::string_view, const node*> nodes;
@@ -47,6 +48,9 @@ struct prospect {
   std::map<std::string_view, std::int64_t> overfilled;
   /// What all nodes have together with the batch, of the resources of which that is too much.
   by_name<wide_int> too_much;
+  /// By queue, how many pods its workloads ask for with the batch, where somebody asks whom
+  /// ceilings hold.
+  by_name<std::int64_t> pods_by_queue;
 
   std::optional<std::string> group_of_node(std::string_view name) const;
   const workload* find_workload(std::string_view name) const;
@@ -144,6 +148,15 @@ void check(findings& out, const prospect& cluster, const workload& w);
 void check(findings& out, const prospect& cluster, const placement& p);
 void check(findings& out, const prospect& cluster, const disruption_budget& b);
 void check(findings& out, const prospect& cluster, const pod& p);
+
+/// Refuses what is above the ceilings of the workload's queue and of those above it. What was
+/// admitted before and is asked for again as it is stays.
+void check_ceilings(findings& out, const prospect& cluster, const workload& w);
+/// Refuses ceilings that make no sense.
+void check_ceilings(findings& out, const queue& q);
+
+/// By queue, what its workloads ask for with the batch.
+by_name<std::int64_t> pods_by_queue_with(const prospect& cluster);
 
 /// Refuses settings that the workloads which the group holds do not go with, where the settings are
 /// new: who was admitted under others is not left behind.

@@ -365,6 +365,7 @@ void check(findings& out, const prospect& cluster, const workload& w) {
   check_at_least(out, "spec.resume.limit", w.resume.limit, 0);
   if (const auto* before = cluster.facts.find_workload(w.name))
     check_kept(out, *before, w);
+  check_ceilings(out, cluster, w);
 }
 
 } // namespace reprieve::rules

@@ -20,6 +20,8 @@ namespace reprieve {
 struct apply_request {
   std::vector<object> objects;
   bool dry_run = false;
+  /// Who asks, where that decides what may be asked for; nothing where everything may.
+  std::optional<caller> by{};
 };
 
 enum class apply_outcome { created, configured, unchanged };

@@ -80,9 +80,18 @@ void draw(resource_group& to) {
   draw_signed(preemptible);
 }
 
+void draw(queue_ceilings& to) {
+  auto& [priority, preemption_priority, classes, minimum_runtime, grace_period, checkpoint_time,
+         protected_pods, required_nodes, daemons, pods_per_workload, pods, annotation_bytes] = to;
+  draw_all(classes, minimum_runtime, grace_period, checkpoint_time, protected_pods, required_nodes,
+           daemons, pods_per_workload, pods, annotation_bytes);
+  draw_signed(priority);
+  draw_signed(preemption_priority);
+}
+
 void draw(queue& to) {
-  auto& [name, parent, weight, guaranteed, limit, cap_by_demand] = to;
-  draw_all(name, parent, weight, guaranteed, limit, cap_by_demand);
+  auto& [name, parent, weight, guaranteed, limit, cap_by_demand, ceilings] = to;
+  draw_all(name, parent, weight, guaranteed, limit, cap_by_demand, ceilings);
 }
 
 void draw(queue_status& to) {

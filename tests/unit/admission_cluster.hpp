@@ -23,6 +23,7 @@ struct known_facts : admission_facts {
   std::map<std::pair<object_kind, std::string>, object_reference> users;
   by_name<queue_fill> fills;
   by_name<resources> capacities; ///< by node
+  by_name<std::int64_t> pods;    ///< by queue
 
   std::optional<std::string> group_of_node(std::string_view name) const override {
     const auto found = group_by_node.find(name);
@@ -58,6 +59,9 @@ struct known_facts : admission_facts {
   queue_fill fill_of_queue(std::string_view name) const override {
     const auto* found = find(fills, name);
     return found == nullptr ? queue_fill{} : *found;
+  }
+  by_name<std::int64_t> pods_by_queue() const override {
+    return pods;
   }
 };
 
