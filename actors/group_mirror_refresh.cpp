@@ -4,6 +4,7 @@
 #include "preemption/groundless.hpp"
 #include "preemption/pending.hpp"
 #include "preemption/turn.hpp"
+#include "state/resource_sums.hpp"
 
 #include <algorithm>
 
@@ -254,7 +255,7 @@ void group_mirror::count_what_returns(const workload_entry& entry, counted_stand
   for (const auto& unit : entry.stands.listed())
     add_to(wanted, demand_of(*unit));
   for (const auto& run : entry.stands.runs())
-    add_to(wanted, demand_of(run->group(), run->size()));
+    add_times(wanted, demand_of(*run->unit_at(run->first())), run->size());
   const auto& unwanted = entry.stands.unwanted_for_good();
   auto returning = now.used.leaving;
   take_from(returning, unwanted);
@@ -303,7 +304,7 @@ void group_mirror::refresh_workload(named_workload& one) {
   for (const auto& unit : units)
     for (const auto& group : unit.who->groups)
       now.expected.emplace_back(group.pods.front().labels,
-                                unit.run ? unit.run->size() : std::ssize(group.pods));
+                                std::ssize(group.pods) * (unit.run ? unit.run->size() : 1));
   if (before.waits || now.waits)
     line_.put(name, std::move(units));
   if (!record) {

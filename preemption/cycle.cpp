@@ -23,27 +23,61 @@ namespace {
 /// Whose going costs least changes as they lose more work: others may go then who have room again.
 constexpr std::chrono::seconds until_others_cost_less{30};
 
-/// Whether the node has room for the request once everybody up to the level has gone, and whoever
-/// is promised room there has given it up.
-bool could_take(const cluster_view& view, node_row n, amounts request, std::int64_t level) {
-  if (covers(view.promised(n), request))
-    return true;
-  if (level == nobody_goes)
-    return false;
+/// What a cycle does at most for units that are set aside, in steps of about a microsecond: when it
+/// has come that far, others are heard who may have come meanwhile, and the next cycle goes on. Who
+/// is set aside is not looked at again there.
+constexpr std::int64_t most_effort_in_vain = 100'000;
+constexpr std::int64_t effort_to_judge = 100;
+constexpr std::int64_t effort_to_join = 5;
+
+/// So many pods of one group keep room for themselves at the node that the group is bound to, or
+/// are told why not. Those behind them would find less still, and may be a hundred thousand.
+constexpr int most_at_their_node = 16;
+
+/// How many times the room is enough for the request, and no more than `most`.
+template <class Room>
+std::int64_t times_in(amounts request, Room room, std::int64_t most) {
+  for (std::size_t c = 0; c < request.size() && most > 0; ++c)
+    if (request[c] > 0)
+      most = std::min(most, std::max<std::int64_t>(room(c), 0) / request[c]);
+  return most;
+}
+
+/// How many pods with the request the node has room for, up to `most`, once everybody up to the
+/// level has gone, and whoever is promised room there has given it up.
+std::int64_t most_taken(const cluster_view& view, node_row n, amounts request, std::int64_t level,
+                        std::int64_t most) {
+  const auto promised = view.promised(n);
+  const auto now = times_in(
+    request, [&](std::size_t c) { return promised[c]; }, most);
+  if (level == nobody_goes || now == most)
+    return now;
   const auto steps = view.steps(n);
   const auto first = std::ranges::find_if(
     steps, [&](const priority_step& step) { return std::int64_t{step.priority} <= level; });
   const auto has = view.capacity(n);
-  for (std::size_t c = 0; c < request.size(); ++c) {
+  const auto then = [&](std::size_t c) {
     auto room = has[c];
     if (!steps.empty())
       room -= view.held_from(n, 0)[c];
     if (first != steps.end())
       room += view.held_from(n, static_cast<std::size_t>(first - steps.begin()))[c];
-    if (request[c] > 0 && request[c] > room)
-      return false;
-  }
-  return true;
+    return room;
+  };
+  return std::max(now, times_in(request, then, most));
+}
+
+bool could_take(const cluster_view& view, node_row n, amounts request, std::int64_t level) {
+  return most_taken(view, n, request, level, 1) > 0;
+}
+
+/// Likewise of all nodes together: whether they have room for so many.
+bool all_could_take(const cluster_view& view, amounts request, std::int64_t level,
+                    std::int64_t pods) {
+  for (node_row n = 0; n < view.node_rows() && pods > 0; ++n)
+    if (view.present(n) && view.usable(n))
+      pods -= most_taken(view, n, request, level, pods);
+  return pods <= 0;
 }
 
 bool any_grew(const std::vector<std::int64_t>& now, const std::vector<std::int64_t>& before) {
@@ -100,7 +134,8 @@ bool scheduling_cycle::run() {
     const auto [place, unit, kind] = line->heap.front();
     last_ = {place, precedence_of(*line)};
     // Others are to be heard between those of a long run, and nobody comes before it who is behind.
-    const bool is_long = unit.run && unit.run->size() > unit_run::served_at_once;
+    const bool is_long = unit.run && unit.run->size() > unit_run::served_at_once
+                         && !is_bound_to_a_node(*unit.who); // one node takes no more than that
     if (is_long && placed_of_runs_ >= most_of_runs_) {
       if (placed_of_runs_ > 0)
         port_.look_again(settings_.now);
@@ -115,6 +150,10 @@ bool scheduling_cycle::run() {
       wake_kinds(&last_);
     if (found == turn_result::decided && is_long)
       ++placed_of_runs_;
+    if (found == turn_result::parked && effort_in_vain_ >= most_effort_in_vain) {
+      port_.look_again(settings_.now);
+      return true;
+    }
   }
 }
 
@@ -537,17 +576,25 @@ bool scheduling_cycle::could_help(const waiting_line::kind& of,
     });
   };
   const bool known = of.judged_on == port_.nodes_seen();
-  for (std::size_t i = 0; i < who.groups.size(); ++i) {
-    if (known && of.found.groups[i].size() == view.width()) {
-      if (one_could(of.found.groups[i]))
+  const auto any_of_its_groups = [&](auto could) {
+    for (std::size_t i = 0; i < who.groups.size(); ++i) {
+      if (known && of.found.groups[i].size() == view.width()) {
+        if (could(amounts{of.found.groups[i]}, who.groups[i]))
+          return true;
+        continue;
+      }
+      const auto asked = view.columns(who.groups[i].pods.front().requests);
+      if (asked && could(amounts{*asked}, who.groups[i]))
         return true;
-      continue;
     }
-    const auto asked = view.columns(who.groups[i].pods.front().requests);
-    if (asked && one_could(*asked))
-      return true;
-  }
-  return false;
+    return false;
+  };
+  if (!any_of_its_groups([&](amounts asked, const wanted_group&) { return one_could(asked); }))
+    return false;
+  // A large gang costs much to plan: first all nodes are to have room for that many.
+  return !any_of_its_groups([&](amounts asked, const wanted_group& group) {
+    return group.needed > 1 && !all_could_take(view, asked, level, group.needed);
+  });
 }
 
 /// Whether the quotas in the way are others by now, or one of them leaves more, or somebody could
@@ -686,9 +733,8 @@ bool scheduling_cycle::has_entitled(queue_line& line) const {
   const auto& kinds = port_.line().all_kinds();
   const auto is_aside = [&](const kind_aside& one) {
     const auto of = kinds.find(one.key);
-    const auto* last = of != kinds.end() && of->second.aside
-                        ? waiting_line::last_of(of->second)
-                        : nullptr;
+    const auto* last =
+      of != kinds.end() && of->second.aside ? waiting_line::last_of(of->second) : nullptr;
     return last != nullptr && found(*last, one.asked);
   };
   const auto waits = [&](const candidate& one) {
@@ -938,10 +984,24 @@ bool scheduling_cycle::waits_for_a_limit(const waiting_unit& unit, judgement& ma
   return true;
 }
 
+/// How many of the unit's group found no room at the node that they are bound to.
+int& scheduling_cycle::found_nothing_at_node(const preemptor& who) {
+  return at_their_nodes_[{who.workload, who.groups.front().name}];
+}
+
 scheduling_cycle::turn_result scheduling_cycle::serve(const waiting_unit& unit) {
   if (lost_their_room_.contains(unit.who->workload) || !lacks_its_pods(unit))
     return turn_result::passes;
+  const bool bound = is_bound_to_a_node(*unit.who);
+  if (bound && found_nothing_at_node(*unit.who) >= most_at_their_node) {
+    plan none;
+    none.why.summary = fmt::format("{} others of its group wait for room at their node before it",
+                                   most_at_their_node);
+    port_.waits(unit, std::move(none));
+    return turn_result::waits;
+  }
   if (may_park(unit) && port_.line().joins_parked(unit)) {
+    effort_in_vain_ += effort_to_join;
     port_.waits(unit, plan{});
     return turn_result::parked;
   }
@@ -954,7 +1014,7 @@ scheduling_cycle::turn_result scheduling_cycle::serve(const waiting_unit& unit) 
   // Who could not run in empty nodes either stands in nobody's way.
   if (made.quota.empty() && (!sessions || ever_runs(unit)))
     front_.served(*unit.who, made.made);
-  if (is_bound_to_a_node(*unit.who) && made.quota.empty())
+  if (bound && made.quota.empty())
     port_.reserve(*unit.who, made.made);
   if (made.made.look_again != no_time)
     port_.look_again(made.made.look_again);
@@ -972,6 +1032,7 @@ scheduling_cycle::turn_result scheduling_cycle::serve(const waiting_unit& unit) 
         port_.look_again(why.look_again);
       }
       port_.line().park(unit, std::move(why));
+      effort_in_vain_ += effort_to_judge;
       parked = port_.line().parked(unit) != nullptr;
       // Its record may be another since shards were asked.
       const auto key = parked ? kind_of(unit) : std::nullopt;
@@ -986,6 +1047,10 @@ scheduling_cycle::turn_result scheduling_cycle::serve(const waiting_unit& unit) 
     if (!made.quota.empty())
       made.made.why.summary = std::move(made.quota);
     port_.waits(unit, std::move(made.made));
+    if (bound) { // each of them keeps room by itself
+      ++found_nothing_at_node(*unit.who);
+      return turn_result::passes;
+    }
     return parked ? turn_result::parked : turn_result::waits;
   }
   decided_ = true;

@@ -242,6 +242,7 @@ private:
     parked   ///< likewise, and all of its kind are set aside
   };
   turn_result serve(const waiting_unit& unit);
+  int& found_nothing_at_node(const preemptor& who);
   void advance(queue_line& line, turn_result found);
   void line_up_next(queue_line& line, const candidate& of, const service_place& behind);
   void line_up_passed_over(const turn_of& behind);
@@ -284,11 +285,13 @@ private:
   std::vector<entitled_kind> entitled_;
   std::map<std::string, std::int32_t, std::less<>> promised_; ///< the lowest priority, by queue
   std::set<std::string> lost_their_room_; ///< workloads of decisions that are given up
-  turn_of last_;                          ///< that was taken
+  std::map<std::pair<std::string, std::string>, int> at_their_nodes_; ///< by workload and group
+  turn_of last_;                                                      ///< that was taken
   /// Of runs for which there was nothing, and when they had their turn.
   std::vector<std::pair<candidate, precedence>> passed_over_;
   std::int64_t most_of_runs_ = 0;
   std::int64_t placed_of_runs_ = 0;
+  std::int64_t effort_in_vain_ = 0; ///< for those who were set aside
   bool begun_ = false;
   bool others_aside_ = false; ///< kinds of queues that have no line
   bool others_may_have_gone_ = false;

@@ -48,13 +48,6 @@ preemptor unit_of(const workload_record& record, const resolved_priority& with, 
 
 } // namespace
 
-std::vector<preemptor> lacking_units(const workload_record& record,
-                                     const std::function<bool(const pod&)>& stands,
-                                     const std::function<const node*(const pod&)>& node_of) {
-  return lacking_units_of(
-    record, [](const pod_group&) { return true; }, stands, node_of);
-}
-
 preemptor single_unit(const workload_record& record, const wanted_slot& at) {
   auto unit = unit_of(record, record.status.by_group[at.group], false);
   unit.groups.push_back(group_of(
@@ -63,10 +56,32 @@ preemptor single_unit(const workload_record& record, const wanted_slot& at) {
   return unit;
 }
 
-std::vector<preemptor> lacking_units_of(const workload_record& record,
-                                        const std::function<bool(const pod_group&)>& groups,
-                                        const std::function<bool(const pod&)>& stands,
-                                        const std::function<const node*(const pod&)>& node_of) {
+preemptor unit_of_replica(const workload_record& record, std::int32_t replica) {
+  return lacking_units_of_replica(record, replica, [](const pod&) { return false; }, {}).front();
+}
+
+namespace {
+
+/// The places of one replica of all gangs at which a pod is wanted.
+std::vector<wanted_slot> wanted_slots_of(const workload_record& record, std::int32_t replica) {
+  std::vector<wanted_slot> wanted;
+  const auto& groups = record.spec->groups;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const auto& group = groups[g];
+    if (!group.is_gang() || replica >= group.replicas || record.deleting)
+      continue;
+    for (std::int32_t i = 0; i < group.count; ++i)
+      if (const auto slot = slot_at(record, {group.name, replica, i});
+          slot.state == slot_state::wanted)
+        wanted.push_back({g, replica, i, slot.incarnation});
+  }
+  return wanted;
+}
+
+std::vector<preemptor> lacking_at(const workload_record& record,
+                                  const std::vector<wanted_slot>& slots,
+                                  const std::function<bool(const pod&)>& stands,
+                                  const std::function<const node*(const pod&)>& node_of) {
   struct replica_need {
     std::vector<pod> lacking;
     std::int32_t standing = 0;
@@ -74,7 +89,7 @@ std::vector<preemptor> lacking_units_of(const workload_record& record,
   const auto& spec = record.spec;
   std::map<std::pair<std::int32_t, std::size_t>, replica_need> needs; // by replica, then group
   std::map<std::int32_t, const node*> homes;                          // of gangs, by replica
-  for (const auto& slot : wanted_slots(record, groups)) {
+  for (const auto& slot : slots) {
     auto& need = needs[{slot.replica, slot.group}];
     auto wanted =
       pod_at(spec, record.status, slot.group, slot.replica, slot.index, slot.incarnation);
@@ -123,6 +138,21 @@ std::vector<preemptor> lacking_units_of(const workload_record& record,
     ordered.push_back(std::move(gang));
   std::move(units.begin(), units.end(), std::back_inserter(ordered));
   return ordered;
+}
+
+} // namespace
+
+std::vector<preemptor> lacking_units(const workload_record& record,
+                                     const std::function<bool(const pod&)>& stands,
+                                     const std::function<const node*(const pod&)>& node_of) {
+  return lacking_at(record, wanted_slots(record), stands, node_of);
+}
+
+std::vector<preemptor>
+lacking_units_of_replica(const workload_record& record, std::int32_t replica,
+                         const std::function<bool(const pod&)>& stands,
+                         const std::function<const node*(const pod&)>& node_of) {
+  return lacking_at(record, wanted_slots_of(record, replica), stands, node_of);
 }
 
 bool wants_place_of(const workload_record& record, const pod& p) {

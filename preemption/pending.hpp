@@ -23,14 +23,17 @@ std::vector<preemptor> lacking_units(const workload_record& record,
                                      const std::function<bool(const pod&)>& stands,
                                      const std::function<const node*(const pod&)>& node_of = {});
 
-/// Likewise of some of its groups alone.
-std::vector<preemptor> lacking_units_of(const workload_record& record,
-                                        const std::function<bool(const pod_group&)>& groups,
-                                        const std::function<bool(const pod&)>& stands,
-                                        const std::function<const node*(const pod&)>& node_of);
+/// Likewise of one replica of its gangs alone.
+std::vector<preemptor>
+lacking_units_of_replica(const workload_record& record, std::int32_t replica,
+                         const std::function<bool(const pod&)>& stands,
+                         const std::function<const node*(const pod&)>& node_of);
 
 /// The unit that asks for the pod at that place alone.
 preemptor single_unit(const workload_record& record, const wanted_slot& at);
+
+/// The unit that asks for all pods of a gang's replica.
+preemptor unit_of_replica(const workload_record& record, std::int32_t replica);
 
 /// Whether the workload asks for a pod in the place of this one, be it for the next.
 bool wants_place_of(const workload_record& record, const pod& p);

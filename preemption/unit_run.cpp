@@ -8,13 +8,23 @@
 namespace reprieve {
 
 bool waits_as_run(const pod_group& group) {
-  return !group.is_gang() && group.required_node.empty();
+  return !group.is_gang();
+}
+
+std::optional<std::size_t> gangs_wait_as_run(const workload& spec) {
+  const auto first = std::ranges::find_if(spec.groups, &pod_group::is_gang);
+  if (first == spec.groups.end() || first->replicas < 2
+      || std::ranges::any_of(spec.groups, [&](const pod_group& one) {
+           return one.is_gang() && one.replicas != first->replicas;
+         }))
+    return std::nullopt;
+  return static_cast<std::size_t>(first - spec.groups.begin());
 }
 
 unit_run::unit_run(std::shared_ptr<const workload_record> record, std::size_t group, of whom,
                    at_first who)
     : record_(std::move(record)), group_(group), whom_(whom),
-      numbers_(number{record_->spec->groups[group].count} * record_->spec->groups[group].replicas),
+      numbers_(number{of_gangs() ? 1 : this->group().count} * this->group().replicas),
       waiting_(who == at_first::all_wait ? numbers_ : 0) {}
 
 void unit_run::renew(std::shared_ptr<const workload_record> record) {
@@ -44,10 +54,19 @@ std::uint32_t unit_run::incarnation_at(number one) const {
 
 unit_run::number unit_run::number_of(const preemptor& who) const {
   const auto& p = who.groups.front().pods.front();
-  return number{p.replica} * group().count + p.index;
+  return of_gangs() ? number{p.replica} : number{p.replica} * group().count + p.index;
 }
 
 bool unit_run::has(const pod& p) const {
+  if (of_gangs()) {
+    const auto at = reprieve::group_position(record_->spec, p.group);
+    if (!at || !record_->spec->groups[*at].is_gang() || !waiting_.contains(p.replica))
+      return false;
+    const auto* known = record_->slots.find({p.group, p.replica, p.index});
+    return p.uid
+           == pod_uid(record_->spec->name, record_->status.uid, {p.group, p.replica, p.index},
+                      known == nullptr ? 0 : known->incarnation);
+  }
   if (p.group != group().name || p.index >= group().count)
     return false;
   const auto one = number{p.replica} * group().count + p.index;
@@ -60,13 +79,29 @@ bool unit_run::has(const pod& p) const {
 service_place unit_run::place_at(number one) const {
   service_place place = place_of_work(*record_);
   place.priority = record_->status.by_group[group_].priority;
+  if (of_gangs()) { // which go by the least of their priorities
+    for (std::size_t g = group_ + 1; g < record_->spec->groups.size(); ++g)
+      if (record_->spec->groups[g].is_gang())
+        place.priority = std::min(place.priority, record_->status.by_group[g].priority);
+    place.unit = reprieve::number_of({true, static_cast<std::size_t>(one), group_, 0});
+    return place;
+  }
   place.unit = reprieve::number_of({false, static_cast<std::size_t>(one / group().count), group_,
                                     static_cast<std::size_t>(one % group().count)});
   return place;
 }
 
+unit_run::number unit_run::first_replica_from(const unit_position& at) const {
+  if (!at.gang)
+    return numbers_;
+  const bool is_before = group_ < at.group || (group_ == at.group && at.index > 0);
+  return std::min(static_cast<number>(at.replica) + (is_before ? 1 : 0), numbers_);
+}
+
 /// The first number whose place is that position or behind it.
 unit_run::number unit_run::first_number_from(const unit_position& at) const {
+  if (of_gangs())
+    return first_replica_from(at);
   if (at.gang)
     return 0;
   const auto replica = static_cast<number>(at.replica);
@@ -98,7 +133,8 @@ std::shared_ptr<const preemptor> unit_run::unit_at(number one) const {
   if (!made_ || made_number_ != one) {
     const auto slot = slot_of(one);
     made_ = std::make_shared<const preemptor>(
-      single_unit(*record_, {group_, slot.replica, slot.index, incarnation_at(one)}));
+      of_gangs() ? unit_of_replica(*record_, static_cast<std::int32_t>(one))
+                 : single_unit(*record_, {group_, slot.replica, slot.index, incarnation_at(one)}));
     made_number_ = one;
   }
   return made_;

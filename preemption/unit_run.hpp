@@ -12,10 +12,10 @@
 
 namespace reprieve {
 
-/// The pods of one group that a workload lacks and that are placed one by one. They ask for the
-/// same and may be a million, so they wait as one, and a unit is made when its turn comes. Those
-/// that were there before wait by themselves, as they may have to wait for longer. Numbered by
-/// replica, then index.
+/// The pods of one group that a workload lacks and that are placed one by one; or the replicas of
+/// its gangs of which it lacks every pod. They ask for the same and may be a million, so they wait
+/// as one, and a unit is made when its turn comes. Those that were there before wait by themselves,
+/// as they may have to wait for longer. Pods are numbered by replica, then index.
 class unit_run {
 public:
   using number = number_ranges::number;
@@ -28,15 +28,19 @@ public:
 
   enum class at_first { nobody_waits, all_wait };
 
-  /// Of the group at that position.
+  /// Of the group at that position; of gangs, that of the first of them.
   unit_run(std::shared_ptr<const workload_record> record, std::size_t group, of whom, at_first who);
 
   /// The record has another form, in which the group is as it was.
   void renew(std::shared_ptr<const workload_record> record);
 
-  /// Whether the pod of that number waits for its turn.
+  /// Whether the pod or replica of that number waits for its turn.
   void set(number one, bool waits);
 
+  /// Whether its units are replicas of the workload's gangs.
+  bool of_gangs() const {
+    return group().is_gang();
+  }
   bool comes_back() const {
     return whom_ == of::those_who_come_back;
   }
@@ -52,9 +56,9 @@ public:
   number size() const {
     return waiting_.size();
   }
-  /// Whether this very pod is one of them.
+  /// Whether this very pod is one of them, or of one of them.
   bool has(const pod& p) const;
-  /// The number of the unit's pod.
+  /// The unit's number.
   number number_of(const preemptor& who) const;
 
   /// The first of them; there must be one.
@@ -72,21 +76,25 @@ public:
 
 private:
   number first_number_from(const unit_position& at) const;
+  number first_replica_from(const unit_position& at) const;
   std::uint32_t incarnation_at(number one) const;
   pod_slot slot_of(number one) const;
 
   std::shared_ptr<const workload_record> record_;
   std::size_t group_;
   of whom_;
-  number numbers_; ///< of pods that the group has
+  number numbers_; ///< of pods that the group has, or of replicas
   number_ranges waiting_;
   /// The one that was asked for last, as it is asked for several times.
   mutable number made_number_ = -1;
   mutable std::shared_ptr<const preemptor> made_;
 };
 
-/// Whether what the workload lacks of the group waits as a run: its pods are placed one by one, and
-/// on any node.
+/// Whether what the workload lacks of the group waits as a run of pods: they are placed one by one.
 bool waits_as_run(const pod_group& group);
+
+/// The position of the first gang, where replicas that lack every pod wait as a run: there are
+/// several, and each has a part in all gangs, so that they are alike.
+std::optional<std::size_t> gangs_wait_as_run(const workload& spec);
 
 } // namespace reprieve

@@ -4,6 +4,7 @@
 #include "state/queue_limits.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -203,7 +204,6 @@ void workload_standing::put_record(std::shared_ptr<const workload_record> record
   const bool alike =
     before && record_ && left_to_cluster == left_to_cluster_ && counts_alike(*before, *record_);
   left_to_cluster_ = left_to_cluster;
-  listed_outdated_ = listed_outdated_ || !alike || has_listed_groups();
   if (!alike) {
     count_all(on);
     return;
@@ -212,6 +212,9 @@ void workload_standing::put_record(std::shared_ptr<const workload_record> record
     for (auto* run : {of.fresh.get(), of.back.get()})
       if (run != nullptr)
         run->renew(record_);
+  if (before->status.by_group != record_->status.by_group) // by which units are served
+    for (const auto& [replica, units] : *listed_)
+      outdated_.edit([&](auto& all) { all.insert(replica); });
   for (const auto& slot : slot_list::changed_slots(before->slots, record_->slots)) {
     const bool was_doomed = restless_->is_doomed(slot.group, slot.replica);
     for (const auto& uid : uids_at(slot, *before))
@@ -225,8 +228,8 @@ void workload_standing::put_record(std::shared_ptr<const workload_record> record
   }
 }
 
-bool workload_standing::has_listed_groups() const {
-  return record_ && !std::ranges::all_of(record_->spec->groups, waits_as_run);
+bool workload_standing::may_list() const {
+  return record_ && !record_->deleting && !left_to_cluster_;
 }
 
 /// The pods that may stand at the place by either record.
@@ -258,14 +261,23 @@ void workload_standing::count_all(const standing_ground& on) {
 
 void workload_standing::look_at_all_slots(const standing_ground& on) {
   waiting_.clear();
-  if (!record_ || record_->deleting || left_to_cluster_)
+  listed_.clear();
+  outdated_.clear();
+  if (!may_list())
     return;
   const auto& groups = record_->spec->groups;
+  const auto of_gangs = gangs_wait_as_run(record_->spec);
   waiting_.resize(groups.size());
-  for (std::size_t g = 0; g < groups.size(); ++g)
-    if (waits_as_run(groups[g]))
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    if (waits_as_run(groups[g]) || g == of_gangs)
       waiting_[g].fresh = std::make_shared<unit_run>(record_, g, unit_run::of::new_ones,
                                                      unit_run::at_first::all_wait);
+    else if (!of_gangs)
+      outdated_.edit([&](auto& all) {
+        for (std::int32_t replica = 0; replica < groups[g].replicas; ++replica)
+          all.insert(replica);
+      });
+  }
   // All of them wait, but for those of which something is known.
   for (const auto& known : record_->slots)
     look_at(known.slot, on);
@@ -288,8 +300,9 @@ void workload_standing::look_at(const pod_slot& slot, const standing_ground& on)
   if (!group || *group >= waiting_.size())
     return;
   const auto& of = record_->spec->groups[*group];
-  if (!waits_as_run(of)) {
-    listed_outdated_ = true;
+  if (of.is_gang()) {
+    if (slot.replica >= 0 && slot.replica < of.replicas)
+      outdated_.edit([&](auto& all) { all.insert(slot.replica); });
     return;
   }
   if (slot.replica < 0 || slot.index < 0 || slot.replica >= of.replicas || slot.index >= of.count)
@@ -346,47 +359,88 @@ void workload_standing::look_around(const pod& p, bool was_doomed, const standin
     look_at(slot_of(p), on);
 }
 
-/// Of groups that are no runs, as if those were not there.
+/// What a replica of the gangs lacks, as if those were not there.
 std::vector<preemptor>
-workload_standing::lacking_of_listed(const std::set<std::string, std::less<>>& without,
-                                     const standing_ground& on) const {
+workload_standing::lacking_of(std::int32_t replica,
+                              const std::set<std::string, std::less<>>& without,
+                              const standing_ground& on) const {
   const auto stands = [&](const pod& p) {
     return pods_.contains(p.uid) && !without.contains(p.uid);
   };
-  return lacking_units_of(
-    *record_, [](const pod_group& group) { return !waits_as_run(group); },
-    [&](const pod& p) { return stands(p) || on.goes(p.uid); },
+  return lacking_units_of_replica(
+    *record_, replica, [&](const pod& p) { return stands(p) || on.goes(p.uid); },
     [&](const pod& p) { return stands(p) ? on.node_of(*find(p.uid)) : nullptr; });
 }
 
 std::vector<preemptor>
 workload_standing::listed_without(const std::set<std::string, std::less<>>& uids,
                                   const standing_ground& on) const {
-  if (!has_listed_groups() || record_->deleting || left_to_cluster_)
+  if (!may_list())
     return {};
-  auto units = lacking_of_listed(uids, on);
+  std::set<std::int32_t> replicas;
   auto restless = *restless_;
   for (const auto& uid : uids)
-    if (const auto found = pods_.find(uid); found != pods_.end())
-      restless.count(found->second.shown->what(), found->second.as.restless, -1);
+    if (const auto found = pods_.find(uid); found != pods_.end()) {
+      const auto& p = found->second.shown->what();
+      restless.count(p, found->second.as.restless, -1);
+      replicas.insert(p.replica);
+    }
+  std::vector<preemptor> units;
+  for (const auto replica : replicas)
+    std::ranges::move(lacking_of(replica, uids, on), std::back_inserter(units));
   restless.take_out_held_back(units);
   return units;
 }
 
-void workload_standing::find_listed(const standing_ground& on) {
-  if (!std::exchange(listed_outdated_, false))
-    return;
-  listed_.clear();
-  if (!has_listed_groups() || left_to_cluster_)
-    return;
-  auto units = lacking_of_listed({}, on);
+/// Whether the units are all pods of the replica together, as they wait in a run.
+bool workload_standing::lacks_all_of(std::int32_t replica,
+                                     const std::vector<preemptor>& units) const {
+  return units.size() == 1 && units.front().gang
+         && std::ranges::all_of(record_->spec->groups, [&](const pod_group& one) {
+              if (!one.is_gang() || replica >= one.replicas)
+                return true;
+              const auto& asked = units.front().groups;
+              const auto its = std::ranges::find(asked, one.name, &wanted_group::name);
+              return its != asked.end() && std::ssize(its->pods) == one.count;
+            });
+}
+
+void workload_standing::find_listed(std::int32_t replica, const standing_ground& on) {
   listed_units found;
+  auto units = lacking_of(replica, {}, on);
   found.held_back = restless_->take_out_held_back(units);
-  for (auto& unit : units) {
-    found.uids.insert(unit.groups.front().pods.front().uid);
-    found.units.push_back(std::make_shared<const preemptor>(std::move(unit)));
+  if (const auto run = gangs_wait_as_run(record_->spec)) {
+    auto& all = waiting_[*run];
+    const bool waits = lacks_all_of(replica, units);
+    const bool comes_back = waits && was_there_before(units.front());
+    set_waiting(all.fresh, *run, unit_run::of::new_ones, replica, waits && !comes_back);
+    set_waiting(all.back, *run, unit_run::of::those_who_come_back, replica, comes_back);
+    if (waits)
+      units.clear();
   }
-  listed_ = std::move(found);
+  for (auto& unit : units)
+    found.units.push_back(std::make_shared<const preemptor>(std::move(unit)));
+  listed_.edit([&](auto& all) {
+    if (found.empty())
+      all.erase(replica);
+    else
+      all.insert_or_assign(replica, std::move(found));
+  });
+}
+
+void workload_standing::find_listed(const standing_ground& on) {
+  const auto outdated = *outdated_;
+  outdated_.clear();
+  if (may_list())
+    for (const auto replica : outdated)
+      find_listed(replica, on);
+}
+
+std::vector<std::shared_ptr<const preemptor>> workload_standing::listed() const {
+  std::vector<std::shared_ptr<const preemptor>> found;
+  for (const auto& [replica, listed] : *listed_)
+    found.insert(found.end(), listed.units.begin(), listed.units.end());
+  return found;
 }
 
 std::vector<std::shared_ptr<const unit_run>> workload_standing::runs() const {
@@ -399,7 +453,9 @@ std::vector<std::shared_ptr<const unit_run>> workload_standing::runs() const {
 }
 
 resources workload_standing::held_back() const {
-  auto all = listed_->held_back;
+  resources all;
+  for (const auto& [replica, listed] : *listed_)
+    add_to(all, listed.held_back);
   for (std::size_t g = 0; g < waiting_.size(); ++g)
     if (const auto pods = waiting_[g].held_back.size(); pods > 0)
       add_to(all, demand_of(record_->spec->groups[g], pods));
@@ -409,7 +465,11 @@ resources workload_standing::held_back() const {
 bool workload_standing::lacks(const preemptor& who) const {
   const auto& first = who.groups.front().pods.front();
   const auto has = [&](const std::shared_ptr<unit_run>& run) { return run && run->has(first); };
-  return listed_->uids.contains(first.uid)
+  const auto listed = listed_->find(first.replica);
+  return (listed != listed_->end()
+          && std::ranges::any_of(
+            listed->second.units,
+            [&](const auto& unit) { return unit->groups.front().pods.front().uid == first.uid; }))
          || std::ranges::any_of(
            waiting_, [&](const waiting_group& of) { return has(of.fresh) || has(of.back); });
 }

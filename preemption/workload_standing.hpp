@@ -41,8 +41,7 @@ public:
 
 /// What a workload's record and its pods come to: what they take, who of them is not wanted, what
 /// is lacking. Kept as pods and slots change, so that a change costs what is new in it, however
-/// many pods there are. Of gangs, and of groups bound to a node, all is found anew when one of them
-/// changes.
+/// many pods there are. Of a replica of its gangs all is found anew when something of it changes.
 class workload_standing {
 public:
   // -- changes ------------------------------------------------------------------------------------
@@ -99,13 +98,11 @@ public:
   /// Finds anew what of gangs is lacking, where that may have changed.
   void find_listed(const standing_ground& on);
   /// What lacks and may be asked for: unit by unit, and in runs.
-  const std::vector<std::shared_ptr<const preemptor>>& listed() const {
-    return listed_->units;
-  }
+  std::vector<std::shared_ptr<const preemptor>> listed() const;
   std::vector<std::shared_ptr<const unit_run>> runs() const;
   /// What will be asked for when others have settled.
   resources held_back() const;
-  /// What would be listed if these were not there.
+  /// What its gangs would ask for if these were not there, of the replicas that have them.
   std::vector<preemptor> listed_without(const std::set<std::string, std::less<>>& uids,
                                         const standing_ground& on) const;
   /// Whether the unit lacks its pods.
@@ -128,9 +125,12 @@ private:
 
   bool is_unwanted(const pod& p) const;
   bool is_irregular(const pod& p) const;
-  bool has_listed_groups() const;
-  std::vector<preemptor> lacking_of_listed(const std::set<std::string, std::less<>>& without,
-                                           const standing_ground& on) const;
+  bool may_list() const;
+  std::vector<preemptor> lacking_of(std::int32_t replica,
+                                    const std::set<std::string, std::less<>>& without,
+                                    const standing_ground& on) const;
+  bool lacks_all_of(std::int32_t replica, const std::vector<preemptor>& units) const;
+  void find_listed(std::int32_t replica, const standing_ground& on);
   role role_of(const pod& p) const;
   void count(const counted_pod& one, int sign, const standing_ground& on);
   void count_in(counted_pod& one, const standing_ground& on);
@@ -160,10 +160,9 @@ private:
     std::shared_ptr<unit_run> back;  ///< come back
     number_ranges held_back;
   };
-  /// What waits of the other groups.
+  /// What waits of a replica of the gangs.
   struct listed_units {
     std::vector<std::shared_ptr<const preemptor>> units;
-    std::set<std::string, std::less<>> uids; ///< of their first pods
     resources held_back;
 
     bool empty() const {
@@ -176,14 +175,14 @@ private:
 
   std::shared_ptr<const workload_record> record_;
   bool left_to_cluster_ = false;
-  bool listed_outdated_ = true;
   std::unordered_map<std::string_view, counted_pod> pods_; ///< by uid, which they have themselves
   seldom<std::multimap<pod_slot, std::string>> irregular_; ///< uids by place
   queue_totals used_;
   seldom<going_pods> going_;
   seldom<restless_replicas> restless_;
-  std::vector<waiting_group> waiting_; ///< by the group's position
-  seldom<listed_units> listed_;
+  std::vector<waiting_group> waiting_;                  ///< by the group's position
+  seldom<std::map<std::int32_t, listed_units>> listed_; ///< by replica, of those in no run
+  seldom<std::set<std::int32_t>> outdated_;             ///< replicas whose units are to be found
 };
 
 } // namespace reprieve

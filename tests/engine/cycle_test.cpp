@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 /// One cycle over a snapshot: who waits is served strictly in turn.
 namespace reprieve::tests {
 
@@ -222,6 +224,23 @@ TEST(cycle, who_fits_in_free_room_is_not_in_the_way_of_the_next) {
   snapshot_cycle cycle{taken};
 
   EXPECT_EQ(cycle.line_in(session_settings()).session(), "mid");
+}
+
+// -- bound to a node -----------------------------------------------------------------------------
+
+TEST(cycle,
+     of_a_group_that_is_bound_to_a_node_so_many_keep_room_there_and_others_wait_behind_them) {
+  auto bound = wanting("bound", 5, gpus(1), 20);
+  bound.groups.front().required_node = "n1";
+  const cycle_run run{
+    world().node("n1", gpus(4)).runs(wanting("old", 1, gpus(4)), "n1").waits(bound),
+    delayed_settings()};
+
+  const auto lines = told(run.cycle);
+  ASSERT_EQ(lines.size(), 20U);
+  EXPECT_EQ(std::ranges::count(lines, "bound reserves"), 16);
+  EXPECT_EQ(std::ranges::count(lines, "bound infeasible"), 4);
+  EXPECT_THAT(run.cycle.turns().back().made.why.summary, HasSubstr("wait for room at their node"));
 }
 
 // -- holds ---------------------------------------------------------------------------------------

@@ -52,6 +52,12 @@ workload_record plain(std::int32_t count, std::int32_t replicas) {
   return record;
 }
 
+workload_record gangs_of(std::int32_t pods, std::int32_t replicas) {
+  auto record = plain(pods, replicas);
+  record.spec.edit().groups[0].min_count = pods;
+  return record;
+}
+
 /// All there is to know, each pod and place looked at.
 struct from_scratch {
   queue_totals used;
@@ -201,10 +207,20 @@ private:
     spec.groups[1].replicas = 5;
     spec.groups.push_back(spec.groups[0]);
     spec.groups[2].name = "gang";
-    spec.groups[2].replicas = 2;
+    spec.groups[2].replicas = static_cast<std::int32_t>(luck_.between(1, 5));
     spec.groups[2].min_count = luck_.one_in(2) ? 3 : 2;
     spec.groups[2].disruption = luck_.one_in(2) ? disruption_mode::pod_group : disruption_mode::pod;
-    record.status.by_group.resize(3);
+    if (luck_.one_in(2)) { // another that goes with it, at times not in all replicas
+      auto more = spec.groups[2];
+      more.name = "more";
+      more.count = 2;
+      more.min_count = 1;
+      more.replicas = luck_.one_in(3) ? 3 : more.replicas;
+      spec.groups.push_back(more);
+    }
+    if (luck_.one_in(3))
+      spec.groups[1].required_node = "n1";
+    record.status.by_group.resize(spec.groups.size());
     record.status.uid = "u" + std::to_string(++made_);
     return record;
   }
@@ -382,27 +398,51 @@ TEST(workload_standing, of_a_million_pods_that_wait_takes_little_room_and_time) 
   EXPECT_EQ(standing.runs().front()->size(), 999'999);
 }
 
-/// How long one pod's end takes in a workload all of whose pods run.
-std::chrono::nanoseconds time_of_an_end(std::int32_t pods) {
+TEST(workload_standing, of_gangs_of_which_all_replicas_wait_has_one_run_and_lists_none) {
   some_ground ground;
   workload_standing standing;
-  auto record = plain(pods, 1);
+  auto record = gangs_of(2, 20'000);
+  standing.put_record(std::make_shared<const workload_record>(record), false, ground);
+  standing.find_listed(ground);
+  ASSERT_EQ(standing.runs().size(), 1U);
+  EXPECT_EQ(standing.runs().front()->size(), 20'000);
+  EXPECT_TRUE(standing.listed().empty());
+  // Of one that has a part, the rest is asked for by itself.
+  auto p = pod_at(record.spec, record.status, 0, 7, 0, 0);
+  p.node = "n1";
+  p.phase = pod_phase::running;
+  standing.put_pod(std::make_shared<const shared_pod>(p), ground);
+  standing.find_listed(ground);
+  EXPECT_EQ(standing.runs().front()->size(), 19'999);
+  ASSERT_EQ(standing.listed().size(), 1U);
+  EXPECT_EQ(standing.listed().front()->groups.front().pods.size(), 1U);
+  EXPECT_TRUE(standing.lacks(*standing.listed().front()));
+  EXPECT_TRUE(standing.lacks(*standing.runs().front()->unit_at(8)));
+}
+
+/// How long one pod's end takes in a workload all of whose pods run.
+std::chrono::nanoseconds time_of_an_end(std::int32_t pods, bool gangs = false) {
+  some_ground ground;
+  workload_standing standing;
+  auto record = gangs ? gangs_of(1, pods) : plain(1, pods);
   standing.put_record(std::make_shared<const workload_record>(record), false, ground);
   std::vector<std::string> uids;
   for (std::int32_t i = 0; i < pods; ++i) {
-    auto p = pod_at(record.spec, record.status, 0, 0, i, 0);
+    auto p = pod_at(record.spec, record.status, 0, i, 0, 0);
     p.node = "n";
     p.phase = pod_phase::running;
     uids.push_back(p.uid);
     standing.put_pod(std::make_shared<const shared_pod>(std::move(p)), ground);
   }
+  standing.find_listed(ground);
   const auto begin = std::chrono::steady_clock::now();
   constexpr std::int32_t ends = 300;
   for (std::int32_t i = 0; i < ends; ++i) {
     const auto index = i * (pods / ends);
-    end_slot(record, {"a", 0, index}, 0, slot_state::succeeded);
+    end_slot(record, {"a", index, 0}, 0, slot_state::succeeded);
     standing.put_record(std::make_shared<const workload_record>(record), false, ground);
     standing.remove_pod(uids[static_cast<std::size_t>(index)], ground);
+    standing.find_listed(ground);
   }
   return (std::chrono::steady_clock::now() - begin) / ends;
 }
@@ -415,6 +455,16 @@ TEST(workload_standing, changes_by_one_pod_at_no_more_cost_where_there_are_many)
     many = time_of_an_end(200'000);
   }
   EXPECT_LT(many.count(), 3 * few.count());
+}
+
+TEST(workload_standing, of_many_gangs_changes_by_one_at_no_more_cost_than_of_few) {
+  auto few = time_of_an_end(500, true);
+  auto many = time_of_an_end(20'000, true);
+  for (int again = 0; again < 3 && many > 5 * few; ++again) {
+    few = time_of_an_end(500, true);
+    many = time_of_an_end(20'000, true);
+  }
+  EXPECT_LT(many.count(), 5 * few.count());
 }
 
 } // namespace
