@@ -97,6 +97,23 @@ bool may_run_cycle(self_pointer self) {
 
 namespace {
 
+/// The workload is another by now, or gone: nothing is known of it any more.
+void take_up(coordinator_state& state, const std::string& workload) {
+  if (state.unwritten.empty())
+    return;
+  state.unwritten.forget(workload);
+  state.mirror.put_aside(workload, false);
+}
+
+void take_up_if_another(coordinator_state& state, const workload_record& next) {
+  if (state.unwritten.empty())
+    return;
+  const auto before = state.mirror.find_workload(next.spec->name);
+  if (!before || before->status.generation != next.status.generation
+      || before->status.uid != next.status.uid)
+    take_up(state, next.spec->name);
+}
+
 /// Where less is asked for still, it stays as low as it came down to; one that begins anew comes
 /// down at once, as the one before it had.
 void take_grants(coordinator_state& state, quota_grants told) {
@@ -252,6 +269,10 @@ void ended(self_pointer self, const decision_ended& over) {
   state.decisions.erase(found);
   state.giving_up.erase(over.id);
   end_counting(self, over.id); // before others begin that change the same counts
+  if (over.how.ok())
+    state.unwritten.succeeded(gone.workloads);
+  else if (absl::IsInvalidArgument(over.how))
+    put_aside(self, gone.workloads, gone.pods, gone.whole, std::string(over.how.message()));
   if (over.how.ok()) {
     let_go_on(self, gone.followed_by, over.id);
     give_up_all(self, gone.awaited_by, had_started(over.id));
@@ -266,6 +287,8 @@ void ended(self_pointer self, const decision_ended& over) {
   // so is the queue shard, as other groups may have given room back there.
   if (over.how.ok() || changed_since)
     wake(self);
+  else if (absl::IsInvalidArgument(over.how))
+    wake(self); // for others it makes room, and it comes in smaller parts itself
   else if (!absl::IsFailedPrecondition(over.how))
     cycle_after(self, cycle_retry_delay);
 }
@@ -352,9 +375,12 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
       auto& s = self->state;
       s.seen_shards.insert("w/" + delta.shard);
       know_aside(s.mirror, delta);
-      for (auto& record : delta.changed)
+      for (auto& record : delta.changed) {
+        take_up_if_another(s, *record);
         s.mirror.put(std::move(record));
+      }
       for (const auto& name : delta.removed) {
+        take_up(s, name);
         s.mirror.remove_workload(name);
         std::erase_if(s.reserved, [&](const auto& one) { return one.second.workload == name; });
       }

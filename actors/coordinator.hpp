@@ -8,6 +8,7 @@
 #include "preemption/cycle.hpp"
 #include "preemption/plan.hpp"
 #include "preemption/preemptor.hpp"
+#include "preemption/unwritten_work.hpp"
 #include "state/catalog.hpp"
 
 #include <cstdint>
@@ -121,6 +122,8 @@ struct coordinator_state {
     std::vector<std::string> followed_by; ///< that wait for this one to be told
     std::vector<std::string> awaited_by;  ///< that wait for this one to be given up
     std::vector<std::string> workloads;   ///< whose pods it places
+    std::size_t pods = 0;                 ///< that it places
+    bool whole = false;                   ///< they are placed together or not at all
     std::vector<std::string> budgets;     ///< that it takes from
     std::set<std::string> queues_freed;   ///< of its victims
     /// Where it stands among those that wait for others to go.
@@ -171,6 +174,7 @@ struct coordinator_state {
   bool lets_others_go = false;               ///< the last was put off until others are told to go
   shard_inquiries inquiries;
   lifecycle_state lifecycle;
+  unwritten_work unwritten;
 };
 
 /// All shards and the catalog have told what they hold.

@@ -236,7 +236,9 @@ void apply_all(self_pointer self) {
   state.step.set("victims", what(self).victims.size());
   state.told = !what(self).victims.empty();
   auto all = of_shards([self](absl::Status applied) {
-    if (absl::IsFailedPrecondition(applied)) { // its room is not there any more
+    self->state.can_not_be_written = absl::IsInvalidArgument(applied);
+    // Its room is not there any more, or never will be in a record.
+    if (absl::IsFailedPrecondition(applied) || absl::IsInvalidArgument(applied)) {
       write_abort(self, applied);
       return;
     }
@@ -308,7 +310,10 @@ void end(self_pointer self, const absl::Status& how) {
   state.whole.end();
   if (what(self).at_once || !what(self).counts.empty())
     release_all(self); // nobody asks for it any more
-  self->send(state.settings.owner, decision_ended{id(self), how, has_to_be_barred(state, how)});
+  auto told = how;
+  if (!how.ok() && state.can_not_be_written)
+    told = absl::InvalidArgumentError(how.message());
+  self->send(state.settings.owner, decision_ended{id(self), told, has_to_be_barred(state, how)});
   self->quit();
 }
 

@@ -93,6 +93,7 @@ struct decision_settings {
   /// Whether the store has it already: its owner was replaced, and it goes on from its phase.
   bool recovered = false;
   bool waits_for_others = false;    ///< does nothing before `begin_votes`
+  bool whole = false;               ///< its pods are placed together or not at all
   revision head_revision = 0;       ///< of its key, where it is recovered
   std::uint32_t chunks = 0;         ///< likewise
   std::int64_t body_bytes = 0;      ///< of the chunks; likewise
@@ -127,6 +128,7 @@ struct decision_state {
   bool told = false;                      ///< whether victims may have been told
   bool commit_unknown = false;            ///< it may arrive at any time, or never
   bool abort_unknown = false;             ///< likewise an abort that makes its key
+  bool can_not_be_written = false;        ///< what it does to records
   bool cancelled = false;
   std::string cancel_reason;
 };

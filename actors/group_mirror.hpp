@@ -6,6 +6,7 @@
 #include "preemption/lifecycle.hpp"
 #include "preemption/outlook.hpp"
 #include "preemption/pending.hpp"
+#include "preemption/plan.hpp"
 #include "preemption/preemptor.hpp"
 #include "preemption/queue_stage.hpp"
 #include "preemption/waiting_line.hpp"
@@ -173,6 +174,15 @@ public:
   /// was to join.
   bool still_lacks(const preemptor& who);
 
+  /// The workload asks for nothing, or does so again: what would be decided for it can't be
+  /// written.
+  void put_aside(const std::string& workload, bool so);
+
+  /// Why the nodes' records do not take what the unit's pods bring, in a sentence, however they
+  /// were spread; empty where they may. Pods that bring little are not looked at: those who vote do
+  /// that.
+  std::string why_not_in_records(const preemptor& who, const plan& made);
+
   /// The unit that the decision places, as it would wait if that were given up. Nothing where it
   /// places more, or a run's.
   std::optional<waiting_unit> unit_placed_by(const std::string& decision);
@@ -284,6 +294,7 @@ private:
     std::set<std::string> placed_by; ///< open decisions
     counted_standing counted;
     bool stale = false;
+    bool aside = false;
   };
 
   using named_workload = named<workload_entry>;

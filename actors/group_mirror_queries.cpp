@@ -1,5 +1,6 @@
 #include "actors/group_mirror.hpp"
 #include "actors/planted_bug.hpp"
+#include "actors/record_room.hpp"
 #include "preemption/engine.hpp"
 #include "preemption/groundless.hpp"
 #include "preemption/pending.hpp"
@@ -179,7 +180,72 @@ bool group_mirror::is_any_leaving_before(std::string_view queue, const service_p
 bool group_mirror::still_lacks(const preemptor& who) {
   refresh();
   const auto found = workloads_.find(who.workload);
-  return found != workloads_.end() && found->second.stands.lacks(who);
+  return found != workloads_.end() && !found->second.aside && found->second.stands.lacks(who);
+}
+
+void group_mirror::put_aside(const std::string& workload, bool so) {
+  const auto found = workloads_.find(workload);
+  if (found != workloads_.end() && std::exchange(found->second.aside, so) != so)
+    mark(*found);
+}
+
+namespace {
+
+/// What of a record those take who stay.
+std::size_t bytes_of_staying(const pod_list& pods) {
+  std::size_t bytes = 0;
+  for (const auto& shared : pods.shared())
+    if (const auto& p = shared->what(); !is_leaving(p.phase) && p.evicted_by.empty())
+      bytes += bytes_kept_for(*shared);
+  return bytes;
+}
+
+} // namespace
+
+std::string group_mirror::why_not_in_records(const preemptor& who, const plan& made) {
+  constexpr std::size_t much = record_limits::staying_pods_bytes / 32;
+  constexpr auto limit = record_limits::staying_pods_bytes;
+  std::map<std::string_view, std::size_t> by_group; // bytes of a pod: they are alike
+  for (const auto& one : made.assignments)
+    if (by_group.try_emplace(one.placed.group, 0).second)
+      by_group[one.placed.group] = bytes_kept_for(shared_pod{one.placed});
+  std::map<std::string_view, std::size_t> by_node;
+  for (const auto& one : made.assignments)
+    by_node[one.placed.node] += by_group[one.placed.group];
+  std::set<std::string_view> goes;
+  for (const auto& one : made.victims)
+    for (const auto& p : one.pods)
+      goes.insert(p.uid);
+  const auto left_on = [&](const node_entry& on) {
+    auto used = bytes_of_staying(on.shown);
+    for (const auto& shared : on.shown.shared())
+      if (goes.contains(shared->what().uid))
+        used -= std::min(used, bytes_kept_for(*shared));
+    return used < limit ? limit - used : 0;
+  };
+  const bool all_fit = std::ranges::all_of(by_node, [&](const auto& one) {
+    const auto on = nodes_.find(one.first);
+    return one.second <= much || on == nodes_.end() || one.second <= left_on(on->second);
+  });
+  if (all_fit)
+    return {};
+  // Spread by what the records take, there may be places for all that are needed.
+  std::size_t largest = 1;
+  for (const auto& [group, bytes] : by_group)
+    largest = std::max(largest, bytes);
+  std::size_t places = 0;
+  for (const auto& [name, on] : nodes_)
+    if (on.record && takes_pods(*on.record))
+      places += left_on(on) / largest;
+  std::size_t needed = 0;
+  for (const auto& group : who.groups)
+    needed += static_cast<std::size_t>(group.needed);
+  if (places >= needed)
+    return {};
+  return fmt::format("each of its pods brings {} bytes to the record of its node, and the records "
+                     "of all nodes have room for {} of the {} that start together; give the pods "
+                     "fewer or shorter labels and annotations, or start fewer together",
+                     largest, places, needed);
 }
 
 std::optional<waiting_unit> group_mirror::unit_placed_by(const std::string& decision) {

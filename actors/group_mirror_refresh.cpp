@@ -240,6 +240,8 @@ void group_mirror::expect_in_budgets(const counted_standing& of, std::int64_t si
 std::vector<waiting_unit> group_mirror::line_up(const workload_entry& entry) {
   const auto& record = entry.stands.record();
   std::vector<waiting_unit> units;
+  if (entry.aside)
+    return units;
   for (const auto& unit : entry.stands.listed())
     units.push_back({record, unit, nullptr});
   for (const auto& run : entry.stands.runs())

@@ -2,7 +2,7 @@
 
 #include "actors/node_watch.hpp"
 #include "actors/node_writes.hpp"
-#include "protocol/records.hpp"
+#include "actors/record_room.hpp"
 #include "state/record_limits.hpp"
 
 #include <fmt/format.h>
@@ -42,6 +42,8 @@ struct record_use {
   std::size_t all = 0;     ///< bytes, with everybody who is there
   std::size_t staying = 0; ///< bytes, without those who leave and the decision's victims
   std::int64_t pods = 0;   ///< who takes room, without the decision's victims
+  std::int64_t stay = 0;   ///< of those, without those who leave
+  std::int64_t go = 0;     ///< the victims
 };
 
 record_use use_of(const node_record& record, std::span<const node_part* const> held,
@@ -51,17 +53,20 @@ record_use use_of(const node_record& record, std::span<const node_part* const> h
     const auto& p = shared->what();
     if (wanted.placed.find(p.uid) != nullptr)
       continue; // it asks for that itself
-    const auto bytes = bytes_in_record(*shared) + record_limits::pod_growth_bytes;
+    const auto bytes = bytes_kept_for(*shared);
     const bool goes = std::ranges::find(wanted.victims, p.uid) != wanted.victims.end();
     use.all += bytes;
     use.staying += goes || is_leaving(p.phase) ? 0 : bytes;
     use.pods += takes_room(p.phase) && !goes ? 1 : 0;
+    use.stay += takes_room(p.phase) && !goes && !is_leaving(p.phase) ? 1 : 0;
+    use.go += goes ? 1 : 0;
   }
   for (const auto* part : held) {
     const auto bytes = bytes_of_pods(part->placed);
     use.all += bytes;
     use.staying += bytes;
     use.pods += std::ssize(part->placed.shared());
+    use.stay += std::ssize(part->placed.shared());
   }
   return use;
 }
@@ -69,7 +74,7 @@ record_use use_of(const node_record& record, std::span<const node_part* const> h
 std::size_t largest_of(const pod_list& pods) {
   std::size_t largest = 1;
   for (const auto& p : pods.shared())
-    largest = std::max(largest, bytes_in_record(*p) + record_limits::pod_growth_bytes);
+    largest = std::max(largest, bytes_kept_for(*p));
   return largest;
 }
 
@@ -108,8 +113,18 @@ absl::Status fits_record(node_shard_pointer self, const node_record& record,
     return absl::OkStatus();
   const auto more = bytes_of_pods(wanted.placed);
   const auto use = use_of(record, held, wanted);
-  if (use.staying + more <= record_limits::staying_pods_bytes
-      && use.all + more <= record_limits::all_pods_bytes)
+  const auto pods = std::ssize(wanted.placed.shared());
+  // A pod for a pod is no more of them, and may be a little larger: those to whom others owe their
+  // place would find none else.
+  const bool replaces = pods <= use.go;
+  const auto limit =
+    record_limits::staying_pods_bytes + (replaces ? record_limits::staying_pods_bytes / 8 : 0);
+  // What others were planned to bring before the node was full would be more than it has places
+  // for.
+  if (const auto most = record.status.most_pods; most && !replaces && use.stay + pods > *most)
+    return absl::FailedPreconditionError(
+      fmt::format("the record of node {} takes {} pods at present", wanted.node, *most));
+  if (use.staying + more <= limit && use.all + more <= record_limits::all_pods_bytes)
     return absl::OkStatus();
   const auto size = largest_of(wanted.placed);
   const auto fit = std::min(how_many_fit(size, use.staying, record_limits::staying_pods_bytes),

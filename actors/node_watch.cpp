@@ -1,8 +1,7 @@
 #include "actors/node_watch.hpp"
 
 #include "actors/node_writes.hpp"
-#include "protocol/records.hpp"
-#include "state/record_limits.hpp"
+#include "actors/record_room.hpp"
 
 namespace reprieve {
 
@@ -13,8 +12,7 @@ namespace {
 void put_as_fits(pod_list& pods, const pod_list::pointer& placed) {
   const auto used = bytes_of_pods(pods);
   const auto fits = [&](const pod_list::pointer& p) {
-    return used + bytes_in_record(*p) + record_limits::pod_growth_bytes
-           <= record_limits::all_pods_bytes;
+    return used + bytes_kept_for(*p) <= record_limits::all_pods_bytes;
   };
   if (fits(placed)) {
     pods.put(placed);

@@ -1,9 +1,8 @@
 #include "actors/node_writes.hpp"
 
 #include "actors/node_holds.hpp"
-#include "protocol/records.hpp"
+#include "actors/record_room.hpp"
 #include "state/keys.hpp"
-#include "state/record_limits.hpp"
 
 #include <algorithm>
 
@@ -36,7 +35,7 @@ void open_if_smaller(const node_record& before, node_record& next) {
 std::size_t bytes_of_pods(const pod_list& pods) {
   std::size_t bytes = 0;
   for (const auto& p : pods.shared())
-    bytes += bytes_in_record(*p) + record_limits::pod_growth_bytes;
+    bytes += bytes_kept_for(*p);
   return bytes;
 }
 

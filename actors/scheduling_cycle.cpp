@@ -10,11 +10,13 @@
 #include "preemption/required_node.hpp"
 #include "preemption/turn.hpp"
 #include "state/keys.hpp"
+#include "state/quantity.hpp"
 #include "state/queue_limits.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 namespace reprieve {
@@ -70,7 +72,7 @@ using self_pointer = coordinator_pointer;
 
 /// Long enough for a burst to share a cycle, short enough that nobody waits for it.
 constexpr std::chrono::milliseconds gathering_time{2};
-constexpr std::size_t most_pods_in_a_batch = 512;
+constexpr auto most_pods_in_a_batch = unwritten_work::most_pods_at_once;
 
 const std::string& first_uid(const preemptor& who) {
   return who.groups.front().pods.front().uid;
@@ -105,6 +107,7 @@ std::string summary_of(const queue_outcome& of) {
 /// Adds one unit's plan to a decision that is being put together.
 void take_plan(decision_settings& settings, const waiting_unit& unit, plan&& made) {
   auto& what = settings.what;
+  settings.whole = settings.whole || unit.who->gang;
   for (auto& one : made.assignments) {
     one.placed.placed_by = what.id;
     settings.placed.push_back(std::make_shared<const shared_pod>(std::move(one.placed)));
@@ -172,6 +175,10 @@ public:
       state_.mirror.guard(group->limits);
     }
     state_.mirror.release(now_);
+    if (const auto next = state_.unwritten.each_due(
+          now_, [&](const std::string& name) { state_.mirror.put_aside(name, false); });
+        next != no_time)
+      try_again_at(self_, next);
     go_on();
   }
 
@@ -311,6 +318,8 @@ public:
   // -- what it decides ----------------------------------------------------------------------------
 
   void place(const waiting_unit& unit, plan made) override {
+    if (is_put_aside(unit, made))
+      return;
     // Nobody else waits for those who give up, or for those who are to leave its quota.
     resources more;
     for (const auto& one : made.assignments)
@@ -320,6 +329,14 @@ public:
       launch_for(unit, std::move(made), std::move(after));
       return;
     }
+    // What is large, or was not written with others, is nobody else's trouble.
+    const auto& workload = unit.who->workload;
+    const auto most = state_.unwritten.most_by_itself(workload);
+    const bool large = made.assignments.size() > most_pods_in_a_batch / 4;
+    if (large || (most ? batch_of_ != workload : !batch_of_.empty()))
+      launch_batch();
+    if (most)
+      batch_of_ = workload;
     auto& what = batch_.what;
     const bool first = what.id.empty();
     if (first)
@@ -330,12 +347,13 @@ public:
     // The next unit must see what this one takes.
     for (const auto& p : std::span{batch_.placed}.subspan(before))
       state_.mirror.promise(what.id, p);
-    if (batch_.placed.size() >= most_pods_in_a_batch)
+    if (large || batch_.placed.size() >= most.value_or(most_pods_in_a_batch))
       launch_batch();
   }
 
   void preempt(const waiting_unit& unit, plan made) override {
-    launch_for(unit, std::move(made), {});
+    if (!is_put_aside(unit, made))
+      launch_for(unit, std::move(made), {});
   }
 
   void launch_for(const waiting_unit& unit, plan made, std::set<std::string> after) {
@@ -523,7 +541,22 @@ private:
     return static_cast<std::size_t>(std::clamp(2 * waiting / shards, least, most));
   }
 
+  /// Whether the unit is put aside, as the records of nodes do not take what its pods bring.
+  bool is_put_aside(const waiting_unit& unit, const plan& made) {
+    if (!unit.who->gang)
+      return false;
+    const auto why = state_.mirror.why_not_in_records(*unit.who, made);
+    if (why.empty())
+      return false;
+    const std::array workload{unit.who->workload};
+    reprieve::put_aside(self_, workload, made.assignments.size(), true, why);
+    takes_holds_ = false;
+    wake(self_);
+    return true;
+  }
+
   void launch_batch() {
+    batch_of_.clear();
     if (batch_.what.id.empty())
       return;
     batch_.what.at_once = state_.settings.owner->schema() >= schema_with_starts_at_once;
@@ -575,6 +608,7 @@ private:
   bool explains_;
   scheduling_cycle cycle_;
   decision_settings batch_;
+  std::string batch_of_; ///< the workload that has it by itself; empty where anybody may share it
   std::optional<waiting_unit> alone_;                        ///< in the batch
   std::map<std::int32_t, std::vector<held_decision>> holds_; ///< by the priority they are below
   bool takes_holds_ = false;                                 ///< for the unit whose plan comes next
@@ -669,6 +703,8 @@ void launch(self_pointer self, decision_settings settings, std::set<std::string>
   begun.planned_at = state.changes;
   begun.asked = ours.clock.now(self);
   begun.workloads = settings.what.workloads;
+  begun.pods = settings.placed.size();
+  begun.whole = settings.whole;
   for (const auto& part : settings.budgets)
     begun.budgets.push_back(part.budget);
   if (settings.recovered)
@@ -689,6 +725,20 @@ void launch(self_pointer self, decision_settings settings, std::set<std::string>
   }
   state.decisions[id] = std::move(begun);
   look_at_votes_later(self);
+}
+
+void put_aside(self_pointer self, std::span<const std::string> workloads, std::size_t pods,
+               bool whole, std::string_view why) {
+  auto& state = self->state;
+  const auto now = state.settings.clock.now(self);
+  state.unwritten.failed(workloads, pods, whole, why, now);
+  for (const auto& name : workloads)
+    if (const auto aside = state.unwritten.aside(name, now)) {
+      state.mirror.put_aside(name, true);
+      try_again_at(self, aside->until);
+      self->send(state.settings.events,
+                 event{0, now, "Workload", name, "PutAside", aside->why, {}, {}});
+    }
 }
 
 void give_up(self_pointer self, const std::string& id, std::string reason) {
@@ -730,13 +780,18 @@ std::string why_waits(self_pointer self, const std::string& workload) {
   auto& state = self->state;
   if (!state.known)
     return {};
+  const auto now = state.settings.clock.now(self);
+  if (const auto aside = state.unwritten.aside(workload, now))
+    return fmt::format("{} is put aside and is tried again in {}: {}", workload,
+                       format_duration(std::chrono::ceil<std::chrono::seconds>(aside->until - now)),
+                       aside->why);
   const auto found = state.waiting_because.find(workload);
   if (found != state.waiting_because.end() && !found->second.empty())
     return found->second;
   const auto unit = state.mirror.line().last_of(workload);
   if (!unit)
     return {};
-  if (const auto back = why_backed_off(*unit->record, *unit->who, state.settings.clock.now(self)))
+  if (const auto back = why_backed_off(*unit->record, *unit->who, now))
     return back->why;
   return live_cycle{self, true}.why_waits(*unit);
 }

@@ -3,6 +3,9 @@
 #include "actors/coordinator.hpp"
 
 #include <functional>
+#include <span>
+#include <string>
+#include <string_view>
 
 namespace reprieve {
 
@@ -36,6 +39,10 @@ void launch(coordinator_pointer self, decision_settings settings, std::set<std::
 /// Has the decision given up, if that is still possible; the mirror shows it as given up from now
 /// on.
 void give_up(coordinator_pointer self, const std::string& id, std::string reason);
+/// A decision that places so many pods of these can't be written: they are decided for apart from
+/// others, and what can't be written even so is put aside, of which `explain` tells.
+void put_aside(coordinator_pointer self, std::span<const std::string> workloads, std::size_t pods,
+               bool whole, std::string_view why);
 /// The decision's unit does not move to free room any more.
 void await_no_more(coordinator_state& state, const std::string& id);
 

@@ -74,6 +74,10 @@ absl::Status read_status(const etcd_end& end) {
 }
 
 absl::Status write_status(const etcd_end& end) {
+  // Its server does not read what is larger than it takes, and carries out nothing of it.
+  if (end.status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED
+      && says(end.status, "received message larger than max"))
+    return worded(end.status, absl::StatusCode::kInvalidArgument);
   return worded(end.status, end.sent ? absl::StatusCode::kUnknown : absl::StatusCode::kUnavailable);
 }
 

@@ -1,0 +1,201 @@
+// What one tenant submits is its own trouble, through the real programs: others are placed as
+// before, and the daemon ends when it is told to.
+
+#include "tests/integration/live_cluster.hpp"
+#include "tests/support/etcd_process.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace reprieve {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using steady = std::chrono::steady_clock;
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr int many = 20'000;
+
+/// Two queues that deserve the same, and two nodes.
+class neighbours_live : public testing::Test {
+protected:
+  void serve(const std::string& capacity, std::vector<std::string> more = {}) {
+    daemon_ = std::make_unique<daemon_process>(data_.path() / "daemon", std::move(more));
+    ASSERT_TRUE(daemon_->serves()) << daemon_->output();
+    apply(nodes(2, capacity) + queue_of("tenant", "weight: 1, capByDemand: true")
+          + queue_of("other", "weight: 1, capByDemand: true"));
+  }
+
+  void apply(const std::string& manifests) {
+    const auto file = (data_.path() / "manifests.yaml").string();
+    std::ofstream(file) << manifests;
+    const auto result = daemon_->cli({"apply", "-f", file});
+    ASSERT_EQ(result.code, 0) << result.output;
+  }
+
+  std::string explain(const std::string& workload) const {
+    return daemon_->cli({"explain", "workload", workload}).output;
+  }
+
+  /// How often the machines were told to start a pod whose name begins so.
+  int started(const std::string& prefix) const {
+    const auto journal = file_contents((data_.path() / "daemon/simulated-cluster.jsonl").string());
+    int count = 0;
+    std::size_t at = 0;
+    while (at < journal.size()) {
+      const auto end = std::min(journal.find('\n', at), journal.size());
+      const std::string_view line{journal.data() + at, end - at};
+      count += line.find("\"starting\"") != std::string_view::npos
+                   && line.find('"' + prefix) != std::string_view::npos
+                 ? 1
+                 : 0;
+      at = end + 1;
+    }
+    return count;
+  }
+
+  bool starts(const std::string& prefix, int pods = 1, seconds most = seconds{20}) const {
+    return within(most, [&] { return started(prefix) >= pods; });
+  }
+
+  /// How long a job of the other queue takes from its submission until it is started.
+  milliseconds start_time(const std::string& name) {
+    const auto began = steady::now();
+    apply(work_of(name, {.queue = "other", .requests = "cpu: 1"}));
+    EXPECT_TRUE(starts(name + "-")) << explain(name);
+    return std::chrono::duration_cast<milliseconds>(steady::now() - began);
+  }
+
+  /// Jobs of the other queue start soon, each time; one whose room others leave first waits half a
+  /// second for that.
+  void expect_others_served() {
+    std::vector<milliseconds> times;
+    for (int i = 0; i < 5; ++i)
+      times.push_back(start_time(fmt::format("job-{}", ++jobs_)));
+    std::ranges::sort(times);
+    EXPECT_LT(times[2], seconds{1}) << "the longest took " << times.back().count() << " ms";
+    EXPECT_LT(times.back(), seconds{5});
+  }
+
+  void expect_end() {
+    const auto begin = steady::now();
+    EXPECT_EQ(daemon_->stop(), 0) << daemon_->output();
+    EXPECT_LT(steady::now() - begin, seconds{5});
+  }
+
+  temporary_directory data_;
+  std::unique_ptr<daemon_process> daemon_;
+  int jobs_ = 0;
+};
+
+std::string gangs_of_one(int replicas) {
+  return fmt::format("---\nkind: Workload\nmetadata: {{name: tiny}}\nspec:\n  queue: tenant\n"
+                     "  podGroups:\n    - {{name: w, count: 1, minCount: 1, replicas: {}, "
+                     "template: {{spec: {{requests: {{cpu: 1m}}}}}}}}\n",
+                     replicas);
+}
+
+std::string bound_to_a_node(int pods) {
+  return fmt::format("---\nkind: Workload\nmetadata: {{name: tiny}}\nspec:\n  queue: tenant\n"
+                     "  podGroups:\n    - {{name: w, count: {}, requiredNode: n0, "
+                     "template: {{spec: {{requests: {{cpu: 1m}}}}}}}}\n",
+                     pods);
+}
+
+struct shape_of_many {
+  const char* name;
+  std::string manifest;
+  std::string capacity = "cpu: 64, pods: 110";
+};
+
+void PrintTo(const shape_of_many& one, std::ostream* to) {
+  *to << one.name;
+}
+
+class beside_many_pods : public neighbours_live,
+                         public testing::WithParamInterface<shape_of_many> {};
+
+TEST_P(beside_many_pods, of_one_tenant_others_are_served) {
+  serve(GetParam().capacity);
+  apply(GetParam().manifest);
+  expect_others_served();
+  EXPECT_FALSE(explain("tiny").empty());
+  expect_end();
+}
+
+TEST_P(beside_many_pods, of_one_tenant_the_daemon_ends_at_once) {
+  serve(GetParam().capacity);
+  apply(GetParam().manifest);
+  expect_end();
+}
+
+std::vector<shape_of_many> shapes_of_many() {
+  const work_shape pods{.queue = "tenant", .pods = many, .requests = "cpu: 1m"};
+  auto gang = pods;
+  gang.gang = true;
+  return {{"that_wait", work_of("tiny", pods)},
+          {"that_fill_the_records_of_nodes", work_of("tiny", pods), "cpu: 64"},
+          {"of_a_gang_without_places", work_of("tiny", gang)},
+          {"of_a_gang_that_no_record_takes", work_of("tiny", gang), "cpu: 64"},
+          {"of_gangs_of_one", gangs_of_one(many)},
+          {"bound_to_one_node", bound_to_a_node(many)}};
+}
+
+INSTANTIATE_TEST_SUITE_P(many, beside_many_pods, testing::ValuesIn(shapes_of_many()),
+                         [](const auto& one) { return std::string(one.param.name); });
+
+TEST_F(neighbours_live, a_gang_whose_pods_no_record_takes_says_so_and_closes_no_node) {
+  serve("cpu: 64");
+  const auto note = fmt::format("note: \"{}\"", std::string(60'000, 'x'));
+  apply(
+    work_of(
+      "heavy",
+      {.queue = "tenant", .pods = 100, .gang = true, .requests = "cpu: 1m", .annotations = note})
+    + work_of("light", {.queue = "other", .pods = 60, .requests = "cpu: 1"}));
+  EXPECT_TRUE(starts("light-", 60)) << explain("light");
+  EXPECT_THAT(explain("heavy"),
+              AllOf(HasSubstr("is put aside"), HasSubstr("room for 18 of the 100"),
+                    HasSubstr("shorter labels and annotations")));
+  EXPECT_EQ(started("heavy-"), 0);
+  // What comes in its stead has nothing to do with that.
+  ASSERT_EQ(daemon_->cli({"delete", "workload", "heavy"}).code, 0);
+  apply(work_of("heavy", {.queue = "tenant", .pods = 10, .gang = true, .requests = "cpu: 1m"}));
+  EXPECT_TRUE(starts("heavy-", 10)) << explain("heavy");
+}
+
+/// An etcd that takes less at a time than is usual.
+TEST_F(neighbours_live, a_gang_that_the_store_does_not_take_is_put_aside_and_others_start) {
+  if (!etcd_process::available())
+    GTEST_SKIP() << "no etcd on this machine";
+  etcd_process store{{"--max-request-bytes", "50000"}};
+  serve("cpu: 64", {"--etcd", store.endpoint()});
+  const auto note = fmt::format("note: \"{}\"", std::string(1000, 'x'));
+  std::string all = work_of(
+    "large",
+    {.queue = "tenant", .pods = 100, .gang = true, .requests = "cpu: 1m", .annotations = note});
+  for (int i = 0; i < 10; ++i)
+    all += work_of(fmt::format("small-{}", i), {.queue = "other", .requests = "cpu: 1"});
+  apply(all); // they share the first decision
+  EXPECT_TRUE(starts("small-", 10));
+  EXPECT_TRUE(
+    within(seconds{10}, [&] { return explain("large").find("is put aside") != std::string::npos; }))
+    << explain("large");
+  EXPECT_THAT(explain("large"), HasSubstr("request is too large"));
+  EXPECT_EQ(started("large-"), 0);
+  expect_others_served();
+  expect_end();
+}
+
+} // namespace
+
+} // namespace reprieve
