@@ -232,6 +232,14 @@ int main(int argc, char** argv) {
   bench_waiting->add_option("--placements", in_vain.placements, "at once")->capture_default_str();
   bench_waiting->add_option("--one-by-one", in_vain.one_by_one, "placements one after another")
     ->capture_default_str();
+  bench_waiting->add_option("--pods-of-each", in_vain.pods_of_each, "of those workloads that wait")
+    ->capture_default_str();
+  bench_waiting->add_flag("--gangs", in_vain.gangs, "these start together or not at all");
+  bench_waiting
+    ->add_option("--running", in_vain.running, "pods of one workload that run beside them")
+    ->capture_default_str();
+  bench_waiting->add_option("--at-most", in_vain.most_times, "times what it costs without them")
+    ->capture_default_str();
   bench_waiting->add_option("--rounds", in_vain.rounds, "of which medians are told")
     ->capture_default_str();
 

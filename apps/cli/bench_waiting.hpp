@@ -18,12 +18,17 @@ struct bench_waiting_request {
   std::size_t placements = 5000;
   std::size_t one_by_one = 1000;
   std::size_t rounds = 3;
+  std::size_t pods_of_each = 1; ///< of those workloads that wait
+  bool gangs = false;           ///< they wait to start together
+  std::size_t running = 0; ///< pods of one workload that run meanwhile, in a queue of their own
+  double most_times = 1.5;
 };
 
 /// Runs a whole replica in this process on a store in memory and a simulated cluster, and prints
 /// what a placement costs while nobody waits, and while so many wait in vain: for more than their
 /// queue's limit, for more than any node has, and for room that only others of their own priority
-/// have. Fails where the second is more than one and a half times the first.
+/// have; and while one workload of that many pods runs. Fails where the second is more than
+/// `most_times` the first.
 int bench_waiting(const bench_waiting_request& wanted, output as);
 
 } // namespace reprieve::cli
