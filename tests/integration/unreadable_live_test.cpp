@@ -257,7 +257,7 @@ TEST_F(unreadable_record, of_a_node_hides_no_pods_that_can_be_read) {
 TEST_F(unreadable_record, of_a_queue_stops_nobody_in_it) {
   start();
   ASSERT_EQ(apply(nodes(1, "gpu: 4") + queue_of("team", "weight: 2")
-                  + "kind: PriorityClass\nmetadata: {name: high}\nspec: {value: 7}\n")
+                  + "---\nkind: PriorityClass\nmetadata: {name: high}\nspec: {value: 7}\n")
               .code,
             0);
   const auto applied = apply(work_of("inside", {.queue = "team"}));
