@@ -35,7 +35,9 @@ member::member(int generation, std::string name, const cluster_shape& shape, sur
                     });
     settings.others = std::make_shared<peer_network>(
       world_.system(), host_,
-      [dial = network_.dialer(generation)](const std::string&, const member&) { return dial; });
+      [dial = network_.dialer(generation)](const std::string&, const reprieve::member&) {
+        return dial;
+      });
   }
   replica_ = world_.system().spawn(replica, std::move(settings));
   gateway_ = world_.system().spawn(reprieve::gateway);
