@@ -56,7 +56,7 @@ protected:
     const auto end = encoder.finish();
     std::istringstream file(end.first + bytes.substr(first) + end.last);
     auto store = std::make_shared<memory_store>();
-    EXPECT_TRUE(restore(file, *store, {time_point{seconds{1'800'000'000}}}).ok());
+    EXPECT_TRUE(restore(file, *store, {time_point{seconds{50}}}).ok());
     return store;
   }
 

@@ -192,7 +192,9 @@ TEST_F(restored, from_a_damaged_file_is_not_usable) {
 }
 
 TEST(check_backup, tells_what_is_in_a_good_one) {
-  std::istringstream in(bytes_of(with_schema({{"seq/a", "x"}, {"seq/b", "x"}, {"seq/c", "x"}})));
+  std::istringstream in(bytes_of(with_schema({{"seq/a", encode(sequence_record{})},
+                                              {"seq/b", encode(sequence_record{})},
+                                              {"seq/c", encode(sequence_record{})}})));
   const auto found = check_backup(in);
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ(found->count, 4);
@@ -209,7 +211,7 @@ TEST(check_backup, refuses_a_schema_of_a_later_time) {
 }
 
 TEST(check_backup, refuses_what_is_of_no_cluster) {
-  std::istringstream in(bytes_of(std::vector<backup_record>{{"seq/a", "x"}}));
+  std::istringstream in(bytes_of(std::vector<backup_record>{{"seq/a", encode(sequence_record{})}}));
   EXPECT_EQ(check_backup(in).status().message(),
             "the backup has no record at meta/schema; it is of no cluster");
   std::istringstream unreadable(
