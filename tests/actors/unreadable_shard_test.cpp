@@ -39,6 +39,19 @@ protected:
     return found;
   }
 
+  /// A name that belongs into the first shard of its kind, however many there are.
+  static std::string in_first_shard(const std::string& begin) {
+    const auto is_first = [](const std::string& name) {
+      for (std::uint32_t shards = 1; shards <= 4; ++shards)
+        if (shard_number(name, shards) != 0)
+          return false;
+      return true;
+    };
+    for (int i = 0;; ++i)
+      if (auto name = begin + std::to_string(i); is_first(name))
+        return name;
+  }
+
   std::string stored(const std::string& key) {
     std::string found;
     store_->read({just(key), 0, 0, false}, [&](const auto& all) {
@@ -93,28 +106,32 @@ TEST_F(unreadable_record, leaves_the_rest_of_its_shard_to_be_served) {
 }
 
 TEST_F(unreadable_record, keeps_its_name_in_every_resource_group) {
-  write("w/lab.0/x", "\xff");
+  const auto name = in_first_shard("x");
+  const auto key = "w/lab.0/" + name;
+  write(key, "\xff");
   replica_world replica{store_, journal()};
   ASSERT_TRUE(replica.start().ok());
-  const auto taken = replica.apply({work("x")});
+  const auto taken = replica.apply({work(name)});
   EXPECT_THAT(std::string(taken.status().message()), HasSubstr("the name is taken"));
-  EXPECT_TRUE(absl::IsDataLoss(replica.remove(object_kind::workload, "x")));
-  EXPECT_TRUE(replica.remove(object_kind::workload, "x", true).ok());
+  EXPECT_TRUE(absl::IsDataLoss(replica.remove(object_kind::workload, name)));
+  EXPECT_TRUE(replica.remove(object_kind::workload, name, true).ok());
   replica.world().advance(std::chrono::seconds{2});
-  EXPECT_EQ(stored("w/lab.0/x"), "");
-  EXPECT_TRUE(replica.apply({work("x")}).ok());
+  EXPECT_EQ(stored(key), "");
+  EXPECT_TRUE(replica.apply({work(name)}).ok());
 }
 
 TEST_F(unreadable_record, of_any_other_kind_is_removed_by_force_alone) {
-  write("b/lab.0/few", "\xff");
-  write("p/lab.0/web", "\xff");
-  write("l/lab.0/gone", "\xff");
+  const auto few = in_first_shard("few");
+  const auto web = in_first_shard("web");
+  const auto gone = in_first_shard("gone");
+  for (const auto& key : {"b/lab.0/" + few, "p/lab.0/" + web, "l/lab.0/" + gone})
+    write(key, "\xff");
   replica_world replica{store_, journal()};
   ASSERT_TRUE(replica.start().ok());
   for (const auto& [kind, name, key] :
-       {std::tuple{object_kind::disruption_budget, "few", "b/lab.0/few"},
-        std::tuple{object_kind::placement, "web", "p/lab.0/web"},
-        std::tuple{object_kind::node, "gone", "l/lab.0/gone"}}) {
+       {std::tuple{object_kind::disruption_budget, few, "b/lab.0/" + few},
+        std::tuple{object_kind::placement, web, "p/lab.0/" + web},
+        std::tuple{object_kind::node, gone, "l/lab.0/" + gone}}) {
     EXPECT_TRUE(absl::IsDataLoss(replica.remove(kind, name))) << key;
     EXPECT_EQ(stored(key), "\xff");
     const auto removed = replica.remove(kind, name, true);

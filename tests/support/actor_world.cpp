@@ -152,8 +152,16 @@ std::vector<apply_result> replica_world::apply_at_once(const std::vector<object>
 }
 
 std::vector<shown_object> replica_world::get(object_kind kind, const std::string& name) {
-  const auto found = world_.ask<get_result>(gateway_, get_request{kind, name, {}, {}});
-  return found && found->ok() ? (*found)->objects : std::vector<shown_object>{};
+  std::vector<shown_object> all;
+  get_request wanted{kind, name, {}, {}};
+  do {
+    const auto found = world_.ask<get_result>(gateway_, wanted);
+    if (!found || !found->ok())
+      return {};
+    all.insert(all.end(), (*found)->begin(), (*found)->end());
+    wanted.after = (*found)->next;
+  } while (!wanted.after.empty());
+  return all;
 }
 
 absl::Status replica_world::remove(object_kind kind, const std::string& name, bool force) {
