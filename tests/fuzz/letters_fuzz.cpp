@@ -1,5 +1,6 @@
 #include "protocol/paged_deltas.hpp"
 #include "protocol/peer_messages.hpp"
+#include "state/printable.hpp"
 #include "tests/fuzz/corpus.hpp"
 #include "tests/fuzz/fuzz_run.hpp"
 #include "tests/support/drawing.hpp"
@@ -70,9 +71,12 @@ absl::Status feed_letter(const std::vector<kind_of_letter>& kinds, const std::st
   if (!envelope.ParseFromString(input))
     return absl::InvalidArgumentError("it is no envelope"); // gRPC says so
   for (const auto& one : kinds)
-    if (one.kind == envelope.kind())
-      return one.feed(envelope.payload());
-  return absl::UnimplementedError("nobody knows " + envelope.kind());
+    if (one.kind == envelope.kind()) {
+      // Replicas tell each other what was wrong as it is; whoever shows it makes it printable.
+      const auto how = one.feed(envelope.payload());
+      return {how.code(), printable(std::string(how.message()), 4096)};
+    }
+  return absl::UnimplementedError("nobody knows " + printable(envelope.kind()));
 }
 
 void feed_letters(std::string_view name, const std::vector<kind_of_letter>& kinds) {
