@@ -1,6 +1,7 @@
 #include "actors/gateway_answers.hpp"
 
 #include "actors/gateway_facts.hpp"
+#include "state/printable.hpp"
 
 #include <fmt/format.h>
 
@@ -136,6 +137,7 @@ namespace {
 /// As many as one answer may have, whatever is asked for: they are copied.
 constexpr std::size_t most_in_an_answer = 500;
 constexpr std::size_t most_pods_in_an_answer = 5000;
+constexpr std::size_t most_name_bytes = 253; // as nodes may have; a damaged record may have any
 
 /// Gathers one page of a list, in its order.
 class page {
@@ -198,6 +200,22 @@ public:
                       in_order);
     for (const auto* p : std::span(some).first(shown))
       show(*p);
+  }
+
+  /// Names what would be in the list, could it be read. Its queue, node or workload is not known.
+  void name_unreadable() {
+    constexpr std::size_t most_named = 100;
+    if (!wanted_.name.empty() || !wanted_.after.empty())
+      return;
+    for (const auto& [shard, objects] : state_.aside)
+      for (const auto& [key, one] : objects)
+        if (one.kind == wanted_.kind
+            && (wanted_.resource_group.empty() || one.resource_group == wanted_.resource_group))
+          found_.unreadable.push_back(printable(one.name, most_name_bytes));
+    std::ranges::sort(found_.unreadable);
+    found_.unreadable_in_all = found_.unreadable.size();
+    if (found_.unreadable.size() > most_named)
+      found_.unreadable.resize(most_named);
   }
 
   get_result end() && {
@@ -276,6 +294,7 @@ get_result look_up(const gateway_state& state, const get_request& wanted,
     found.show_pods();
     break;
   }
+  found.name_unreadable();
   return std::move(found).end();
 }
 

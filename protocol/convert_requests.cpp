@@ -101,6 +101,9 @@ v1::GetResponse to_proto(const shown_objects& from) {
   v1::GetResponse to;
   to.set_age_ns(from.age.count());
   to.set_next(from.next);
+  for (const auto& name : from.unreadable)
+    to.add_unreadable(name);
+  to.set_unreadable_in_all(from.unreadable_in_all);
   std::size_t bytes = 0;
   for (const auto& one : from) {
     auto& shown = *to.add_objects();
@@ -116,7 +119,11 @@ v1::GetResponse to_proto(const shown_objects& from) {
 
 absl::StatusOr<shown_objects> from_proto(const v1::GetResponse& from) {
   field_reader read;
-  shown_objects to{{}, duration{from.age_ns()}, from.next()};
+  shown_objects to{{},
+                   duration{from.age_ns()},
+                   from.next(),
+                   {from.unreadable().begin(), from.unreadable().end()},
+                   from.unreadable_in_all()};
   read.all("objects", from.objects(), to.objects, shown_from_proto);
   return read.result(std::move(to));
 }

@@ -60,6 +60,10 @@ struct shown_objects {
   std::vector<shown_object> objects;
   duration age{0};
   std::string next{}; ///< where another request goes on behind these; empty where they are all
+  /// Names of what can't be read and is left out, told with the first page only, and how many in
+  /// all.
+  std::vector<std::string> unreadable{};
+  std::size_t unreadable_in_all = 0;
 
   auto begin() const {
     return objects.begin();

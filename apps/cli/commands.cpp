@@ -15,6 +15,7 @@
 #include <cctype>
 #include <cstdio>
 #include <set>
+#include <span>
 #include <string_view>
 #include <thread>
 
@@ -152,6 +153,21 @@ int apply(api_client& server, const std::vector<std::string>& files, bool dry_ru
   return done;
 }
 
+/// Says on the side of a list what is missing in it.
+void tell_unreadable(const shown_objects& found, object_kind kind) {
+  constexpr std::size_t most_named = 10;
+  if (found.unreadable.empty())
+    return;
+  const auto named =
+    std::span(found.unreadable).first(std::min(most_named, found.unreadable.size()));
+  const auto others = found.unreadable_in_all - named.size();
+  fmt::print(stderr,
+             "reprieve: left out, as their records can't be read: {}{}; `reprieve describe {} {}` "
+             "says why\n",
+             fmt::join(named, ", "), others == 0 ? "" : fmt::format(" and {} more", others),
+             to_string(kind), named.front());
+}
+
 int get(api_client& server, const std::string& kind, const get_request& wanted, output as) {
   const auto known = kind_named(kind);
   if (!known.ok())
@@ -162,6 +178,7 @@ int get(api_client& server, const std::string& kind, const get_request& wanted, 
   if (!found.ok())
     return fail(found.status());
   tell_age(found->age);
+  tell_unreadable(*found, *known);
   if (as != output::table) {
     print_manifests(found->objects, !wanted.name.empty(), as);
     return done;

@@ -127,6 +127,7 @@ protected:
     const auto all = daemon->cli({"get", kind});
     EXPECT_EQ(all.code, 0) << all.output;
     EXPECT_THAT(all.output, Not(HasSubstr("\n" + name + " ")));
+    EXPECT_THAT(all.output, HasSubstr("left out, as their records can't be read: " + name));
     const auto removed = daemon->cli({"delete", kind, name});
     EXPECT_EQ(removed.code, 1) << removed.output;
     EXPECT_THAT(removed.output, HasSubstr("can't be read"));
