@@ -250,7 +250,7 @@ void write_when_served(self_pointer self, batch_pointer batch, const batch_terms
   state.for_groups[number] = [self, batch, terms, done] {
     return !write_if_served(self, batch, terms, done);
   };
-  self->delayed_send(self, longest, go_on{[self, batch, terms, done, number] {
+  self->delayed_send(self, longest, to_do_later{[self, batch, terms, done, number] {
                        if (self->state.for_groups.erase(number) > 0)
                          if (const auto lacking = write_if_served(self, batch, terms, done))
                            done(not_serving(*lacking));
@@ -298,7 +298,8 @@ void end_unfinished(self_pointer self, const std::string& group);
 /// gone, and everybody looks.
 void look_for_contents(self_pointer self, const std::string& group) {
   constexpr std::chrono::seconds time_to_come{60};
-  self->delayed_send(self, time_to_come, go_on{[self, group] { end_unfinished(self, group); }});
+  self->delayed_send(self, time_to_come,
+                     to_do_later{[self, group] { end_unfinished(self, group); }});
 }
 
 /// Nothing has come with the resource group, so that it goes again; or stays, where somebody else
@@ -727,7 +728,7 @@ gateway_actor::behavior_type gateway(self_pointer self) {
     [self](node_delta& delta) { take_in(self->state, delta); },
     [self](workload_delta& delta) { take_in(self->state, delta); },
     [self](catalog_update& update) { take_in(self, update); },
-    [](const go_on& later) { later.with(); },
+    [](const to_do_later& later) { later.with(); },
   };
 }
 

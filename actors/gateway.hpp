@@ -22,8 +22,8 @@ namespace reprieve {
 
 using backup_page_result = absl::StatusOr<backup_page>;
 
-/// The gateway's reminder to itself to go on with a request.
-struct go_on {
+/// Something to be done later, by whoever sends it to itself.
+struct to_do_later {
   std::function<void()> with;
 };
 
@@ -40,7 +40,7 @@ REPRIEVE_MESSAGE(reprieve::explain_request)
 REPRIEVE_MESSAGE(reprieve::explain_result)
 REPRIEVE_MESSAGE(reprieve::backup_page_request)
 REPRIEVE_MESSAGE(reprieve::backup_page_result)
-REPRIEVE_MESSAGE(reprieve::go_on)
+REPRIEVE_MESSAGE(reprieve::to_do_later)
 
 namespace reprieve {
 
@@ -63,7 +63,7 @@ using gateway_actor = typed_actor<
   handles<void(directory_update)>, handles<void(node_delta)>, handles<void(workload_delta)>,
   handles<void(catalog_update)>,
   /// From itself.
-  handles<void(go_on)>>;
+  handles<void(to_do_later)>>;
 
 /// Objects that were admitted together.
 using admitted_batch = std::vector<std::shared_ptr<const admitted>>;

@@ -40,12 +40,12 @@ void event_stream::read_on() {
             return;
           }
           // There was none for a while, or nothing is served here yet.
-          self->become([self](const go_on& later) {
+          self->become([self](const to_do_later& later) {
             later.with();
             self->quit();
           });
           self->delayed_send(self, std::chrono::milliseconds{100},
-                             go_on{[stream] { stream->read_on(); }});
+                             to_do_later{[stream] { stream->read_on(); }});
         },
         [stream](const caf::error& error) { stream->to_->end(to_grpc(to_status(error))); });
   });

@@ -50,4 +50,8 @@ reprieve_library(reprieve_protocol
     protocol/snapshot_stream.cpp
   LINK reprieve_actors reprieve_access
   PRIVATE_LINK reprieve_manifest reprieve_service_messages absl::synchronization)
-target_precompile_headers(reprieve_protocol PRIVATE actors/caf.hpp <grpcpp/grpcpp.h> <fmt/format.h> <memory> <string> <utility>)
+reprieve_precompiled(reprieve_protocol_headers
+  HEADERS actors/caf.hpp <grpcpp/grpcpp.h> <fmt/format.h> <memory> <string> <utility> actors/gateway.hpp actors/replica.hpp
+          actors/simulated_cluster.hpp protocol/peer_messages.hpp <reprieve/v1/api.pb.h> <reprieve/v1/peer.pb.h>
+  LINK reprieve_actors reprieve_access reprieve_manifest reprieve_service_messages)
+target_precompile_headers(reprieve_protocol REUSE_FROM reprieve_protocol_headers)

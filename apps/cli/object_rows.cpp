@@ -44,8 +44,8 @@ std::string_view state_of(const node& n, const node_status& status) {
   return status.most_pods ? "Full" : "Ready";
 }
 
-std::string node_table(const std::vector<shown_object>& objects,
-                       const std::vector<shown_object>& pods) {
+std::string table_of_nodes(const std::vector<shown_object>& objects,
+                           const std::vector<shown_object>& pods) {
   std::map<std::string, std::pair<int, std::int64_t>> taken; // pods and gpu, by node
   for (const auto& one : pods) {
     const auto& p = std::get<pod>(one.what);
@@ -67,8 +67,8 @@ std::string node_table(const std::vector<shown_object>& objects,
   return table.text();
 }
 
-std::string workload_table(const std::vector<shown_object>& objects,
-                           const std::vector<shown_object>& pods) {
+std::string table_of_workloads(const std::vector<shown_object>& objects,
+                               const std::vector<shown_object>& pods) {
   std::map<std::string, std::map<pod_phase, int>> phases;
   for (const auto& one : pods) {
     const auto& p = std::get<pod>(one.what);
@@ -90,7 +90,7 @@ std::string workload_table(const std::vector<shown_object>& objects,
   return table.text();
 }
 
-std::string queue_table(const std::vector<shown_object>& objects) {
+std::string table_of_queues(const std::vector<shown_object>& objects) {
   text_table table(
     {"NAME", "PARENT", "WEIGHT", "DESERVED", "ALLOCATED", "USED", "COMING", "GUARANTEED", "LIMIT"});
   for (const auto& one : objects) {
@@ -103,7 +103,7 @@ std::string queue_table(const std::vector<shown_object>& objects) {
   return table.text();
 }
 
-std::string pod_table(const std::vector<shown_object>& objects) {
+std::string table_of_pods(const std::vector<shown_object>& objects) {
   text_table table({"NAME", "NODE", "PHASE", "PRIORITY", "REQUESTS", "PLACED BY", "EVICTED BY"});
   for (const auto& one : objects) {
     const auto& p = std::get<pod>(one.what);
@@ -113,7 +113,7 @@ std::string pod_table(const std::vector<shown_object>& objects) {
   return table.text();
 }
 
-std::string class_table(const std::vector<shown_object>& objects) {
+std::string table_of_classes(const std::vector<shown_object>& objects) {
   text_table table({"NAME", "VALUE", "GLOBAL DEFAULT", "PREEMPTION"});
   for (const auto& one : objects) {
     const auto& tier = std::get<priority_class>(one.what);
@@ -123,7 +123,7 @@ std::string class_table(const std::vector<shown_object>& objects) {
   return table.text();
 }
 
-std::string group_table(const std::vector<shown_object>& objects) {
+std::string table_of_groups(const std::vector<shown_object>& objects) {
   text_table table({"NAME", "POLICY"});
   for (const auto& one : objects) {
     const auto& group = std::get<resource_group>(one.what);
@@ -132,7 +132,7 @@ std::string group_table(const std::vector<shown_object>& objects) {
   return table.text();
 }
 
-std::string placement_table(const std::vector<shown_object>& objects) {
+std::string table_of_placements(const std::vector<shown_object>& objects) {
   text_table table({"NAME", "DEPLOYMENT", "CLUSTER", "COMMITTED", "ASSIGNED", "SCORE"});
   for (const auto& one : objects) {
     const auto& share = std::get<placement>(one.what);
@@ -142,7 +142,7 @@ std::string placement_table(const std::vector<shown_object>& objects) {
   return table.text();
 }
 
-std::string budget_table(const std::vector<shown_object>& objects) {
+std::string table_of_budgets(const std::vector<shown_object>& objects) {
   const auto bound = [](const std::optional<std::int32_t>& number) {
     return number ? std::to_string(*number) : std::string("-");
   };
@@ -181,21 +181,21 @@ std::string object_table(object_kind kind, const std::vector<shown_object>& obje
                          const std::vector<shown_object>& pods) {
   switch (kind) {
   case object_kind::node:
-    return node_table(objects, pods);
+    return table_of_nodes(objects, pods);
   case object_kind::queue:
-    return queue_table(objects);
+    return table_of_queues(objects);
   case object_kind::priority_class:
-    return class_table(objects);
+    return table_of_classes(objects);
   case object_kind::resource_group:
-    return group_table(objects);
+    return table_of_groups(objects);
   case object_kind::workload:
-    return workload_table(objects, pods);
+    return table_of_workloads(objects, pods);
   case object_kind::placement:
-    return placement_table(objects);
+    return table_of_placements(objects);
   case object_kind::disruption_budget:
-    return budget_table(objects);
+    return table_of_budgets(objects);
   case object_kind::pod:
-    return pod_table(objects);
+    return table_of_pods(objects);
   }
   return {};
 }

@@ -124,7 +124,7 @@ std::vector<backup_record> some_records() {
 std::string with_record(const std::string& bytes) {
   auto records = some_records();
   records[bytes.size() % records.size()].value = bytes;
-  return bytes_of(records);
+  return backup_bytes(records);
 }
 
 absl::Status check_backup_of(const std::string& bytes) {
@@ -133,9 +133,9 @@ absl::Status check_backup_of(const std::string& bytes) {
 }
 
 TEST(fuzz, backups_are_checked_whole_before_they_are_used) {
-  ASSERT_TRUE(check_backup_of(bytes_of(some_records())).ok())
-    << check_backup_of(bytes_of(some_records()));
-  run_fuzz({"backups", input_form::bytes, {bytes_of(some_records())}, check_backup_of});
+  ASSERT_TRUE(check_backup_of(backup_bytes(some_records())).ok())
+    << check_backup_of(backup_bytes(some_records()));
+  run_fuzz({"backups", input_form::bytes, {backup_bytes(some_records())}, check_backup_of});
 }
 
 TEST(fuzz, records_in_backups_that_are_whole_are_checked) {

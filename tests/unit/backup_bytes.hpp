@@ -22,8 +22,8 @@ inline backup_header some_header() {
 }
 
 /// The bytes of a backup with these records, which must be in order.
-inline std::string bytes_of(const std::vector<backup_record>& records,
-                            const backup_header& about = some_header()) {
+inline std::string backup_bytes(const std::vector<backup_record>& records,
+                                const backup_header& about = some_header()) {
   backup_encoder encoder;
   auto bytes = encoder.begin(about).value();
   const auto first_size = bytes.size();

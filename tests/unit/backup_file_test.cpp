@@ -38,7 +38,7 @@ TEST_F(backup_file_test, has_all_records_however_large) {
     EXPECT_EQ(file->count(), 9);
     EXPECT_EQ(file->bytes(), std::ssize(file_contents(path())));
   }
-  EXPECT_EQ(file_contents(path()), bytes_of(records));
+  EXPECT_EQ(file_contents(path()), backup_bytes(records));
   EXPECT_EQ(files(), 1U);
 }
 
@@ -61,7 +61,7 @@ TEST_F(backup_file_test, takes_the_place_of_the_one_before) {
   ASSERT_TRUE(file->add({"k", "v"}).ok());
   EXPECT_EQ(file_contents(path()), "the one before");
   ASSERT_TRUE(file->finish().ok());
-  EXPECT_EQ(file_contents(path()), bytes_of({{"k", "v"}}));
+  EXPECT_EQ(file_contents(path()), backup_bytes({{"k", "v"}}));
   EXPECT_EQ(files(), 1U);
 }
 
@@ -74,7 +74,7 @@ TEST_F(backup_file_test, is_whole_where_two_are_written_at_once) {
   ASSERT_TRUE(other->add({"k", "of the other"}).ok());
   ASSERT_TRUE(other->finish().ok());
   ASSERT_TRUE(one->finish().ok());
-  EXPECT_EQ(file_contents(path()), bytes_of({{"k", "of one"}}));
+  EXPECT_EQ(file_contents(path()), backup_bytes({{"k", "of one"}}));
   EXPECT_EQ(files(), 1U);
 }
 

@@ -19,7 +19,8 @@ std::string why_not(const std::string& bytes) {
 }
 
 TEST(backup_format, comes_back_as_it_was) {
-  EXPECT_EQ(read_bytes(bytes_of(some_records)).value(), (read_backup{some_header(), some_records}));
+  EXPECT_EQ(read_bytes(backup_bytes(some_records)).value(),
+            (read_backup{some_header(), some_records}));
 }
 
 TEST(backup_format, of_any_records_comes_back_as_it_was) {
@@ -28,16 +29,16 @@ TEST(backup_format, of_any_records_comes_back_as_it_was) {
     for (const auto& [key, value] : drawn)
       if (!key.empty())
         records.push_back({key, value});
-    RC_ASSERT(read_bytes(bytes_of(records)).value() == (read_backup{some_header(), records}));
+    RC_ASSERT(read_bytes(backup_bytes(records)).value() == (read_backup{some_header(), records}));
   }));
 }
 
 TEST(backup_format, of_an_empty_store_is_a_backup) {
-  EXPECT_EQ(read_bytes(bytes_of({})).value(), (read_backup{some_header(), {}}));
+  EXPECT_EQ(read_bytes(backup_bytes({})).value(), (read_backup{some_header(), {}}));
 }
 
 TEST(backup_format, begins_with_lines_that_people_can_read) {
-  const auto bytes = bytes_of(some_records);
+  const auto bytes = backup_bytes(some_records);
   EXPECT_TRUE(bytes.starts_with("reprieve backup 1\n"
                                 "schema 1\n"
                                 "cluster 18b2f6a1c0d4\n"
@@ -50,7 +51,7 @@ TEST(backup_format, begins_with_lines_that_people_can_read) {
 
 TEST(backup_format, cut_off_at_any_byte_is_refused) {
   for (const auto& records : {some_records, std::vector<backup_record>{}}) {
-    const auto bytes = bytes_of(records);
+    const auto bytes = backup_bytes(records);
     for (std::size_t size = 0; size < bytes.size(); ++size) {
       const auto why = why_not(bytes.substr(0, size));
       EXPECT_NE(why.find("cut off"), std::string::npos) << "after " << size << " bytes: " << why;
@@ -60,7 +61,7 @@ TEST(backup_format, cut_off_at_any_byte_is_refused) {
 
 TEST(backup_format, with_any_bit_flipped_is_refused) {
   for (const auto& records : {some_records, std::vector<backup_record>{}}) {
-    const auto bytes = bytes_of(records);
+    const auto bytes = backup_bytes(records);
     for (std::size_t at = 0; at < bytes.size(); ++at)
       for (unsigned bit = 0; bit < 8; ++bit) {
         auto flipped = bytes;
@@ -71,7 +72,7 @@ TEST(backup_format, with_any_bit_flipped_is_refused) {
 }
 
 TEST(backup_format, with_a_piece_missing_repeated_or_added_is_refused) {
-  const auto bytes = bytes_of(some_records);
+  const auto bytes = backup_bytes(some_records);
   for (std::size_t from = 0; from < bytes.size(); ++from)
     for (const std::size_t size : {1U, 8U, 14U}) {
       auto shorter = bytes;
@@ -87,8 +88,8 @@ TEST(backup_format, with_a_piece_missing_repeated_or_added_is_refused) {
 TEST(backup_format, that_another_backup_was_put_together_with_is_refused) {
   auto others = some_records;
   others.back().value = "8";
-  const auto bytes = bytes_of(some_records);
-  const auto other = bytes_of(others);
+  const auto bytes = backup_bytes(some_records);
+  const auto other = backup_bytes(others);
   ASSERT_EQ(bytes.size(), other.size());
   for (std::size_t at = 1; at < bytes.size(); ++at) {
     const auto mixed = bytes.substr(0, at) + other.substr(at);
@@ -97,7 +98,7 @@ TEST(backup_format, that_another_backup_was_put_together_with_is_refused) {
 }
 
 TEST(backup_format, of_a_later_time_is_told_from_what_is_no_backup_at_all) {
-  auto later = bytes_of(some_records);
+  auto later = backup_bytes(some_records);
   later.replace(later.find("backup 1"), 8, "backup 2");
   EXPECT_EQ(why_not(later),
             "the backup has format 2, this program knows format 1 only; use a newer one");
@@ -106,7 +107,7 @@ TEST(backup_format, of_a_later_time_is_told_from_what_is_no_backup_at_all) {
 }
 
 TEST(backup_format, says_where_it_is_cut_off) {
-  const auto bytes = bytes_of(some_records);
+  const auto bytes = backup_bytes(some_records);
   EXPECT_EQ(
     why_not(bytes.substr(0, bytes.find("a/b") + 1)),
     "the backup is cut off in record 2 of 4: it was not copied whole, or its disk was full");
@@ -126,7 +127,7 @@ TEST(backup_format, takes_no_record_that_a_store_could_not_have_had) {
 }
 
 TEST(backup_format, of_a_size_that_nobody_writes_takes_no_memory) {
-  auto bytes = bytes_of({{"k", "v"}});
+  auto bytes = backup_bytes({{"k", "v"}});
   bytes.replace(bytes.find("\n\n") + 2, 8, std::string(8, '\xff'));
   EXPECT_EQ(why_not(bytes), "the backup is damaged: record 1 of 1 has 8589934590 bytes");
 }

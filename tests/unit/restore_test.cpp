@@ -43,7 +43,7 @@ protected:
   absl::Status put_back(const std::vector<backup_record>& records,
                         const backup_header& about = some_header(),
                         std::chrono::milliseconds patience = std::chrono::seconds{10}) {
-    std::istringstream in(bytes_of(records, about));
+    std::istringstream in(backup_bytes(records, about));
     return restore(in, *front_, {now, patience});
   }
 
@@ -166,7 +166,7 @@ TEST_F(restored, has_every_record_once_whatever_becomes_of_the_answers) {
 }
 
 TEST_F(restored, stops_when_a_replica_begins_to_use_the_store) {
-  std::istringstream in(bytes_of(many(600)));
+  std::istringstream in(backup_bytes(many(600)));
   // As if the second write waited for its answer while a replica created its cluster.
   struct intruder final : store_in_front {
     using store_in_front::store_in_front;
@@ -184,7 +184,7 @@ TEST_F(restored, stops_when_a_replica_begins_to_use_the_store) {
 }
 
 TEST_F(restored, from_a_damaged_file_is_not_usable) {
-  auto bytes = bytes_of(many(600));
+  auto bytes = backup_bytes(many(600));
   bytes[bytes.size() / 2] ^= 1;
   std::istringstream in(bytes);
   EXPECT_FALSE(restore(in, *front_, {now}).ok());
@@ -192,9 +192,9 @@ TEST_F(restored, from_a_damaged_file_is_not_usable) {
 }
 
 TEST(check_backup, tells_what_is_in_a_good_one) {
-  std::istringstream in(bytes_of(with_schema({{"seq/a", encode(sequence_record{})},
-                                              {"seq/b", encode(sequence_record{})},
-                                              {"seq/c", encode(sequence_record{})}})));
+  std::istringstream in(backup_bytes(with_schema({{"seq/a", encode(sequence_record{})},
+                                                  {"seq/b", encode(sequence_record{})},
+                                                  {"seq/c", encode(sequence_record{})}})));
   const auto found = check_backup(in);
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ(found->count, 4);
@@ -202,7 +202,7 @@ TEST(check_backup, tells_what_is_in_a_good_one) {
 }
 
 TEST(check_backup, refuses_a_schema_of_a_later_time) {
-  std::istringstream in(bytes_of(with_schema({{"w/a", "x"}}, {schema_version + 1, "c"})));
+  std::istringstream in(backup_bytes(with_schema({{"w/a", "x"}}, {schema_version + 1, "c"})));
   EXPECT_EQ(
     check_backup(in).status().message(),
     fmt::format(
@@ -211,11 +211,12 @@ TEST(check_backup, refuses_a_schema_of_a_later_time) {
 }
 
 TEST(check_backup, refuses_what_is_of_no_cluster) {
-  std::istringstream in(bytes_of(std::vector<backup_record>{{"seq/a", encode(sequence_record{})}}));
+  std::istringstream in(
+    backup_bytes(std::vector<backup_record>{{"seq/a", encode(sequence_record{})}}));
   EXPECT_EQ(check_backup(in).status().message(),
             "the backup has no record at meta/schema; it is of no cluster");
   std::istringstream unreadable(
-    bytes_of(std::vector<backup_record>{{std::string(keys::schema), "\xff"}}));
+    backup_bytes(std::vector<backup_record>{{std::string(keys::schema), "\xff"}}));
   EXPECT_NE(check_backup(unreadable).status().message().find("can't be read"),
             absl::string_view::npos);
 }
@@ -228,7 +229,7 @@ TEST(check_backup, refuses_a_record_that_nobody_could_read) {
   record.spec = spec;
   record.status.uid = "u";
   const auto why = [&](const std::string& key, std::string value) {
-    std::istringstream in(bytes_of(with_schema({{key, std::move(value)}})));
+    std::istringstream in(backup_bytes(with_schema({{key, std::move(value)}})));
     return std::string(check_backup(in).status().message());
   };
   EXPECT_EQ(why("w/default.0/train", encode(record)),
