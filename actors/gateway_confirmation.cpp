@@ -56,6 +56,11 @@ public:
     return self_;
   }
 
+  /// Whether nobody was asked by that name before.
+  bool is_new(const std::string& asked) {
+    return asked_.insert(asked).second;
+  }
+
   void is_missing(const std::string& shard, const absl::Status& why) {
     asked_.insert(shard);
     worst_.Update(why);
@@ -137,6 +142,46 @@ void ask_shards(confirming& all, char kind, const std::string& group, const Shar
       ask(k);
 }
 
+/// Where the store has the record of such an object.
+std::string key_of(object_kind kind, const std::string& shard, const std::string& name) {
+  switch (kind) {
+  case object_kind::node:
+    return keys::node(shard, name);
+  case object_kind::disruption_budget:
+    return keys::budget(shard, name);
+  case object_kind::placement:
+    return keys::placement(shard, name);
+  default:
+    return keys::workload(shard, name);
+  }
+}
+
+/// Sees to it that the store has no object of the kind with one of these names, in order, in a
+/// shard of another resource group than theirs.
+void read_names(const std::shared_ptr<confirming>& all, object_kind kind, const std::string& shard,
+                const std::vector<std::string>& names) {
+  const key_range range{key_of(kind, shard, names.front()),
+                        key_of(kind, shard, names.back()) + '\0'};
+  all->self()
+    ->request(all->self()->state.serving->store, patience, range_request{range, 0, 0, true})
+    .then(
+      [all, kind, shard, names](range_answer& answer) {
+        if (!answer.ok()) {
+          all->one_less(answer.status());
+          return;
+        }
+        const auto taken = std::ranges::find_if(answer->values, [&](const key_value& one) {
+          return std::binary_search(names.begin(), names.end(), keys::last_part(one.key));
+        });
+        all->one_less(taken == answer->values.end()
+                        ? absl::OkStatus()
+                        : absl::UnavailableError(fmt::format(
+                          "{} {} is in shard {}, whose owner does not answer", to_string(kind),
+                          std::string(keys::last_part(taken->key)), shard)));
+      },
+      [all](caf::error& error) { all->one_less(to_status(error)); });
+}
+
 /// Asks those who may own the objects in the resource group.
 void ask_group(confirming& all, const std::string& group, const asked_object& about) {
   const auto* there = group_named(all.self()->state, group);
@@ -148,6 +193,25 @@ void ask_group(confirming& all, const std::string& group, const asked_object& ab
     ask_shards(all, 'n', group, there->shards.nodes, about.name);
   else
     ask_shards(all, 'w', group, there->shards.workloads, about.name);
+}
+
+/// Likewise where the object may be in another resource group as well: of one that is not served
+/// yet, the store tells whether it has the name.
+void ask_another_group(confirming& all, const std::string& group, const asked_object& about) {
+  const auto& state = all.self()->state;
+  const bool has_record = about.kind != object_kind::pod && !about.name.empty();
+  if (group_named(state, group) != nullptr || !has_record) {
+    ask_group(all, group, about);
+    return;
+  }
+  const bool is_node = about.kind == object_kind::node;
+  const auto shard =
+    shard_name(group, shard_number(about.name, is_node ? state.serving->schema.node_shards
+                                                       : state.serving->schema.workload_shards));
+  if (!all.is_new(key_of(about.kind, shard, about.name)))
+    return;
+  all.one_more();
+  read_names(all.shared_from_this(), about.kind, shard, {about.name});
 }
 
 /// Asks those who may own the objects, and have not been asked yet. A name is in one resource group
@@ -166,34 +230,8 @@ void ask_owners(confirming& all, const std::vector<asked_object>& about) {
     if (in_catalog(one.kind) || !only.empty())
       continue;
     for (const auto& [group, settings] : state.known->groups)
-      ask_group(all, group, one);
+      ask_another_group(all, group, one);
   }
-}
-
-/// Sees to it that the store has no workload of these names, in order, in the shard of another
-/// resource group than theirs.
-void read_names(const std::shared_ptr<confirming>& all, const std::string& shard,
-                const std::vector<std::string>& names) {
-  const key_range range{keys::workload(shard, names.front()),
-                        keys::workload(shard, names.back()) + '\0'};
-  all->self()
-    ->request(all->self()->state.serving->store, patience, range_request{range, 0, 0, true})
-    .then(
-      [all, shard, names](range_answer& answer) {
-        if (!answer.ok()) {
-          all->one_less(answer.status());
-          return;
-        }
-        const auto taken = std::ranges::find_if(answer->values, [&](const key_value& one) {
-          return std::binary_search(names.begin(), names.end(), keys::last_part(one.key));
-        });
-        all->one_less(taken == answer->values.end()
-                        ? absl::OkStatus()
-                        : absl::UnavailableError(
-                          fmt::format("workload {} is in shard {}, whose owner does not answer",
-                                      std::string(keys::last_part(taken->key)), shard)));
-      },
-      [all](caf::error& error) { all->one_less(to_status(error)); });
 }
 
 /// Asks the workload shards of one resource group about the names that they may have.
@@ -216,7 +254,9 @@ void ask_about_names(const std::shared_ptr<confirming>& all, const std::string& 
     std::ranges::sort(there.names);
     const auto shard = shard_name(group, k);
     const auto key = "w/" + shard;
-    const auto look = [all, shard, names = there.names] { read_names(all, shard, names); };
+    const auto look = [all, shard, names = there.names] {
+      read_names(all, object_kind::workload, shard, names);
+    };
     if (serving != nullptr && there.own) {
       all->ask(key, serving->shards.workloads[k]);
     } else if (serving != nullptr) {

@@ -148,6 +148,7 @@ struct replica_state {
   struct proxy {
     Handle handle;
     std::string replica;
+    bool answers = false; ///< a replica owns a shard before it serves it; not asked of coordinators
   };
   std::map<std::string, proxy<node_shard_actor>> other_nodes;
   std::map<std::string, proxy<workload_shard_actor>> other_workloads;

@@ -53,7 +53,7 @@ bool add_shard(const replica_state& state, const std::string& shard, const Here&
     return true;
   }
   const auto found = there.find(shard);
-  if (found == there.end())
+  if (found == there.end() || !found->second.answers)
     return false;
   handles.push_back(found->second.handle);
   owners.push_back(state.grounds.at(found->second.replica));

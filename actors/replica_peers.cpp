@@ -34,20 +34,56 @@ void keep_speaking(self_pointer self, const std::string& shard, const Handle& pr
   self->state.speaking[proxy.address()] = shard;
 }
 
-/// Has somebody speak for the shard; `make` gives one, or none where there is no connection.
+void look_for_peers_soon(self_pointer self) {
+  if (!std::exchange(self->state.looks_for_peers, true))
+    self->send(self, look_for_peers{});
+}
+
+/// Who owns a shard may not serve it yet. Nobody counts on it until it has answered something.
+template <class Handle>
+void ask_for_sign(self_pointer self, std::map<std::string, replica_state::proxy<Handle>>& proxies,
+                  const std::string& shard, const Handle& proxy) {
+  self->request(proxy, caf::infinite, count_holds{})
+    .then(
+      [self, &proxies, shard, whom = proxy.address()](std::size_t) {
+        const auto found = proxies.find(shard);
+        if (found == proxies.end() || found->second.handle.address() != whom)
+          return;
+        found->second.answers = true;
+        look_for_peers_soon(self);
+      },
+      // Whoever speaks for one that is not there ends, and another is asked for then.
+      [self, whom = proxy.address()](const caf::error&) {
+        self->send_exit(whom, caf::exit_reason::user_shutdown);
+      });
+}
+
+/// Has somebody speak for the shard; `make` gives one, or none where there is no connection. False
+/// where it is the one that did so before, or none.
 template <class Handle, class F>
-void speak_for(self_pointer self, std::map<std::string, replica_state::proxy<Handle>>& proxies,
+bool speak_for(self_pointer self, std::map<std::string, replica_state::proxy<Handle>>& proxies,
                const std::string& shard, const std::string& replica, F make) {
   if (const auto found = proxies.find(shard); found != proxies.end()) {
     if (found->second.replica == replica)
-      return;
+      return false;
     self->send_exit(found->second.handle, caf::exit_reason::user_shutdown);
     proxies.erase(found);
   }
-  if (Handle made = make(replica, shard)) {
-    keep_speaking(self, shard, made);
-    proxies[shard] = {std::move(made), replica};
-  }
+  Handle made = make(replica, shard);
+  if (!made)
+    return false;
+  keep_speaking(self, shard, made);
+  proxies[shard] = {std::move(made), replica};
+  return true;
+}
+
+/// Likewise for a shard of nodes or workloads.
+template <class Handle, class F>
+void speak_for_shard(self_pointer self,
+                     std::map<std::string, replica_state::proxy<Handle>>& proxies,
+                     const std::string& shard, const std::string& replica, F make) {
+  if (speak_for(self, proxies, shard, replica, make))
+    ask_for_sign(self, proxies, shard, proxies.at(shard).handle);
 }
 
 /// Ends those who speak for what the replica they speak of does not own any more.
@@ -117,11 +153,11 @@ void meet_peers(self_pointer self) {
     share_events_with(self, replica);
     for (const auto& shard : one.owned) {
       if (shard.starts_with("n/"))
-        speak_for(self, state.other_nodes, shard, replica,
-                  [&](const auto&... of) { return others->node_shard(of...); });
+        speak_for_shard(self, state.other_nodes, shard, replica,
+                        [&](const auto&... of) { return others->node_shard(of...); });
       else if (shard.starts_with("w/"))
-        speak_for(self, state.other_workloads, shard, replica,
-                  [&](const auto&... of) { return others->workload_shard(of...); });
+        speak_for_shard(self, state.other_workloads, shard, replica,
+                        [&](const auto&... of) { return others->workload_shard(of...); });
       else if (shard.starts_with("c/"))
         speak_for(self, state.other_coordinators, shard, replica,
                   [&](const auto&... of) { return others->coordinator(of...); });

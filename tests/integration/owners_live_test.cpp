@@ -55,6 +55,52 @@ TEST(owners_live, keep_their_groups_when_nodes_come_and_go) {
     }
 }
 
+std::string group_of(const std::string& name) {
+  return fmt::format("kind: ResourceGroup\nmetadata: {{name: {}}}\n---\n", name);
+}
+
+/// A group, and what is in it from the beginning.
+std::string group_in_use(const std::string& name) {
+  return work_of(name + "-a", {.more = "resourceGroup: " + name})
+         + work_of(name + "-b", {.more = "resourceGroup: " + name}) + "---\n" + group_of(name)
+         + node_of(name, "1") + node_of(name, "2");
+}
+
+/// Whoever is asked may have to wait for the group's owner, which has to read its part first.
+TEST(owners_live, of_new_groups_get_what_comes_with_them_through_any_replica) {
+  replica_pair replicas;
+  // The second replica has just come, and is given its part.
+  ASSERT_TRUE(within(std::chrono::seconds{15}, [&] {
+    return replicas.apply(node_of("default", "0"), 0).code == 0
+           && replicas.apply(node_of("default", "1"), 1).code == 0;
+  }));
+
+  for (int round = 0; round < 3; ++round)
+    for (std::size_t through = 0; through < replica_pair::size; ++through) {
+      const auto done =
+        replicas.apply(group_in_use(fmt::format("g{}-{}", round, through)), through);
+      EXPECT_EQ(done.code, 0) << "through " << through << ": " << done.output;
+    }
+}
+
+/// A node of the name might be in any group, and one that is new can't say yet that it is not.
+TEST(owners_live, of_new_groups_keep_nobody_from_applying_something_in_another) {
+  replica_pair replicas;
+  ASSERT_TRUE(within(std::chrono::seconds{15}, [&] {
+    return replicas.apply(node_of("default", "0"), 0).code == 0
+           && replicas.apply(node_of("default", "1"), 1).code == 0;
+  }));
+
+  for (int round = 0; round < 3; ++round)
+    for (std::size_t through = 0; through < replica_pair::size; ++through) {
+      const auto name = fmt::format("g{}-{}", round, through);
+      const auto empty = replicas.apply(group_of("empty-" + name), through);
+      EXPECT_EQ(empty.code, 0) << "through " << through << ": " << empty.output;
+      const auto done = replicas.apply(group_of(name) + node_of(name, "1"), through);
+      EXPECT_EQ(done.code, 0) << "through " << through << ": " << done.output;
+    }
+}
+
 } // namespace
 
 } // namespace reprieve
