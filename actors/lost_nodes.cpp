@@ -1,5 +1,6 @@
 #include "actors/lost_nodes.hpp"
 
+#include "actors/node_watch.hpp"
 #include "protocol/records.hpp"
 #include "state/keys.hpp"
 #include "state/quantity.hpp"
@@ -41,10 +42,8 @@ void leave_behind(self_pointer self, const std::string& node,
     if (p == nullptr)
       continue;
     ++lost[p->workload];
-    const bool of_cluster = p->placed_by == placed_by_cluster; // which stops its pods by itself
     erase_pod(*next, uid);
-    if (!of_cluster)
-      next->status.left_behind.push_back(uid);
+    next->status.left_behind.push_back(uid);
   }
   if (lost.empty())
     return;
@@ -186,6 +185,10 @@ void look(self_pointer self) {
   }
   auto then = [self, told = std::move(told), given_up_now = std::move(given_up_now),
                back = std::move(back)] {
+    // The cluster's own scheduler knows before its pods leave their records, and with that before
+    // fewer replicas are asked for: none that is well goes in their stead.
+    if (!given_up_now.empty() || !back.empty())
+      watch_own_nodes(self);
     for (const auto& name : back)
       stop_left_behind(self, name);
     for (const auto& one : told)

@@ -137,6 +137,18 @@ bool is_news(const node_shard_state& state, const pod_report& report) {
          && (report.happened != pod_report::what::running || known->phase == pod_phase::bound);
 }
 
+/// The nodes that are there, and run more of what was given up than was known.
+std::vector<std::string> with_more_left(const node_shard_state& state,
+                                        const record_changes& changes) {
+  std::vector<std::string> found;
+  for (const auto& [name, next] : changes)
+    if (const auto before = state.records.newest(name);
+        before && !next->status.lost && !next->status.pods_lost
+        && next->status.left_behind.size() > before->status.left_behind.size())
+      found.push_back(name);
+  return found;
+}
+
 /// The nodes that have stopped the last of what was given up there.
 std::vector<std::string> rid_of_all(const node_shard_state& state, const record_changes& changes) {
   std::vector<std::string> found;
@@ -291,8 +303,13 @@ void take_in(self_pointer self, const pod_reports& reports) {
   if (changes.empty() && ends.empty())
     return;
   const auto clean = rid_of_all(self->state, changes);
+  const auto to_clean = with_more_left(self->state, changes);
   write_records(self, std::move(changes),
-                [self, clean, forgotten = std::move(forgotten), ends = std::move(ends)] {
+                [self, clean, to_clean, forgotten = std::move(forgotten), ends = std::move(ends)] {
+                  for (const auto& name : to_clean)
+                    stop_left_behind(self, name);
+                  if (!clean.empty())
+                    watch_own_nodes(self); // pods may be placed on them
                   for (const auto& name : clean) {
                     start_bound(self, name);
                     tell(self, "Node", name, "NodeClean",

@@ -1,7 +1,10 @@
 #include "actors/node_watch.hpp"
 
+#include "actors/given_up_nodes.hpp"
 #include "actors/node_writes.hpp"
 #include "actors/record_room.hpp"
+
+#include <algorithm>
 
 namespace reprieve {
 
@@ -31,8 +34,11 @@ void watch_own_nodes(node_shard_pointer self) {
   if (!state.own_scheduler)
     return;
   watch_nodes watched{state.shard, {}, epoch_of(state), self};
-  for (const auto& [name, record] : state.records.durable())
-    watched.nodes.push_back(planned_on(*record));
+  for (const auto& [name, record] : state.records.durable()) {
+    auto& told = watched.nodes.emplace_back(planned_on(*record));
+    if (is_given_up(record->status))
+      taint_as_given_up(told);
+  }
   self->send(state.cluster, std::move(watched));
 }
 
@@ -46,8 +52,13 @@ bool take_in_own(node_record& record, const pod_report& report) {
   using what = pod_report::what;
   const pod* known = find_pod(record, report.uid);
   if (report.happened == what::placed) {
-    if (known == nullptr && report.placed)
+    if (known != nullptr || !report.placed)
+      return true;
+    auto& left_behind = record.status.left_behind;
+    if (!is_given_up(record.status))
       put_as_fits(record.pods, report.placed);
+    else if (std::ranges::find(left_behind, report.uid) == left_behind.end())
+      left_behind.push_back(report.uid); // nobody counts on it, whoever has placed it
     return true;
   }
   if (report.happened == what::terminating) {

@@ -1,6 +1,9 @@
 #include "actors/simulated_cluster.hpp"
 
+#include "actors/given_up_nodes.hpp"
+
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace reprieve {
@@ -33,7 +36,7 @@ void report(self_pointer self, const simulated_pod& p) {
     reports_to(self->state, p.observer)
       .push_back({life.uid, life.node, happened, life.since, nullptr});
   };
-  if (life.counted && life.at != stage::stopped && life.at != stage::succeeded)
+  if (life.counted && !life.given_up && life.at != stage::stopped && life.at != stage::succeeded)
     if (auto placed = self->state.scheduler.pod_of(life))
       reports_to(self->state, p.observer)
         .push_back({life.uid, life.node, what::placed, life.since, std::move(placed)});
@@ -108,7 +111,10 @@ void tell_scheduler(simulated_scheduler& scheduler, const simulated_journal::ent
   switch (life.at) {
   case stage::starting:
   case stage::running:
-    scheduler.came(life);
+    if (life.given_up)
+      scheduler.leaves(life);
+    else
+      scheduler.came(life);
     break;
   case stage::stopping:
     scheduler.leaves(life);
@@ -241,7 +247,7 @@ void take_order(self_pointer self, stop_order& order) {
     order.checkpoint
     + std::max(std::min(p.life.stop_takes, order.grace + order.force), p.life.stuck_for);
   enter(self, p, stage::stopping);
-  if (p.life.counted)
+  if (p.life.counted && !p.life.given_up)
     state.scheduler.ordered_away(p.life, state.settings.clock.now(self));
 }
 
@@ -256,22 +262,38 @@ void step(self_pointer self, simulated_pod& p) {
 
 // -- the scheduler of its own ---------------------------------------------------------------------
 
+/// Whether anybody counts on what runs on this machine.
+void give_up(self_pointer self, simulated_pod& p, bool so) {
+  auto& life = p.life;
+  if (life.given_up == so || (life.at != stage::starting && life.at != stage::running))
+    return;
+  life.given_up = so;
+  self->state.journal->write(life);
+  if (so)
+    self->state.scheduler.leaves(life);
+  else
+    self->state.scheduler.returns(life);
+}
+
 void take_order(self_pointer self, watch_nodes& order) {
   auto& state = self->state;
   auto& newest = state.newest_watch[order.shard];
   if (order.epoch < newest || is_beyond_all(order.epoch, state.settings.clock.now(self)))
     return; // also where it tells of no nodes
   newest = order.epoch;
-  std::set<std::string_view> fresh;
+  std::map<std::string_view, const node*> fresh;
   for (const auto& one : order.nodes)
     if (!is_stale(state, one.name, order.epoch, state.settings.clock.now(self))) {
       state.watchers[one.name] = order.report_to;
-      fresh.insert(one.name);
+      fresh.emplace(one.name, &one);
     }
   state.scheduler.watch(order);
   // Those that have ended too: their end may not have been heard.
   for (auto& [uid, p] : state.pods)
-    if (p.life.counted && fresh.contains(p.life.node)) {
+    if (const auto on = fresh.find(p.life.node); on != fresh.end()) {
+      give_up(self, p, is_tainted_as_given_up(*on->second));
+      if (!p.life.counted)
+        continue;
       p.observer = order.report_to;
       report(self, p);
     }

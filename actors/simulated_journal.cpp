@@ -36,6 +36,8 @@ void simulated_journal::write(const entry& line) {
                       {"epoch", line.epoch},
                       {"workload", line.workload},
                       {"requests", line.requests}};
+  if (line.given_up)
+    text["givenUp"] = true;
   if (line.counted) {
     text["ordinal"] = line.ordinal;
     text["created"] = line.created.time_since_epoch().count();
@@ -72,6 +74,7 @@ std::map<std::string, simulated_journal::entry> simulated_journal::read(const st
       for (const auto& [name, amount] : requests->items())
         if (amount.is_number_integer())
           read.requests[name] = amount.get<std::int64_t>();
+    read.given_up = text.value("givenUp", false);
     read.counted = text.contains("ordinal");
     read.ordinal = text.value("ordinal", std::int32_t{0});
     read.created = time_point{duration{text.value("created", std::int64_t{0})}};

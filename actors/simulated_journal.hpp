@@ -30,6 +30,7 @@ public:
     revision epoch = 0;
     std::string workload;
     resources requests;
+    bool given_up = false; ///< nobody counts on it any more, as its machine was lost
     // Of replicas that the cluster's own scheduler counts:
     bool counted = false;
     std::int32_t ordinal = 0;

@@ -61,7 +61,7 @@ void simulated_scheduler::take(const std::string& node, const resources& request
 }
 
 void simulated_scheduler::came(const life& p) {
-  if (replicas_[p.workload].insert_or_assign(p.uid, replica{p.created, p.ordinal}).second)
+  if (replicas_[p.workload].insert_or_assign(p.uid, replica{p.created, p.ordinal, p.node}).second)
     take(p.node, p.requests, 1);
   auto& next = next_ordinal_[p.workload];
   next = std::max(next, p.ordinal + 1);
@@ -69,6 +69,10 @@ void simulated_scheduler::came(const life& p) {
 
 void simulated_scheduler::leaves(const life& p) {
   replicas_[p.workload].erase(p.uid);
+}
+
+void simulated_scheduler::returns(const life& p) {
+  replicas_[p.workload].insert_or_assign(p.uid, replica{p.created, p.ordinal, p.node});
 }
 
 void simulated_scheduler::ordered_away(const life& p, time_point now) {
@@ -107,6 +111,11 @@ bool simulated_scheduler::suits(const machine& one, const count_order& order) co
   });
 }
 
+bool simulated_scheduler::is_down(const std::string& node) const {
+  const auto found = machines_.find(node);
+  return found != machines_.end() && !found->second.spec.ready;
+}
+
 void simulated_scheduler::stop_those_too_many(const count_order& order, time_point now,
                                               moves& made) {
   const auto& what = order.what->what();
@@ -125,7 +134,7 @@ void simulated_scheduler::stop_those_too_many(const count_order& order, time_poi
     const auto newest = std::ranges::max_element(replicas, {}, [&](const auto& one) {
       const bool expected =
         std::ranges::find(order.first_to_go, one.first) != order.first_to_go.end();
-      return std::tuple(expected, one.second.created, one.second.ordinal);
+      return std::tuple(expected, is_down(one.second.node), one.second.created, one.second.ordinal);
     });
     made.stopped.push_back(newest->first);
     replicas.erase(newest);

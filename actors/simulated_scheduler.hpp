@@ -4,8 +4,8 @@
 #include "actors/simulated_journal.hpp"
 #include "state/text_map.hpp"
 
-#include <cstdint>
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -18,10 +18,10 @@ duration annotated(const pod& p, std::string_view key, duration otherwise);
 
 /// The plain scheduler that the simulated machines of a resource group have where its policy is
 /// Lifecycle (DESIGN 3.3). It knows counts and no preemption: where a deployment has too many
-/// replicas, those go that are expected to, then the newest, as soon as there have been too many
-/// for as long as the annotation `simulation/scale-down-takes` says; where it has too few, one
-/// after another is put on the first node by name that suits it and has room, those of higher
-/// priority first.
+/// replicas, those go that are expected to, then those on machines that are not ready, then the
+/// newest, as soon as there have been too many for as long as the annotation
+/// `simulation/scale-down-takes` says; where it has too few, one after another is put on the first
+/// node by name that suits it and has room, those of higher priority first.
 class simulated_scheduler {
 public:
   using life = simulated_journal::entry;
@@ -40,6 +40,8 @@ public:
   void came(const life& p);
   /// It is not a replica any more, and takes its room still.
   void leaves(const life& p);
+  /// It is a replica again.
+  void returns(const life& p);
   /// It was ordered to stop. The lower count that goes with that may be on its way still: nothing
   /// takes its place until a count is told, or for a second.
   void ordered_away(const life& p, time_point now);
@@ -82,11 +84,13 @@ private:
   struct replica {
     time_point created = no_time;
     std::int32_t ordinal = 0;
+    std::string node;
   };
 
   /// Whether nobody with a newer epoch has spoken for the group.
   bool is_newest(const std::string& resource_group, revision epoch);
   bool suits(const machine& one, const count_order& order) const;
+  bool is_down(const std::string& node) const;
   void stop_those_too_many(const count_order& order, time_point now, moves& made);
   /// How many replicas there may be by now.
   std::int32_t wanted(const count_order& order, time_point now, moves& made);

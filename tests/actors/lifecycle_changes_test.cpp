@@ -293,6 +293,139 @@ TEST_F(lifecycle_changes, a_node_that_is_closed_keeps_its_replicas_and_gets_no_m
     EXPECT_NE(p.node, "n1");
 }
 
+/// Six replicas of `a`, of which `e1` runs four and `e0` two; then `e1` is lost in some way.
+class lifecycle_lost_nodes : public lifecycle_replica {
+protected:
+  void begin(bool watched) {
+    start();
+    auto group = counting();
+    if (watched) {
+      group.heartbeat_timeout = seconds{10};
+      group.lost_node_timeout = seconds{20};
+    }
+    apply({group, edge_node("e1", 4), deployed("a", 1, 6)});
+    ASSERT_TRUE(comes_to("a", 4));
+    apply({edge_node("e0", 4)});
+    ASSERT_TRUE(comes_to("a", 6));
+    if (watched) {
+      ASSERT_TRUE(replica_->heartbeat({"e0", "e1"}).ok());
+    }
+    replica_->world().advance(seconds{2});
+    for (const auto& p : pods_of("a"))
+      (p.node == "e1" ? on_e1_ : on_e0_).push_back(p.uid);
+    ASSERT_EQ(on_e1_.size(), 4U);
+    ASSERT_EQ(on_e0_.size(), 2U);
+  }
+
+  void pass(seconds time, const std::vector<std::string>& up) {
+    for (; time > seconds{0}; time -= seconds{2}) {
+      replica_->world().advance(seconds{2});
+      ASSERT_TRUE(replica_->heartbeat(up).ok());
+    }
+  }
+
+  int running_on(const std::string& node) {
+    const auto pods = pods_of("a");
+    return static_cast<int>(std::ranges::count_if(
+      pods, [&](const pod& p) { return p.node == node && p.phase == pod_phase::running; }));
+  }
+
+  int stopped(const std::vector<std::string>& uids) {
+    auto told = read_account(journal());
+    int sum = 0;
+    for (const auto& uid : uids)
+      sum += told.stopped[uid];
+    return sum;
+  }
+
+  std::vector<std::string> on_e0_, on_e1_; ///< uids
+};
+
+TEST_F(lifecycle_lost_nodes, replicas_come_to_other_nodes_when_theirs_is_deleted_by_force) {
+  begin(false);
+  ASSERT_TRUE(replica_->remove(object_kind::node, "e1", true).ok());
+  replica_->world().advance(seconds{10});
+  EXPECT_EQ(running_on("e0"), 4);
+  EXPECT_EQ(committed("a"), 4);
+  EXPECT_EQ(share("a")->assigned, 4);
+  EXPECT_EQ(stopped(on_e0_), 0) << "they are well";
+  EXPECT_EQ(stopped(on_e1_), 4) << "their machine was there after all";
+  EXPECT_THAT(replica_->told_of("e1"), Contains("NodeClean"));
+
+  apply({edge_node("e1", 4)});
+  ASSERT_TRUE(comes_to("a", 6));
+  EXPECT_EQ(running_on("e1"), 2);
+  for (const auto& p : pods_of("a"))
+    EXPECT_THAT(on_e1_, Not(Contains(p.uid)));
+}
+
+TEST_F(lifecycle_lost_nodes, a_closed_node_keeps_its_replicas_when_the_other_is_deleted_by_force) {
+  begin(false);
+  auto closed = edge_node("e0", 4);
+  closed.schedulable = false;
+  apply({closed});
+  ASSERT_TRUE(replica_->remove(object_kind::node, "e1", true).ok());
+  replica_->world().advance(seconds{10});
+  EXPECT_EQ(running_on("e0"), 2);
+  EXPECT_EQ(committed("a"), 2);
+  EXPECT_EQ(stopped(on_e0_), 0);
+}
+
+TEST_F(lifecycle_lost_nodes, a_replica_that_begins_anew_after_one_was_deleted_goes_on) {
+  begin(false);
+  ASSERT_TRUE(replica_->remove(object_kind::node, "e1", true).ok());
+  start(seconds{12});
+  replica_->world().advance(seconds{10});
+  EXPECT_EQ(running_on("e0"), 4);
+  EXPECT_EQ(committed("a"), 4);
+  EXPECT_EQ(stopped(on_e0_), 0);
+  EXPECT_EQ(stopped(on_e1_), 4);
+}
+
+TEST_F(lifecycle_lost_nodes, replicas_come_to_other_nodes_when_they_are_given_up) {
+  begin(true);
+  pass(seconds{28}, {"e0"});
+  EXPECT_EQ(running_on("e0"), 2) << "the others may be heard again";
+  EXPECT_EQ(committed("a"), 6);
+
+  pass(seconds{20}, {"e0"});
+  EXPECT_EQ(running_on("e0"), 4);
+  EXPECT_EQ(running_on("e1"), 0);
+  EXPECT_EQ(committed("a"), 4);
+  EXPECT_EQ(share("a")->assigned, 4);
+  EXPECT_EQ(stopped(on_e0_), 0) << "they are well";
+  EXPECT_EQ(stopped(on_e1_), 0) << "nobody hears there";
+  EXPECT_EQ(preemptions_of("a"), 1) << "its count falls once";
+}
+
+TEST_F(lifecycle_lost_nodes, what_a_node_runs_that_is_heard_again_is_stopped_before_replicas_come) {
+  begin(true);
+  pass(seconds{40}, {"e0"});
+  ASSERT_EQ(running_on("e0"), 4);
+  pass(seconds{10}, {"e0", "e1"});
+  EXPECT_EQ(stopped(on_e1_), 4);
+  EXPECT_EQ(running_on("e0"), 4);
+  EXPECT_EQ(running_on("e1"), 2);
+  EXPECT_EQ(committed("a"), 6);
+  EXPECT_EQ(stopped(on_e0_), 0);
+  EXPECT_THAT(replica_->told_of("e1"),
+              testing::ElementsAre("NodeLost", "PodsLost", "NodeBack", "NodeClean"));
+}
+
+TEST_F(lifecycle_lost_nodes, replicas_stay_given_up_when_the_cluster_and_all_others_begin_anew) {
+  begin(true);
+  pass(seconds{40}, {"e0"});
+  start(seconds{60});
+  pass(seconds{10}, {"e0"});
+  EXPECT_EQ(running_on("e0"), 4);
+  EXPECT_EQ(running_on("e1"), 0);
+  EXPECT_EQ(share("a")->assigned, 4);
+  EXPECT_EQ(stopped(on_e0_), 0);
+  pass(seconds{10}, {"e0", "e1"});
+  EXPECT_EQ(stopped(on_e1_), 4);
+  EXPECT_EQ(replica_->pods("a", pod_phase::running), 6U);
+}
+
 // -- policies -------------------------------------------------------------------------------------
 
 TEST_F(lifecycle_changes, a_policy_that_changes_to_and_fro_while_victims_go_comes_to_rest) {

@@ -258,6 +258,30 @@ TEST_F(lifecycle_victims_live, for_several_gpus_the_node_whose_worst_victim_is_l
             (pod_counts{{"a-low", 2}, {"a-high", 2}, {"b-mid", 2}, {"web", 1}}));
 }
 
+TEST_F(lifecycle_victims_live, nobody_who_is_well_goes_when_another_node_is_deleted_by_force) {
+  cluster_.apply(edge_node("a", 4));
+  cluster_.apply(deployment_of("web", {.priority = 9, .replicas = 6}));
+  cluster_.wait_for("web", 4);
+  cluster_.apply(edge_node("b", 4));
+  comes_to("web", 6);
+  cluster_.mark();
+
+  const auto deleted = cluster_.daemon().cli({"delete", "node", "a", "--force"});
+
+  ASSERT_EQ(deleted.code, 0) << deleted.output;
+  comes_to("web", 4);
+  stays_so();
+  EXPECT_EQ(pods("web", "Running", "b"), 4);
+  EXPECT_EQ(cluster_.started(), (pod_counts{{"web", 2}})) << "in place of those that were lost";
+  EXPECT_EQ(cluster_.evicted(), (pod_counts{{"web", 4}})) << "their machine was there after all";
+  EXPECT_EQ(cluster_.told("NodeClean"), 1);
+
+  cluster_.restart();
+  cluster_.apply(edge_node("a", 4));
+  comes_to("web", 6);
+  EXPECT_EQ(pods("web", "Running", "b"), 4);
+}
+
 } // namespace
 
 } // namespace reprieve
