@@ -2,6 +2,8 @@
 
 #include "actors/given_up_nodes.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -154,8 +156,15 @@ bool is_stale(simulated_cluster_state& state, const std::string& node, revision 
   if (is_beyond_all(epoch, now))
     return true;
   auto& newest = state.newest_epoch[node];
-  if (epoch < newest)
+  if (epoch < newest) {
+    if (state.settings.say)
+      state.settings.say(fmt::format(
+        "an order for node {} is refused: it is of epoch {}, and one of epoch {} was seen before. "
+        "It comes from a replica that has lost its place, or of another cluster than the one that "
+        "{} was written for; for a new cluster, start the machines with another journal",
+        node, epoch, newest, state.settings.journal));
     return true;
+  }
   newest = epoch;
   return false;
 }

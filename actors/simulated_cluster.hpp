@@ -27,6 +27,8 @@ struct simulated_cluster_settings {
   std::function<void(const simulated_journal::entry&)> watched;
   /// Is told of every pod that its machine has forgotten, by uid.
   std::function<void(const std::string&)> forgot;
+  /// Is told of orders that are refused, and what can be done about that: for people.
+  std::function<void(const std::string&)> say;
 };
 
 /// The simulation's reminder to itself that some pod's next change is due.

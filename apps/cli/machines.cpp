@@ -33,6 +33,7 @@ int play_machines(const machines_request& wanted) {
   simulated.journal = wanted.journal;
   simulated.adopts = wanted.adopt;
   simulated.clock = wall_clock::of_this_process();
+  simulated.say = limited(say);
   const cluster_actor machines = system.spawn(simulated_cluster, simulated);
   auto server = peer_server::start(
     [&](std::shared_ptr<peer_wire> wire) -> wire_end_actor {
