@@ -311,6 +311,10 @@ int main(int argc, char** argv) {
   const auto descriptors = raise_descriptor_limit();
   options.api.limits.connections = std::min(
     options.api.limits.connections, std::max(descriptors - other_descriptors, descriptors / 2));
+  // One address is to leave something for others, however few there may be.
+  options.api.limits.connections_per_host =
+    std::min(options.api.limits.connections_per_host,
+             std::max<std::int64_t>(options.api.limits.connections / 2, 1));
   options.api.say = [](const std::string& what) { fmt::print(stderr, "reprieved: {}\n", what); };
   limit_grpc_log(options.api.say);
   if (!options.user.empty())

@@ -82,21 +82,28 @@ public:
     const auto what =
       method.starts_with(prefix) ? api_call_from(method.substr(prefix.size())) : std::nullopt;
     if (!what)
-      return refused(*context, absl::UnimplementedError(fmt::format(
-                                 "this server has no {}; is the client of a later version?",
-                                 presentable(method.substr(0, 100)))));
+      return shut_out(*context, absl::UnimplementedError(fmt::format(
+                                  "this server has no {}; is the client of a later version?",
+                                  presentable(method.substr(0, 100)))));
     auto call = guard_->enter(origin_of(*context), *what);
     if (!call.ok())
-      return refused(*context, call.status());
+      return shut_out(*context, call.status());
+    door_->let_in_call(context->peer());
     if (*what == api_call::heartbeat)
       return heartbeat_stream::start(*context, heartbeats_, guard_->keep_open(*call));
     return start(*context, *call);
   }
 
+  /// Where connections come in; to be said before the first call.
+  void use_door(connection_door& door) {
+    door_ = &door;
+  }
+
 private:
   /// Ends a call of which nothing was begun.
-  static grpc::ServerGenericBidiReactor* refused(grpc::CallbackServerContext& context,
-                                                 const absl::Status& why) {
+  grpc::ServerGenericBidiReactor* shut_out(grpc::CallbackServerContext& context,
+                                           const absl::Status& why) {
+    door_->refused_call(context.peer());
     const auto stream = std::make_shared<api_stream>(context);
     stream->keep(stream, {});
     stream->finish_with({}, nothing_changed(why));
@@ -256,6 +263,7 @@ private:
   caf::actor_system& system_;
   gateway_actor gateway_;
   std::unique_ptr<api_guard> guard_;
+  connection_door* door_ = nullptr;
   std::chrono::seconds request_time_;
   std::chrono::seconds answer_time_;
   heartbeat_intake heartbeats_;
@@ -310,6 +318,7 @@ public:
     if (!opened.ok())
       return opened.status();
     door_ = *std::move(opened);
+    service_.use_door(*door_);
     grpc::ServerBuilder builder;
     door_->lead_to(builder, credentials_);
     set_limits(builder, settings.limits);

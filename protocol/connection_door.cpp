@@ -3,8 +3,8 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/tcp.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -27,6 +27,50 @@ using std::chrono::steady_clock;
 constexpr std::chrono::milliseconds between_counts{50};
 constexpr std::chrono::seconds between_words{10};
 
+/// Strangers have that part of the connections, and one address that part of theirs.
+constexpr std::int64_t strangers_part = 5;
+constexpr std::int64_t host_part = 4;
+constexpr std::int64_t least_strangers = 64;
+constexpr std::int64_t least_strangers_per_host = 32;
+/// Who has no room gets it of the oldest stranger that had that long for its handshake.
+constexpr std::chrono::seconds for_a_handshake{1};
+/// What a stranger may send: a first call, with as much of its body as comes before it is read.
+constexpr std::uint64_t most_stranger_bytes = (1 << 20) + (256 << 10);
+/// How many calls of a connection may be refused, and how many of all strangers of an address in a
+/// second. What gRPC keeps of each until the other end has taken the answer is some 25 KB.
+constexpr int most_refusals_of_strangers = 20;
+constexpr std::int64_t refusals_per_second = 100;
+constexpr int most_refusals = 5000;
+constexpr std::chrono::seconds refusals_count_for{10};
+constexpr std::chrono::milliseconds between_looks{200};
+
+/// The address and the port of the other end. gRPC writes those of IPv6 with brackets, as in the
+/// address of a page, and with the number of a network card where one belongs to them.
+std::string end_of_peer(std::string_view peer) {
+  const auto port = peer.rfind(':');
+  const auto kind = peer.find(':');
+  if (port == std::string_view::npos || kind == port)
+    return {};
+  auto host = peer.substr(kind + 1, port - kind - 1);
+  for (const std::string_view bracket : {"%5B", "["})
+    if (host.starts_with(bracket))
+      host.remove_prefix(bracket.size());
+  host = host.substr(0, host.find_first_of("%]"));
+  return fmt::format("{}{}", host, peer.substr(port));
+}
+
+std::uint16_t port_of(const sockaddr_storage& from) {
+  return ntohs(from.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6&>(from).sin6_port
+                                          : reinterpret_cast<const sockaddr_in&>(from).sin_port);
+}
+
+std::uint64_t bytes_received(int descriptor) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  return getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 ? info.tcpi_bytes_received
+                                                                          : 0;
+}
+
 std::string host_of(const sockaddr_storage& from) {
   std::array<char, INET6_ADDRSTRLEN> text{};
   if (from.ss_family == AF_INET)
@@ -35,7 +79,12 @@ std::string host_of(const sockaddr_storage& from) {
   else if (from.ss_family == AF_INET6)
     inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6&>(from).sin6_addr, text.data(),
               text.size());
-  return text.data();
+  // One of IPv4 that came in where IPv6 listens.
+  std::string_view host = text.data();
+  if (constexpr std::string_view mapped = "::ffff:";
+      host.starts_with(mapped) && host.find('.') != host.npos)
+    host.remove_prefix(mapped.size());
+  return std::string(host);
 }
 
 /// Which socket the descriptor stands for; 0 for none.
@@ -58,7 +107,10 @@ absl::StatusOr<std::unique_ptr<connection_door>> connection_door::open(const set
 }
 
 connection_door::connection_door(settings with, listening_sockets sockets)
-    : with_(std::move(with)), sockets_(std::move(sockets)), spare_(open_spare()),
+    : with_(std::move(with)),
+      most_strangers_(std::max(with_.most / strangers_part, least_strangers)),
+      most_strangers_per_host_(std::max(most_strangers_ / host_part, least_strangers_per_host)),
+      sockets_(std::move(sockets)), refusals_by_host_(refusals_per_second), spare_(open_spare()),
       ending_(eventfd(0, EFD_CLOEXEC)) {}
 
 connection_door::~connection_door() {
@@ -69,6 +121,10 @@ connection_door::~connection_door() {
 
 void connection_door::lead_to(grpc::ServerBuilder& builder,
                               std::shared_ptr<grpc::ServerCredentials> credentials) {
+  // A message that is compressed would be unpacked before anybody sees how large it gets.
+  for (const auto way : {GRPC_COMPRESS_DEFLATE, GRPC_COMPRESS_GZIP})
+    builder.SetCompressionAlgorithmSupportStatus(way, false);
+  builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
   using from = grpc::ServerBuilder::experimental_type::ExternalConnectionType;
   server_ =
     builder.experimental().AddExternalConnectionAcceptor(from::FROM_FD, std::move(credentials));
@@ -89,8 +145,9 @@ void connection_door::run() {
   std::vector<pollfd> waited{{ending_, POLLIN, 0}};
   for (const int one : sockets_.descriptors())
     waited.push_back({one, POLLIN, 0});
-  for (;;) {
-    if (poll(waited.data(), waited.size(), -1) < 0)
+  for (bool strangers = false;; strangers = look_at_strangers()) {
+    const int longest = strangers ? static_cast<int>(between_looks.count()) : -1;
+    if (poll(waited.data(), waited.size(), longest) < 0)
       continue;
     if (waited.front().revents != 0)
       return;
@@ -125,8 +182,7 @@ void connection_door::accept_all(int listening) {
     const int on = 1;
     if (from.ss_family != AF_UNIX)
       (void)setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    open_.push_back({descriptor, socket_of(descriptor), host});
-    ++by_host_[host];
+    note(descriptor, host, from.ss_family == AF_UNIX ? std::uint16_t{0} : port_of(from));
     grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters come;
     come.listener_fd = listening;
     come.fd = descriptor;
@@ -134,30 +190,137 @@ void connection_door::accept_all(int listening) {
   }
 }
 
+void connection_door::note(int descriptor, const std::string& host, std::uint16_t port) {
+  const std::lock_guard lock(mutex_);
+  const auto number = ++last_number_;
+  // Programs of this machine that come by a path have no port to be told apart by.
+  const bool known = host.empty();
+  auto name = known ? fmt::format("path {}", number) : fmt::format("{}:{}", host, port);
+  if (const auto before = open_.find(name); before != open_.end())
+    forget(before); // its end was not seen yet
+  auto& own = by_host_[host];
+  ++own.open;
+  if (!known) {
+    ++own.strangers;
+    strangers_.emplace(number, name);
+  }
+  open_.emplace(
+    std::move(name),
+    connection{descriptor, socket_of(descriptor), host, number, steady_clock::now(), known, {}, 0});
+}
+
+bool connection_door::is_full_for(const std::string& host) const {
+  const auto own = by_host_.find(host);
+  return std::ssize(open_) >= with_.most || std::ssize(strangers_) >= most_strangers_
+         || (own != by_host_.end()
+             && (own->second.open >= with_.most_per_host
+                 || own->second.strangers >= most_strangers_per_host_));
+}
+
 bool connection_door::has_room_for(const std::string& host) {
-  const auto full = [&] {
-    const auto own = by_host_.find(host);
-    return std::ssize(open_) >= with_.most
-           || (own != by_host_.end() && own->second >= with_.most_per_host);
-  };
-  if (!full())
+  const std::lock_guard lock(mutex_);
+  if (!is_full_for(host))
     return true;
   if (const auto now = steady_clock::now(); now - counted_ >= between_counts) {
     counted_ = now;
     count_anew();
+    if (!is_full_for(host))
+      return true;
   }
-  return !full();
+  const auto own = by_host_.find(host);
+  const bool of_host = own != by_host_.end()
+                       && (own->second.open >= with_.most_per_host
+                           || own->second.strangers >= most_strangers_per_host_);
+  return end_a_stranger(of_host ? host : std::string{}) && !is_full_for(host);
+}
+
+bool connection_door::end_a_stranger(const std::string& host) {
+  const auto now = steady_clock::now();
+  for (const auto& [number, name] : strangers_) {
+    const auto one = open_.find(name);
+    if (now - one->second.since < for_a_handshake)
+      return false; // and so for all that came later
+    if (!host.empty() && one->second.host != host)
+      continue;
+    end(one->second);
+    forget(one);
+    return true;
+  }
+  return false;
+}
+
+bool connection_door::look_at_strangers() {
+  const std::lock_guard lock(mutex_);
+  const auto now = steady_clock::now();
+  for (auto next = strangers_.begin(); next != strangers_.end();) {
+    const auto one = open_.find(next->second);
+    ++next; // before it is forgotten
+    const auto& is = one->second;
+    if (socket_of(is.descriptor) != is.socket) {
+      forget(one);
+    } else if (now - is.since >= with_.for_strangers
+               || bytes_received(is.descriptor) > most_stranger_bytes) {
+      end(is);
+      forget(one);
+    }
+  }
+  return !strangers_.empty();
+}
+
+void connection_door::let_in_call(const std::string& peer) {
+  const std::lock_guard lock(mutex_);
+  const auto one = open_.find(end_of_peer(peer));
+  if (one == open_.end() || one->second.known)
+    return;
+  one->second.known = true;
+  strangers_.erase(one->second.number);
+  --by_host_[one->second.host].strangers;
+}
+
+void connection_door::refused_call(const std::string& peer) {
+  const std::lock_guard lock(mutex_);
+  const auto found = open_.find(end_of_peer(peer));
+  if (found == open_.end())
+    return;
+  auto& one = found->second;
+  const auto now = steady_clock::now();
+  if (now - one.refused_since >= refusals_count_for) {
+    one.refused_since = now;
+    one.refusals = 0;
+  }
+  ++one.refusals;
+  const bool too_many = one.known ? one.refusals > most_refusals
+                                  : one.refusals > most_refusals_of_strangers
+                                      || refusals_by_host_.take(one.host, now) > duration::zero();
+  if (!too_many)
+    return;
+  end(one);
+  forget(found);
+}
+
+void connection_door::end(const connection& which) {
+  // gRPC sees the end of it, and closes the descriptor.
+  if (socket_of(which.descriptor) == which.socket)
+    (void)::shutdown(which.descriptor, SHUT_RDWR);
+}
+
+void connection_door::forget(connections::iterator which) {
+  const auto own = by_host_.find(which->second.host);
+  if (!which->second.known) {
+    --own->second.strangers;
+    strangers_.erase(which->second.number);
+  }
+  if (--own->second.open == 0)
+    by_host_.erase(own);
+  open_.erase(which);
 }
 
 void connection_door::count_anew() {
-  std::erase_if(open_, [this](const connection& one) {
-    if (socket_of(one.descriptor) == one.socket)
-      return false;
-    const auto own = by_host_.find(one.host);
-    if (--own->second == 0)
-      by_host_.erase(own);
-    return true;
-  });
+  for (auto next = open_.begin(); next != open_.end();) {
+    const auto one = next++;
+    if (socket_of(one->second.descriptor) != one->second.socket)
+      forget(one);
+  }
 }
 
 void connection_door::turn_away(int descriptor, const std::string& host) {
@@ -169,11 +332,13 @@ void connection_door::turn_away(int descriptor, const std::string& host) {
   if (said_ != steady_clock::time_point{} && now - said_ < between_words)
     return;
   said_ = now;
-  with_.say(
-    fmt::format("{} connections to {} were turned away, the last one of {}: {} are open, and "
-                "there may be {}, {} of one address",
-                std::exchange(turned_away_, 0), address(), host, open_.size(), with_.most,
-                with_.most_per_host));
+  std::unique_lock lock(mutex_);
+  const auto open = open_.size();
+  lock.unlock();
+  with_.say(fmt::format(
+    "{} connections to {} were turned away, the last one of {}: {} are open, and "
+    "there may be {}, {} of one address",
+    std::exchange(turned_away_, 0), address(), host, open, with_.most, with_.most_per_host));
 }
 
 } // namespace reprieve

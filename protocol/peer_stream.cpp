@@ -29,6 +29,9 @@ namespace {
 constexpr std::size_t most_at_once = 1 << 20;
 /// Connections of other processes of the cluster, of which each has one.
 constexpr std::int64_t most_peers = 1000;
+/// A connection has one stream, and another for as long as it takes to see that the first has
+/// ended.
+constexpr int most_streams = 16;
 /// What a whole letter may come to. Who is asked hears of decisions and of files that were applied;
 /// who asks is told all that a shard has, or a resource group.
 constexpr std::size_t most_heard = std::size_t{256} << 20;
@@ -402,6 +405,11 @@ public:
     say_ = std::move(say);
   }
 
+  /// Where connections come in.
+  void use_door(connection_door& door) {
+    door_ = &door;
+  }
+
   /// From now on only replicas are let in, by their certificates.
   void check_certificates() {
     checks_certificates_ = true;
@@ -414,8 +422,11 @@ public:
 
   grpc::ServerBidiReactor<v1::PeerEnvelope, v1::PeerEnvelope>*
   Talk(grpc::CallbackServerContext* context) override {
-    if (const auto right = may_come_in(*context); !right.ok())
+    if (const auto right = may_come_in(*context); !right.ok()) {
+      door_->refused_call(context->peer());
       return new refused_stream(right); // NOLINT: it deletes itself
+    }
+    door_->let_in_call(context->peer());
     auto stream = std::make_shared<served_stream>(*context, say_);
     auto session = sessions_(std::make_shared<served_wire>(stream));
     stream->keep(stream, [session] { caf::anon_send(session, wire_closed{}); });
@@ -443,6 +454,7 @@ private:
   }
 
   peer_server::session_maker sessions_;
+  connection_door* door_ = nullptr;
   bool checks_certificates_ = false;
   std::string secret_;
   std::function<void(const std::string&)> say_ = [](const std::string&) {};
@@ -464,6 +476,7 @@ public:
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, ping_milliseconds);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, ping_timeout_milliseconds);
     builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 10'000);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, most_streams);
     credentials_ = grpc::InsecureServerCredentials();
     service_.check_secret(with.secret);
     service_.use_log(with.say);
@@ -486,6 +499,7 @@ public:
                           fmt::format("{}; that is where other replicas come in (--peer-listen)",
                                       std::string(opened.status().message())));
     door_ = *std::move(opened);
+    service_.use_door(*door_);
     door_->lead_to(builder, credentials_);
     builder.RegisterService(&service_);
     server_ = builder.BuildAndStart();

@@ -21,6 +21,7 @@ enum frame : std::uint8_t {
   settings_frame = 4,
   ping_frame = 6,
   window_frame = 8,
+  continuation_frame = 9,
 };
 constexpr std::uint8_t acknowledges = 1;
 constexpr std::uint8_t ends_stream = 1;
@@ -162,6 +163,21 @@ std::uint32_t raw_http2::ask(std::string_view method, std::string_view message,
   const auto stream = begin(method, token);
   send(stream, framed(message, message.size()), std::chrono::seconds{10}, true);
   return stream;
+}
+
+void raw_http2::reset(std::uint32_t stream) {
+  constexpr std::uint32_t cancelled = 8;
+  std::string why;
+  put_number(why, cancelled, 4);
+  write(reset_frame, 0, stream, why);
+}
+
+void raw_http2::begin_endless_header() {
+  write(headers_frame, 0, 1, std::string_view("\0\1x\x7f", 4));
+}
+
+void raw_http2::go_on_with_header(std::size_t bytes) {
+  write(continuation_frame, 0, 1, std::string(bytes, '\x80'));
 }
 
 bool raw_http2::ended(std::uint32_t stream, std::chrono::milliseconds most) {

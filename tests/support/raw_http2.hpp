@@ -42,6 +42,13 @@ public:
   /// Begins a call with this message as its whole request.
   std::uint32_t ask(std::string_view method, std::string_view message, std::string_view token = {});
 
+  /// Takes a call back.
+  void reset(std::uint32_t stream);
+
+  /// A call with a header whose length is a number that goes on and on.
+  void begin_endless_header();
+  void go_on_with_header(std::size_t bytes);
+
   /// Whether the stream has ended within the time, by trailers or by a reset.
   bool ended(std::uint32_t stream, std::chrono::milliseconds most);
 
