@@ -1,6 +1,7 @@
 #include "actors/decision_archive.hpp"
 
 #include "protocol/records.hpp"
+#include "state/admission_rules.hpp"
 #include "state/keys.hpp"
 
 #include <algorithm>
@@ -193,8 +194,9 @@ void find_decisions(range_reader read, decisions_wanted wanted,
 }
 
 std::vector<std::string> possible_owners(const std::string& pod) {
+  // Whoever asks may write anything; no workload has a longer name.
   std::vector<std::string> names;
-  for (auto end = pod.find('-'); end != std::string::npos; end = pod.find('-', end + 1))
+  for (auto end = pod.find('-'); end <= rules::longest_label; end = pod.find('-', end + 1))
     if (end > 0)
       names.push_back(pod.substr(0, end));
   return names;
