@@ -1,5 +1,6 @@
 #include "protocol/audit_log.hpp"
 
+#include "state/printable.hpp"
 #include "state/private_file.hpp"
 #include "state/quantity.hpp"
 
@@ -23,9 +24,9 @@ namespace {
 
 // A caller writes names, and so what an error says of them, as long as it likes; whoever is not
 // known, or may not do it, is not to fill the disk.
-constexpr std::size_t longest_name = 512;
+constexpr std::size_t longest_name = 253; // a right one is not longer
+constexpr std::size_t most_names_bytes = 1 << 20;
 constexpr std::size_t longest_message = 4096;
-constexpr std::size_t most_objects = 100'000;
 constexpr std::size_t most_objects_refused = 10;
 
 std::string beginning_of(std::string_view text, std::size_t most) {
@@ -40,9 +41,18 @@ std::string to_json(const audit_record& record) {
   auto objects = json::array();
   const bool refused = record.who.empty() || record.stage == "refused";
   const auto listed =
-    std::min(record.objects.size(), refused ? most_objects_refused : most_objects);
-  for (const auto& o : std::span(record.objects).first(listed))
-    objects.push_back(fmt::format("{}/{}", to_string(o.kind), beginning_of(o.name, longest_name)));
+    refused ? std::min(record.objects.size(), most_objects_refused) : record.objects.size();
+  std::size_t bytes = 0;
+  for (const auto& o : std::span(record.objects).first(listed)) {
+    // Without what JSON writes six-fold.
+    auto name = fmt::format("{}/{}", to_string(o.kind),
+                            printable(beginning_of(o.name, longest_name), o.name.size() + 64));
+    bytes += name.size();
+    if (bytes > most_names_bytes)
+      break;
+    objects.push_back(std::move(name));
+  }
+  const auto named = objects.size();
   json line{{"time", format_time(record.at)},
             {"id", record.id},
             {"stage", record.stage},
@@ -54,7 +64,7 @@ std::string to_json(const audit_record& record) {
             {"outcome", record.outcome},
             {"message", beginning_of(record.message, longest_message)},
             {"trace_id", record.trace_id}};
-  if (listed < record.objects.size())
+  if (named < record.objects.size())
     line["objects_in_all"] = record.objects.size();
   if (record.left_out > 0)
     line["refusals_left_out"] = record.left_out;
