@@ -2,29 +2,60 @@
 
 #include "protocol/certificates.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
-#include <fstream>
+#include <memory>
 #include <system_error>
 
 namespace reprieve {
 
+namespace {
+
+/// Whether there is something to read, or the end. A pipe may have nobody at its other end.
+bool comes(int descriptor) {
+  constexpr int milliseconds = 5000;
+  pollfd waited{descriptor, POLLIN, 0};
+  int found = 0;
+  do
+    found = poll(&waited, 1, milliseconds);
+  while (found < 0 && errno == EINTR);
+  return found > 0;
+}
+
+} // namespace
+
 absl::StatusOr<std::string> read_small_file(const std::string& path) {
   constexpr std::size_t largest = 16U << 20U;
-  std::ifstream in(path, std::ios::binary);
+  const auto unreadable = [&](const std::string& why) {
+    return absl::NotFoundError(fmt::format("{} can't be read: {}", path, why));
+  };
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor < 0)
+    return unreadable(std::generic_category().message(errno));
+  const std::unique_ptr<const int, void (*)(const int*)> closed(
+    &descriptor, [](const int* open) { ::close(*open); });
   std::string text;
   std::array<char, 1U << 14U> chunk;
-  while (text.size() <= largest && in.read(chunk.data(), chunk.size()).gcount() > 0)
-    text.append(chunk.data(), static_cast<std::size_t>(in.gcount()));
-  if (!in.is_open() || in.bad())
-    return absl::NotFoundError(
-      fmt::format("{} can't be read: {}", path, std::generic_category().message(errno)));
-  if (text.size() > largest)
-    return absl::InvalidArgumentError(
-      fmt::format("{} has more than {} bytes; is it the right file?", path, largest));
-  return text;
+  for (;;) {
+    if (!comes(descriptor))
+      return unreadable("nobody writes to it");
+    const auto got = ::read(descriptor, chunk.data(), chunk.size());
+    if (got < 0 && (errno == EINTR || errno == EAGAIN))
+      continue;
+    if (got < 0)
+      return unreadable(std::generic_category().message(errno));
+    if (got == 0)
+      return text;
+    text.append(chunk.data(), static_cast<std::size_t>(got));
+    if (text.size() > largest)
+      return absl::InvalidArgumentError(
+        fmt::format("{} has more than {} bytes; is it the right file?", path, largest));
+  }
 }
 
 namespace {

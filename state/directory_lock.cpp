@@ -38,7 +38,11 @@ absl::StatusOr<directory_lock> directory_lock::take(const std::filesystem::path&
     return absl::FailedPreconditionError(
       fmt::format("cannot make the data directory '{}': {}", directory.string(), failed.message()));
   const auto path = directory / "lock";
-  directory_lock lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  directory_lock lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (lock.file_ < 0 && errno == ELOOP)
+    return absl::FailedPreconditionError(
+      fmt::format("'{}' is a symbolic link, and what it leads to would be overwritten: remove it",
+                  path.string()));
   if (lock.file_ < 0)
     return absl::FailedPreconditionError(fmt::format(
       "cannot open '{}': {}; the data directory must be writable", path.string(), reason(errno)));
