@@ -189,6 +189,8 @@ public:
 
   /// Pods that no workload asks for any more and that were not told to go; those alone that came
   /// to it or changed since this was asked last, so that nobody is told of them again and again.
+  /// Whoever takes them has them told: the view shows all of them as leaving from now on, though
+  /// their shards say so one by one.
   std::vector<victim_pod> take_unwanted();
 
   /// Workloads that are being deleted and have no pod left; those alone that have changed since.
@@ -236,7 +238,7 @@ public:
   /// A shard knows nothing any more: it, and all others, are told everything again.
   void tell_shards_all();
   /// The nodes on which the view shows what their shards do not know: what open decisions will do,
-  /// and who does not go.
+  /// who does not go, and who goes as nobody wants him.
   std::vector<node_row> ahead_of_shards();
 
   // -- what a snapshot takes ----------------------------------------------------------------------
@@ -336,6 +338,7 @@ private:
   void put_record(named_workload& one, std::shared_ptr<const workload_record> record);
   void judge_those_who_place(const workload_entry& of, const workload_record* next);
   void mark_nodes_of(const workload_entry& of);
+  void show_anew(std::string_view node);
   void look_at(const portion_id& portion);
   void expect_in_budgets(const counted_standing& of, std::int64_t sign);
   std::string why_groundless(const kept_decision& d) const;
@@ -348,6 +351,7 @@ private:
   const node* node_of(const pod& p) const override;
   bool counts_leaving() const override;
   bool is_aside(std::string_view workload) const;
+  bool is_being_told(const pod& p) const;
   void look_at_aside(const objects_aside& changed);
   bool may_run_unseen(const workload_record& record) const;
 
@@ -399,6 +403,8 @@ private:
   };
   leftovers with_unwanted_;
   leftovers ended_;
+  /// Unwanted pods that were taken to be told, by uid, and their nodes: until the record says it.
+  text_map<std::string> being_told_;
   /// Pods that were told to stop: where, and when their grace period is over.
   text_map<std::pair<named_node*, time_point>> told_;
   std::set<std::pair<time_point, std::string>> told_in_order_; ///< by that time

@@ -283,6 +283,10 @@ std::vector<victim_pod> group_mirror::take_unwanted() {
     auto more = workloads_.find(name)->second.stands.take_new_unwanted();
     std::ranges::move(more, std::back_inserter(found));
   }
+  for (const auto& one : found) {
+    being_told_.insert_or_assign(one.uid, one.node);
+    show_anew(one.node);
+  }
   return found;
 }
 
@@ -292,7 +296,17 @@ std::vector<std::string> group_mirror::take_ended_workloads() {
   return {fresh.begin(), fresh.end()};
 }
 
+/// Looks at all pods on the node again, though its record is the same.
+void group_mirror::show_anew(std::string_view node) {
+  if (const auto on = nodes_.find(node); on != nodes_.end()) {
+    on->second.costs_changed = true;
+    mark(*on);
+  }
+}
+
 void group_mirror::look_at_leftovers_again() {
+  for (const auto& [uid, node] : std::exchange(being_told_, {}))
+    show_anew(node);
   with_unwanted_.fresh = with_unwanted_.all;
   for (const auto& name : with_unwanted_.all)
     workloads_.find(name)->second.stands.look_at_unwanted_again();

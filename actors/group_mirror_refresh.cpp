@@ -33,9 +33,16 @@ bool stays_or_comes(const pod& p) {
 
 } // namespace
 
-/// The pod with what its workload says of its cost by now.
+/// Whether the pod is to be told to go as nobody wants it, and is not said to go for any reason
+/// yet.
+bool group_mirror::is_being_told(const pod& p) const {
+  return p.evicted_by.empty() && p.stop_told == no_time && being_told_.contains(p.uid);
+}
+
+/// The pod with what its workload says of its cost by now, and whether that wants it.
 pod_list::pointer group_mirror::with_costs(const pod_list::pointer& p) {
   const bool stays = stuck_.contains(p->what().uid);
+  const bool goes = is_being_told(p->what());
   if (!aside_.empty() && !p->what().daemon && is_aside(p->what().workload)) {
     auto shown = p->what();
     shown.daemon = true; // which nobody takes away
@@ -43,9 +50,11 @@ pod_list::pointer group_mirror::with_costs(const pod_list::pointer& p) {
   }
   const auto owner = workloads_.find(p->what().workload);
   const auto* record = owner == workloads_.end() ? nullptr : owner->second.stands.record().get();
-  if (!stays && (record == nullptr || follows(p->what(), record->spec, record->status)))
+  if (!stays && !goes && (record == nullptr || follows(p->what(), record->spec, record->status)))
     return p;
   auto shown = p->what();
+  if (goes)
+    shown.evicted_by = not_wanted;
   if (record != nullptr)
     follow(shown, record->spec, record->status);
   if (stays)
@@ -65,6 +74,7 @@ void group_mirror::take_out(named_node& from, const pod& p) {
   auto& owner = workload_named(p.workload);
   mark(owner);
   forget_told(p.uid);
+  being_told_.erase(p.uid);
   freed_.insert(&from);
   note_for_shards(p);
   // It may stand on another node already.
@@ -173,6 +183,8 @@ void group_mirror::refresh_node(named_node& one) {
 void group_mirror::show(named_node& on, const pod_list::pointer& before,
                         const pod_list::pointer& now) {
   const auto& p = now->what();
+  if (p.stop_told != no_time)
+    being_told_.erase(p.uid);
   view_.put_pod(p, before ? &before->what() : nullptr);
   note_for_shards(p);
   guard_started(p);

@@ -163,7 +163,7 @@ public:
 
   void run() {
     if (stop_unwanted() && !std::exchange(state_.lets_others_go, true)) {
-      // What they leave goes to whom it is for, and that shows when they are told.
+      // Until that is durable, their shards refuse whoever is to come in their stead.
       state_.running_cycle.reset();
       cycle_after(self_, std::chrono::milliseconds{20});
       return;

@@ -1,4 +1,7 @@
+#include "state/keys.hpp"
 #include "tests/actors/replica_test.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -54,7 +57,8 @@ TEST_F(stability, more_important_work_takes_the_room_that_is_held_for_less_impor
   EXPECT_EQ(read_account(journal()).stopped.size(), 1U) << "nobody else had to go";
 }
 
-TEST_F(stability, whoever_waits_for_a_victim_takes_free_room_and_the_next_gets_what_the_victim_leaves) {
+TEST_F(stability,
+       whoever_waits_for_a_victim_takes_free_room_and_the_next_gets_what_the_victim_leaves) {
   replica_world replica(store_, journal());
   ASSERT_TRUE(replica.start().ok());
   auto slow = played(work("slow"), "stop-takes", "50s");
@@ -76,7 +80,8 @@ TEST_F(stability, whoever_waits_for_a_victim_takes_free_room_and_the_next_gets_w
   const auto why = replica.explain_workload("urgent");
   ASSERT_TRUE(why.ok());
   ASSERT_EQ(why->decisions.size(), 2U);
-  const auto given_up = std::ranges::find(why->decisions, decision_phase::aborted, &decision::phase);
+  const auto given_up =
+    std::ranges::find(why->decisions, decision_phase::aborted, &decision::phase);
   ASSERT_NE(given_up, why->decisions.end());
   EXPECT_NE(given_up->abort_reason.find("there is free room for urgent by now"), std::string::npos)
     << given_up->abort_reason;
@@ -168,6 +173,52 @@ TEST_F(stability, a_reserved_node_is_kept_from_less_important_work) {
 
   EXPECT_EQ(replica.pods("late", pod_phase::running), 0U) << "one GPU is free, and reserved";
   EXPECT_EQ(replica.pods("busy", pod_phase::running), 1U) << "the delay is not over";
+}
+
+/// A name for a node that the shard of that number gets, of three.
+std::string name_in_shard(std::uint32_t shard) {
+  int i = 0;
+  while (shard_number(fmt::format("n{}", i), 3) != shard)
+    ++i;
+  return fmt::format("n{}", i);
+}
+
+/// As `work`, with pods of four GPUs each that run all together or not at all.
+workload gang(std::string name, std::int32_t priority, std::int32_t pods) {
+  auto w = work(std::move(name), priority, pods);
+  w.groups[0].min_count = pods;
+  w.groups[0].disruption = disruption_mode::pod_group;
+  w.groups[0].pods.requests = {{"gpu", 4000}};
+  return w;
+}
+
+/// What is deleted leaves its nodes one after the other, as their shards come to it.
+TEST_F(stability, nobody_is_stopped_beside_a_workload_of_which_a_part_is_known_to_leave) {
+  replica_world replica(store_, journal());
+  ASSERT_TRUE(replica.start().ok());
+  ASSERT_TRUE(
+    replica
+      .apply({machine(name_in_shard(0), 4), machine(name_in_shard(1), 4),
+              machine(name_in_shard(2), 4), played(gang("before", 60, 2), "stop-takes", "5s")})
+      .ok());
+  ASSERT_TRUE(comes_to(replica, "before", pod_phase::running, 2, seconds{5}));
+  ASSERT_TRUE(replica.apply({work("cheap", 5, 4)}).ok());
+  ASSERT_TRUE(comes_to(replica, "cheap", pod_phase::running, 4, seconds{5}));
+  ASSERT_TRUE(replica.apply({gang("next", 35, 2)}).ok());
+  replica.world().advance(seconds{1});
+  ASSERT_EQ(replica.pods("next", pod_phase::nominated), 0U);
+
+  // The workload's own record, the pod on the one node, and that on the other.
+  replica.faults().fault_at(2, faulty_store::fault::slow);
+  ASSERT_TRUE(replica.remove(object_kind::workload, "before").ok());
+  replica.world().advance(seconds{2});
+  ASSERT_EQ(replica.pods("before", pod_phase::terminating), 1U);
+  EXPECT_EQ(replica.pods("cheap", pod_phase::running), 4U);
+  replica.faults().let_late_writes_through();
+
+  ASSERT_TRUE(comes_to(replica, "next", pod_phase::running, 2, seconds{20}));
+  EXPECT_EQ(replica.pods("cheap", pod_phase::running), 4U);
+  EXPECT_EQ(read_account(journal()).stopped.size(), 2U);
 }
 
 } // namespace
