@@ -5,13 +5,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 namespace reprieve {
 
 namespace {
 
-constexpr std::string_view allow_preemption_label = "reprieve/allow-preemption";
+/// Pods that opt out say "false" by either.
+constexpr std::array<std::string_view, 2> allow_preemption_labels{
+  "reprieve/allow-preemption", "yunikorn.apache.org/allow-preemption"};
 constexpr std::string_view owner_annotation = "reprieve/owner";
 
 std::string_view value_of(const string_map& pairs, std::string_view key) {
@@ -44,7 +47,9 @@ pod pod_at(const workload& w, const workload_status& status, std::size_t group,
   made.own_priority = from.pods.priority;
   made.priority = status.by_group[group].preemption_priority;
   made.daemon = w.kind == workload_kind::daemon;
-  made.opted_out = value_of(from.pods.labels, allow_preemption_label) == "false";
+  made.opted_out = std::ranges::any_of(allow_preemption_labels, [&](std::string_view label) {
+    return value_of(from.pods.labels, label) == "false";
+  });
   made.protected_member =
     std::ranges::find(from.protected_members, index) != from.protected_members.end();
   made.owner = value_of(from.pods.annotations, owner_annotation);

@@ -83,6 +83,15 @@ TEST(pod_at, opts_out_by_label_and_only_by_the_word_false) {
   EXPECT_FALSE(pod_at(given.spec, given.status, 1, 0, 0, 0).opted_out);
 }
 
+TEST(pod_at, opts_out_by_the_label_that_yunikorn_knows) {
+  auto given = two_groups();
+  given.spec.groups[0].pods.labels = {{"yunikorn.apache.org/allow-preemption", "false"}};
+  given.spec.groups[1].pods.labels = {{"yunikorn.apache.org/allow-preemption", "true"}};
+
+  EXPECT_TRUE(pod_at(given.spec, given.status, 0, 0, 0, 0).opted_out);
+  EXPECT_FALSE(pod_at(given.spec, given.status, 1, 0, 0, 0).opted_out);
+}
+
 TEST(pod_at, with_a_required_node_is_no_daemon_by_that) {
   auto given = two_groups();
   given.spec.groups[0].required_node = "n1";
