@@ -99,7 +99,7 @@ std::string client::ask_for_a_node(member& through) {
   if (luck_.one_in(3) && !gone_.contains(one.name))
     return ask_to_delete(
       through, object_kind::node, one.name, [this, name = one.name] { gone_.insert(name); },
-      one.resource_group != counted_group && luck_.one_in(3));
+      luck_.one_in(3));
   if (!gone_.contains(one.name))
     one.schedulable = !one.schedulable;
   return ask(through, one.name, {one}, [this, name = one.name] { gone_.erase(name); });
@@ -107,10 +107,11 @@ std::string client::ask_for_a_node(member& through) {
 
 void client::beat(member& through) {
   heartbeat_request alive;
-  alive.nodes.assign(of_stories_.begin(), of_stories_.end());
+  for (const auto& name : of_stories_)
+    if (!silent_.contains(name))
+      alive.nodes.push_back(name);
   for (const auto& one : nodes_)
-    if (!silent_.contains(one.name) && !gone_.contains(one.name)
-        && one.resource_group != counted_group)
+    if (!silent_.contains(one.name) && !gone_.contains(one.name))
       alive.nodes.push_back(one.name);
   if (!has_agents_ || !ready_ || alive.nodes.empty())
     return;
@@ -124,6 +125,11 @@ std::string client::silence_one() {
     return {};
   const auto& name = nodes_[luck_.below(nodes_.size())].name;
   return silent_.insert(name).second ? fmt::format("machine {} falls silent", name) : std::string{};
+}
+
+std::string client::silence(const std::string& name) {
+  silent_.insert(name);
+  return fmt::format("machine {} falls silent", name);
 }
 
 std::string client::wake_one() {
@@ -318,9 +324,11 @@ std::string client::take_away(member& through, const std::vector<std::string>& w
   return what;
 }
 
-std::string client::take_away(member& through, object_kind kind, const std::string& name) {
+std::string client::take_away(member& through, object_kind kind, const std::string& name,
+                              bool force) {
   of_stories_.erase(name);
-  return ask_to_delete(through, kind, name, [] {});
+  return ask_to_delete(
+    through, kind, name, [] {}, force);
 }
 
 std::string client::ask(member& through, std::string name, std::vector<object> objects,

@@ -32,11 +32,16 @@ public:
                      std::vector<object> beside = {});
   std::string put(member& through, std::vector<object> objects);
   std::string take_away(member& through, const std::vector<std::string>& workloads);
-  std::string take_away(member& through, object_kind kind, const std::string& name);
+  std::string take_away(member& through, object_kind kind, const std::string& name,
+                        bool force = false);
   const std::vector<resource_group>& groups() const {
     return groups_;
   }
 
+  /// Whether machines are heard, so that silence means something.
+  bool has_agents() const {
+    return has_agents_ && ready_;
+  }
   bool has_queues() const {
     return !queues_.empty();
   }
@@ -45,6 +50,7 @@ public:
   void beat(member& through);
   /// A machine falls silent, or is heard again. It runs what it runs. Says which.
   std::string silence_one();
+  std::string silence(const std::string& name);
   std::string wake_one();
   /// All are heard from now on.
   void wake_all() {
@@ -94,7 +100,7 @@ private:
   mood mood_;
   bool has_agents_; ///< whether machines are watched
   std::set<std::string> silent_;
-  std::set<std::string> of_stories_; ///< machines, which are never silent
+  std::set<std::string> of_stories_; ///< machines, which are not silent unless that is the story
   bool plenty_;    ///< nodes have something else of which there is enough for everybody
   bool has_files_; ///< whether all know how to make a promise of one
   std::int32_t last_file_ = 0;

@@ -62,6 +62,7 @@ private:
   void tell_of_a_torn_gang();
   void tell_of_a_moving_limit();
   void tell_of_a_late_commit();
+  void tell_of_a_lost_pier();
   void tell(const std::function<std::string(member&)>& ask, duration then);
   void move_until(duration longest, const std::function<bool()>& enough);
   std::size_t standing_of(std::string_view workload, bool bound) const;

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <set>
+#include <string>
 
 // Stories: chains of things that random steps hardly ever come to, each with a resource of its own,
 // so that nobody else takes part. Nothing fails in them but what the story is about.
@@ -96,6 +99,8 @@ void simulation::tell_stories() {
     tell_of_a_moving_limit();
   if (shape_.now == mood::plain)
     tell_of_a_late_commit();
+  if (facts_.resource_groups().contains(counted_group) && !people_.has_queues())
+    tell_of_a_lost_pier();
 }
 
 /// Two leave for one who is more important, one of them slowly; the other comes back elsewhere
@@ -252,6 +257,54 @@ void simulation::tell_of_a_late_commit() {
   tell([&](member& by) { return people_.take_away(by, {"sender"}); }, std::chrono::seconds{10});
   tell([&](member& by) { return people_.take_away(by, object_kind::node, "box"); },
        std::chrono::seconds{1});
+}
+
+/// Replicas that the cluster counts are lost with their machine, which is silent or is deleted by
+/// force: those that are well stay, and others come where there is room.
+void simulation::tell_of_a_lost_pier() {
+  constexpr std::int64_t berths = 4;
+  const std::string resource = "berth";
+  auto ferries = part_of_story("ferries", counted_group, resource, 1, berths + 2);
+  ferries.kind = workload_kind::deployment;
+  ferries.resume = {};
+  const auto put = [&](const char* name) {
+    tell(
+      [&](member& by) {
+        return people_.put(by, {place_of_story(name, counted_group, resource, berths)});
+      },
+      std::chrono::seconds{10});
+  };
+  put("pier");
+  tell([&](member& by) { return people_.submit(by, {ferries}); }, std::chrono::seconds{10});
+  put("quay");
+  const auto at_quay = [&] {
+    std::set<std::string> found;
+    if (const auto quay = facts_.nodes().find("quay"); quay != facts_.nodes().end())
+      for (const auto& p : quay->second.pods)
+        if (p.stop_told == no_time)
+          found.insert(p.uid);
+    return found;
+  };
+  const auto well = at_quay();
+  const bool silent = people_.has_agents() && luck_.one_in(2);
+  tell(
+    [&](member& by) {
+      return silent ? people_.silence("pier")
+                    : people_.take_away(by, object_kind::node, "pier", true);
+    },
+    std::chrono::seconds{90});
+  if (const auto now = at_quay();
+      facts_.broken().empty() && (std::ssize(now) != berths || !std::ranges::includes(now, well)))
+    facts_.complain(fmt::format("{} of {} ferries are at the quay, where {} were before{}",
+                                now.size(), berths, well.size(), facts_.text_of_nodes()));
+  people_.wake_all();
+  settle(std::chrono::seconds{silent ? 60 : 1});
+  if (facts_.broken().empty())
+    check_rest();
+  tell([&](member& by) { return people_.take_away(by, {"ferries"}); }, std::chrono::seconds{10});
+  for (const auto* name : {"pier", "quay"})
+    tell([&](member& by) { return people_.take_away(by, object_kind::node, name); },
+         std::chrono::seconds{1});
 }
 
 } // namespace reprieve::simulation

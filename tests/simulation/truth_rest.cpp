@@ -56,8 +56,6 @@ void truth::check_rest() {
   for (const auto& [uid, one] : machines_)
     if (is_on_a_machine(one.at)) {
       const auto node = nodes_.find(one.node);
-      if (one.counted && node == nodes_.end())
-        continue; // its cluster has it on a node that is not ours any more
       const auto* left = find(left_behind_, one.node);
       const auto& uids = left != nullptr        ? left->uids
                          : node != nodes_.end() ? node->second.status.left_behind
