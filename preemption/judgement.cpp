@@ -29,34 +29,42 @@ std::vector<const queue_pod*> pointers_to(const std::vector<queue_pod>& pods) {
   return found;
 }
 
+std::string counted(std::size_t number, std::string_view noun) {
+  return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
+}
+
+/// What the unit gets, as the summary of any plan begins.
+std::string what_it_gets(const preemptor& who, const plan& made) {
+  std::set<std::string_view> nodes;
+  for (const auto& one : made.assignments)
+    nodes.insert(one.placed.node);
+  return fmt::format("{} (priority {}) gets {} on {}", who.workload, who.priority,
+                     counted(made.assignments.size(), "pod"), counted(nodes.size(), "node"));
+}
+
 /// The first pods of each group, as many as are needed.
 void keep_what_is_needed(const preemptor& who, plan& made) {
   std::map<std::string_view, std::int32_t> left;
   for (const auto& group : who.groups)
     left[group.name] += group.needed;
+  const auto before = what_it_gets(who, made);
   std::erase_if(made.assignments,
                 [&](const assignment& one) { return --left[one.placed.group] < 0; });
-}
-
-std::string counted(std::size_t number, std::string_view noun) {
-  return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
+  if (auto& told = made.why.summary; told.starts_with(before))
+    told.replace(0, before.size(), what_it_gets(who, made));
 }
 
 /// The plan in a sentence, where the last so many of its victims go for the quota's sake alone. Its
 /// result is still what it was without them.
 std::string summary_of(const preemptor& who, const plan& made, std::size_t for_quota,
-                       const std::string& why) {
-  std::set<std::string_view> nodes;
-  for (const auto& one : made.assignments)
-    nodes.insert(one.placed.node);
-  auto text = fmt::format("{} (priority {}) gets {} on {}", who.workload, who.priority,
-                          counted(made.assignments.size(), "pod"), counted(nodes.size(), "node"));
+                       std::string_view whose, const std::string& why) {
+  auto text = what_it_gets(who, made);
   if (made.result == plan::outcome::placed)
     text += " in what is free";
   else if (made.result == plan::outcome::waits)
     text += " once those have gone who leave anyway";
   const auto all = made.victims.size();
-  text += fmt::format("; {} {}", counted(all, "less important portion"), all == 1 ? "goes" : "go");
+  text += fmt::format("; {} {}", counted(all, whose), all == 1 ? "goes" : "go");
   if (for_quota < all)
     text += fmt::format(", {} of them", for_quota);
   return text
@@ -213,16 +221,19 @@ void unit_judge::by_room_and_quota(const case_at_hand& of, judgement& made) {
     return;
   }
   if (!limits.empty()) {
-    within_quota(of, limits.front(), made);
+    // Who has what it deserves is not stopped for one of its queue while others have more than
+    // that.
+    const auto lacks_share = shares_.share_in_the_way(of.leaf, of.asked);
+    if (!lacks_share)
+      take_back_within_limit(of, limits.front(), made);
+    if (made.made.assignments.empty())
+      within_quota(of, limits.front(), made);
     // Room that others below the limit leave may be more than its own queue deserves.
-    const auto share = shares_.share_in_the_way(of.leaf, of.asked);
-    if (share && !made.made.assignments.empty() && !quota_allows(of, made)) {
+    if (lacks_share && !made.made.assignments.empty() && !quota_allows(of, made)) {
       made.gives_up.clear();
       made.released.clear();
-      within_quota(of, *share, made);
+      within_quota(of, *lacks_share, made);
     }
-    if (!share && made.made.assignments.empty())
-      take_back_within_limit(of, limits.front(), made);
     return;
   }
   if (lets_others_back(of, of.before.soon, made))
@@ -534,7 +545,7 @@ void unit_judge::take_back_within_limit(const case_at_hand& of, const obstacle& 
         continue;
       auto found = decide_among(port_.view(), of.who, settings_, scope);
       if (found.assignments.empty()
-          || !add_victims_for(of, limit, allowed, std::move(candidates), found, overrules))
+          || !add_victims_for(of, limit, allowed, std::move(candidates), found, true))
         continue;
       made.made = std::move(found);
       made.quota.clear();
@@ -741,10 +752,11 @@ bool unit_judge::add_victims_for(const case_at_hand& of, const obstacle& first,
                          settings_.now);
   if (made.why.threshold)
     made.why.threshold = std::max(*made.why.threshold, made.scored.highest_victim_priority);
-  made.why.summary =
-    summary_of(of.who, made, choice.victims.size(),
-               fmt::format("the {} of queue {} is used up", first.limit ? "limit" : "share",
-                           shares_.at(first.vertex).spec.name));
+  made.why.summary = summary_of(
+    of.who, made, choice.victims.size(), takes_back ? "portion" : "less important portion",
+    fmt::format("the {} of queue {} is used up{}", first.limit ? "limit" : "share",
+                shares_.at(first.vertex).spec.name,
+                takes_back ? " and others below it use more than they deserve" : ""));
   made.result = plan::outcome::preempts;
   made.policy = "quota";
   return true;
