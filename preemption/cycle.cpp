@@ -3,6 +3,7 @@
 #include "preemption/apportion.hpp"
 #include "preemption/engine.hpp"
 #include "preemption/ever_runs.hpp"
+#include "preemption/limit_exchange.hpp"
 #include "preemption/required_node.hpp"
 #include "preemption/turn.hpp"
 #include "state/queue_limits.hpp"
@@ -106,6 +107,35 @@ private:
   std::string_view queue_;
   std::size_t leaf_ = no_vertex;
 };
+
+/// Whether the queue's limit, and those above it, would admit so much if nobody else ran.
+bool limits_admit(const by_name<queue>& queues, std::string_view name, const resources& amounts) {
+  const auto* at = find(queues, name);
+  for (std::size_t above = 0; at != nullptr && above <= queues.size(); ++above) {
+    for (const auto& [resource, most] : at->limit)
+      if (amount_of(amounts, resource) > most)
+        return false;
+    at = find(queues, at->parent);
+  }
+  return true;
+}
+
+/// The decisions that are to place more in the queue at once than its limits can ever admit: they
+/// would have to go as soon as they start. Whom they stop and who was told leaves all the same.
+std::vector<given_up> never_admitted(cycle_port& port, const by_name<queue>& queues,
+                                     std::string_view queue) {
+  std::vector<given_up> which;
+  for (const auto& held : port.holds_below(std::numeric_limits<std::int32_t>::max())) {
+    resources placed;
+    for (const auto& p : held.nominated)
+      if (port.queue_of(p.workload) == queue)
+        add_taken(placed, p);
+    if (!placed.empty() && !limits_admit(queues, queue, placed))
+      which.push_back(
+        {held.id, fmt::format("a limit of queue {} can't admit what it would place", queue)});
+  }
+  return which;
+}
 
 void add_demand(by_name<resources>& to, const by_name<resources>& more) {
   for (const auto& [queue, amounts] : more)
@@ -272,20 +302,28 @@ bool scheduling_cycle::run_queue_stage(queue_stage_input& in) {
     return false;
   std::ranges::sort(giving);
   giving.erase(std::ranges::unique(giving).begin(), giving.end());
+  const auto listed = with_who_share_limits(in, giving);
   auto with_pods = in;
-  for (const auto& queue : giving)
+  for (const auto& queue : listed)
     with_pods.totals.erase(queue);
-  with_pods.pods = port_.pods_in(giving);
+  with_pods.pods = port_.pods_in(listed);
   const auto& view = port_.nodes();
   for (auto& p : with_pods.pods) {
     const auto n = view.find_node(p.node);
     p.closed = n != no_row && !view.usable(n);
   }
   queues_ = reprieve::run_queue_stage(with_pods);
+  std::set<std::string_view> seen; // a queue stands before its own pods
   for (const auto& one : queues_.queues) {
-    if (one.victims.empty())
+    const bool gives = std::ranges::binary_search(giving, one.queue);
+    auto given_up = gives && seen.insert(one.queue).second
+                      ? never_admitted(port_, with_pods.queues, one.queue)
+                      : std::vector<reprieve::given_up>{};
+    if (given_up.empty() && one.victims.empty())
       continue;
-    if (const auto given_up = nominations_to_take_back(one); !given_up.empty()) {
+    if (given_up.empty())
+      given_up = nominations_to_take_back(one);
+    if (!given_up.empty()) {
       let_wait(given_up);
       port_.take_back_nominations(given_up); // whether somebody has to go as well shows then
     } else {

@@ -1,12 +1,15 @@
 #include "preemption/queue_stage.hpp"
 
 #include "preemption/apportion.hpp"
+#include "preemption/limit_exchange.hpp"
 #include "preemption/queue_balance.hpp"
 #include "preemption/queue_table.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -38,11 +41,12 @@ struct resource_course {
 
 class stage {
 public:
-  explicit stage(const queue_stage_input& in)
-      : in_(in), table_(in), portions_(table_.rows()), choices_(table_.rows()),
-        stuck_(table_.rows()) {}
+  /// Nobody goes so that a queue keeps room for its portions in vain.
+  stage(const queue_stage_input& in, const std::set<portion_id>& in_vain, bool exchanges)
+      : in_(in), in_vain_(in_vain), exchanges_(exchanges), table_(in), portions_(table_.rows()),
+        choices_(table_.rows()), stuck_(table_.rows()) {}
 
-  queue_stage_result run() && {
+  void choose() {
     for (std::size_t c = 0; c < table_.columns().size(); ++c)
       begin(c);
     find_stuck();
@@ -51,14 +55,63 @@ public:
       course.moved = course.balance.promise_what_is_deserved();
       course.balance.settle();
     }
-    for (std::size_t row = 0; row < table_.rows(); ++row)
-      choices_[row] = choose(row, allowed(row));
+    choose_everywhere();
+  }
+
+  /// Those who go and are larger than all that their queue may keep: of one queue, whose most
+  /// important of them goes before those of others, as these may have enough without them.
+  std::set<portion_id> more_in_vain() const {
+    std::optional<std::pair<std::int32_t, portion_id>> first;
+    std::set<portion_id> found;
+    for (std::size_t row = 0; row < table_.rows(); ++row) {
+      std::optional<std::pair<std::int32_t, portion_id>> last;
+      std::set<portion_id> here;
+      for (const auto& one : portions_[row])
+        if (is_in_vain(row, one)) {
+          here.insert(one.id);
+          last.emplace(one.priority, one.id);
+        }
+      if (last && (!first || *last < *first)) {
+        first = std::move(last);
+        found = std::move(here);
+      }
+    }
+    return found;
+  }
+
+  bool has_exchanged() const {
+    return !exchanged_.empty();
+  }
+
+  queue_stage_result run() && {
     tell();
     return std::move(result_);
   }
 
 private:
   using row_of_amounts = std::vector<std::int64_t>;
+
+  bool is_in_vain(std::size_t row, const queue_portion& one) const {
+    if (!table_.leaf(row).spec.cap_by_demand || exchanged_.contains(row)
+        || in_vain_.contains(one.id)
+        || std::ranges::find(choices_[row].victims, one.id, &victim::portion)
+             == choices_[row].victims.end())
+      return false;
+    const auto most = allowed(row);
+    for (std::size_t c = 0; c < most.size(); ++c)
+      if (one.holds[c] > most[c])
+        return true;
+    return false;
+  }
+
+  /// What the queue's portions in vain use.
+  std::int64_t used_in_vain(std::size_t row, std::size_t column) const {
+    wide_int sum = 0;
+    for (const auto* p : table_.pods(row))
+      if (!p->leaving() && in_vain_.contains(p->portion))
+        sum += taken_of(*p, table_.columns()[column]);
+    return narrowed(sum);
+  }
 
   void begin(std::size_t column) {
     const auto& name = table_.columns()[column];
@@ -74,9 +127,10 @@ private:
     wide_int all = table_.used_outside(column);
     wide_int leaving = 0;
     for (std::size_t row = 0; row < accounts.size(); ++row) {
-      used[table_.tree().leaves[row]] = accounts[row].used;
-      staying[table_.tree().leaves[row]] = accounts[row].staying;
-      all += accounts[row].used;
+      const auto in_vain = in_vain_.empty() ? 0 : used_in_vain(row, column);
+      used[table_.tree().leaves[row]] = accounts[row].used - in_vain;
+      staying[table_.tree().leaves[row]] = accounts[row].staying - in_vain;
+      all += accounts[row].used - in_vain;
       leaving += accounts[row].used - accounts[row].staying;
     }
     const auto twice = std::clamp<wide_int>(all - capacity, 0, leaving);
@@ -100,10 +154,27 @@ private:
   /// A queue that uses more than it may loses pods until it does not, before anything moves between
   /// queues (seed 001, preprocess).
   void preprocess() {
-    for (std::size_t row = 0; row < table_.rows(); ++row) {
-      const auto choice = choose(row, allowed(row));
-      for (std::size_t c = 0; c < choice.freed.size(); ++c)
-        courses_[c].balance.leave(row, choice.freed[c]);
+    choose_everywhere();
+    for (std::size_t row = 0; row < table_.rows(); ++row)
+      for (std::size_t c = 0; c < choices_[row].freed.size(); ++c)
+        courses_[c].balance.leave(row, choices_[row].freed[c]);
+  }
+
+  void choose_everywhere() {
+    exchanged_.clear();
+    for (std::size_t row = 0; row < table_.rows(); ++row)
+      choices_[row] = choose(row, allowed(row));
+    if (!exchanges_)
+      return;
+    for (const auto row : exchange_below_limits(in_, table_, choices_)) {
+      auto may_use = allowed(row);
+      for (std::size_t c = 0; c < may_use.size(); ++c) {
+        const auto freed = choices_[row].freed[c];
+        const auto stays = courses_[c].before[row].staying - freed;
+        if (freed > 0 || stays > may_use[c])
+          may_use[c] = stays;
+      }
+      exchanged_[row] = std::move(may_use);
     }
   }
 
@@ -157,6 +228,8 @@ private:
   /// keep whoever else asks. Those that preprocess chose are chosen together with those that make
   /// room for others, so that none goes who would not be needed for both.
   row_of_amounts allowed(std::size_t row) const {
+    if (const auto agreed = exchanged_.find(row); agreed != exchanged_.end())
+      return agreed->second;
     row_of_amounts amounts;
     for (const auto& course : courses_) {
       const auto deserved = course.before[row].deserved;
@@ -292,6 +365,8 @@ private:
   }
 
   const queue_stage_input& in_;
+  const std::set<portion_id>& in_vain_;
+  bool exchanges_;
   queue_table table_;
   std::vector<std::vector<queue_portion>> portions_; ///< by row, where they were asked for
   std::vector<queue_choice> choices_;                ///< by row
@@ -299,8 +374,32 @@ private:
   /// By row and column, what stays whatever the queue deserves; empty where nothing does.
   std::vector<row_of_amounts> stuck_;
   std::set<std::size_t> limited_; ///< rows that use more of something than a limit allows
+  /// By row, what may be used where portions were exchanged below a limit.
+  std::map<std::size_t, row_of_amounts> exchanged_;
   queue_stage_result result_;
 };
+
+/// By what each queue may keep alone.
+queue_stage_result run_plainly(const queue_stage_input& in) {
+  const std::set<portion_id> none;
+  stage made{in, none, false};
+  made.choose();
+  return std::move(made).run();
+}
+
+/// Whether nobody else has to go while those leave.
+bool comes_to_rest(queue_stage_input in, const queue_stage_result& result) {
+  std::set<std::string_view> going;
+  for (const auto& one : result.queues)
+    for (const auto& chosen : one.victims)
+      for (const auto& p : chosen.pods)
+        going.insert(p.uid);
+  for (auto& p : in.pods)
+    p.chosen = p.chosen || going.contains(p.uid);
+  in.previous = statuses_of(result);
+  return std::ranges::all_of(run_plainly(in).queues,
+                             [](const queue_outcome& one) { return one.victims.empty(); });
+}
 
 } // namespace
 
@@ -312,7 +411,19 @@ std::int64_t unit_of(const queue_stage_input& in, std::string_view resource) {
 }
 
 queue_stage_result run_queue_stage(const queue_stage_input& in) {
-  return stage{in}.run();
+  std::set<portion_id> in_vain;
+  bool plain = true;
+  for (;;) {
+    stage made{in, in_vain, true};
+    made.choose();
+    auto more = made.more_in_vain();
+    plain = plain && more.empty() && !made.has_exchanged();
+    if (more.empty()) {
+      auto result = std::move(made).run();
+      return plain || comes_to_rest(in, result) ? result : run_plainly(in);
+    }
+    in_vain.merge(more);
+  }
 }
 
 by_name<queue_status> settle_queues(const queue_stage_input& in) {

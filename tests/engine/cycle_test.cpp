@@ -326,6 +326,37 @@ TEST(cycle, the_weakest_within_a_limit_give_their_room_up_even_where_nodes_have_
   }
 }
 
+TEST(cycle, gives_up_at_a_lower_limit_what_it_can_not_admit_before_anybody_else_goes) {
+  queue limited;
+  limited.name = "q";
+  limited.limit = gpus(2);
+  auto old = wanting("old", 0, gpus(2));
+  auto more = wanting("more", 0, gpus(2));
+  auto gang = wanting("gang", 50, gpus(4));
+  old.queue = more.queue = gang.queue = "q";
+  const auto held = [](pod& p) {
+    p.phase = pod_phase::nominated;
+    p.placed_by = "d1";
+  };
+  const auto told_to_go = [](pod& p) {
+    p.evicted_by = "d1";
+    p.stop_told = open_settings().now;
+  };
+  for (const bool others : {true, false}) {
+    world in;
+    in.add(limited).node("n1", gpus(8)).runs(old, "n1", told_to_go).runs(gang, "n1", held);
+    if (others)
+      in.runs(more, "n1");
+    const cycle_run run{in, open_settings()};
+
+    ASSERT_EQ(run.cycle.groundless().size(), 1u) << others;
+    EXPECT_EQ(run.cycle.groundless()[0].decision, "d1");
+    EXPECT_TRUE(run.cycle.taken_back().empty()) << "what is left is within the limit";
+    for (const auto& turn : run.cycle.turns())
+      EXPECT_TRUE(turn.made.victims.empty()) << turn.who.workload;
+  }
+}
+
 // -- reservations --------------------------------------------------------------------------------
 
 TEST(cycle, a_reserved_node_keeps_those_out_who_ask_for_what_is_short_there) {
@@ -430,6 +461,22 @@ TEST(cycle, those_who_go_for_a_limit_alone_are_told_whom_they_go_for) {
                         "its priority is 1"));
   EXPECT_EQ(made.scored.highest_victim_priority, 5);
   EXPECT_EQ(made.scored.pods, 2);
+}
+
+TEST(cycle, tells_of_as_many_pods_as_a_limit_leaves_of_a_gang) {
+  queue limited;
+  limited.name = "q";
+  limited.limit = gpus(2);
+  auto one = wanting("one", 0, gpus(1));
+  auto gang = wanting("gang", 0, gpus(1), 2);
+  gang.groups.front().min_count = 1;
+  one.queue = gang.queue = "q";
+  const cycle_run run{world().add(limited).node("n1", gpus(8)).runs(one, "n1").waits(gang),
+                      open_settings()};
+
+  const auto& made = run.cycle.turns().front().made;
+  ASSERT_EQ(made.assignments.size(), 1u);
+  EXPECT_THAT(made.why.summary, HasSubstr("gang (priority 0) gets 1 pod on 1 node"));
 }
 
 TEST(cycle, preempted_work_waits_until_it_may_resume_and_is_not_the_front_meanwhile) {
