@@ -287,8 +287,15 @@ private:
     queue_totals used;
     seldom<resources> held_back; ///< what will be asked for when others have settled
     seldom<resources> again;     ///< of what leaves, what is waited for again already
-    /// How many pods with these labels are expected by budgets, and missing.
-    std::vector<std::pair<string_map, std::int64_t>> expected;
+    /// Pods of that group of a unit wait: budgets expect them, and miss them.
+    struct expected_pods {
+      std::shared_ptr<const preemptor> who;
+      std::size_t group = 0;
+      std::int64_t pods = 0;
+
+      bool operator==(const expected_pods&) const = default;
+    };
+    std::vector<expected_pods> expected;
   };
 
   struct workload_entry {
@@ -340,7 +347,7 @@ private:
   void mark_nodes_of(const workload_entry& of);
   void show_anew(std::string_view node);
   void look_at(const portion_id& portion);
-  void expect_in_budgets(const counted_standing& of, std::int64_t sign);
+  void expect_in_budgets(const counted_standing& before, const counted_standing& now);
   std::string why_groundless(const kept_decision& d) const;
 
   bool goes(std::string_view uid) const override {

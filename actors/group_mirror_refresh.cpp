@@ -7,6 +7,7 @@
 #include "state/resource_sums.hpp"
 
 #include <algorithm>
+#include <span>
 
 // How the mirror's view comes to show what changed.
 
@@ -237,15 +238,30 @@ group_mirror::counted_standing group_mirror::count_out(named_workload& one) {
     if (!was.again->empty())
       take_from(again_[queue], *was.again);
     held_back_.add(queue, *was.held_back, -1);
-    expect_in_budgets(was, -1);
   }
   return std::exchange(was, {});
 }
 
-/// Pods that wait are expected by budgets, and missing.
-void group_mirror::expect_in_budgets(const counted_standing& of, std::int64_t sign) {
-  for (const auto& [labels, pods] : of.expected)
-    view_.expect(labels, sign * pods);
+/// Pods that wait are expected by budgets, and missing. When a pod of one group is placed, those of
+/// the groups around it wait as before.
+void group_mirror::expect_in_budgets(const counted_standing& before, const counted_standing& now) {
+  std::span was(before.expected);
+  std::span is(now.expected);
+  while (!was.empty() && !is.empty() && was.front() == is.front()) {
+    was = was.subspan(1);
+    is = is.subspan(1);
+  }
+  while (!was.empty() && !is.empty() && was.back() == is.back()) {
+    was = was.first(was.size() - 1);
+    is = is.first(is.size() - 1);
+  }
+  const auto expect = [&](const counted_standing::expected_pods& of, std::int64_t sign) {
+    view_.expect(of.who->groups[of.group].pods.front().labels, sign * of.pods);
+  };
+  for (const auto& one : was)
+    expect(one, -1);
+  for (const auto& one : is)
+    expect(one, 1);
 }
 
 /// All that the workload lacks and may ask for.
@@ -294,7 +310,6 @@ void group_mirror::count_in_queue(named_workload& one) {
   held_back_.add(queue, *now.held_back);
   if (!now.again->empty())
     add_to(again_[queue], *now.again);
-  expect_in_budgets(now, 1);
 }
 
 void group_mirror::refresh_workload(named_workload& one) {
@@ -316,9 +331,10 @@ void group_mirror::refresh_workload(named_workload& one) {
   auto units = record && !may_run_unseen(*record) ? line_up(entry) : std::vector<waiting_unit>{};
   now.waits = !units.empty();
   for (const auto& unit : units)
-    for (const auto& group : unit.who->groups)
-      now.expected.emplace_back(group.pods.front().labels,
-                                std::ssize(group.pods) * (unit.run ? unit.run->size() : 1));
+    for (std::size_t g = 0; g < unit.who->groups.size(); ++g)
+      now.expected.push_back(
+        {unit.who, g, std::ssize(unit.who->groups[g].pods) * (unit.run ? unit.run->size() : 1)});
+  expect_in_budgets(before, now);
   if (before.waits || now.waits)
     line_.put(name, std::move(units));
   if (!record) {

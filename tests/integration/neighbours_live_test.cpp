@@ -1,6 +1,7 @@
 // What one tenant submits is its own trouble, through the real programs: others are placed as
 // before, and the daemon ends when it is told to.
 
+#include "protocol/api_client.hpp"
 #include "tests/integration/live_cluster.hpp"
 #include "tests/support/etcd_process.hpp"
 
@@ -8,10 +9,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <fstream>
 #include <memory>
 #include <ostream>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 namespace reprieve {
@@ -23,6 +27,7 @@ using std::chrono::seconds;
 using steady = std::chrono::steady_clock;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr int many = 20'000;
 
@@ -40,12 +45,18 @@ protected:
   void apply(const std::string& manifests) {
     const auto file = (data_.path() / "manifests.yaml").string();
     std::ofstream(file) << manifests;
-    const auto result = daemon_->cli({"apply", "-f", file});
+    const auto result = cli({"apply", "-f", file});
     ASSERT_EQ(result.code, 0) << result.output;
   }
 
+  /// Runs the command line as whoever this test is.
+  run_result cli(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), as_.begin(), as_.end());
+    return daemon_->cli(arguments);
+  }
+
   std::string explain(const std::string& workload) const {
-    return daemon_->cli({"explain", "workload", workload}).output;
+    return cli({"explain", "workload", workload}).output;
   }
 
   /// How often the machines were told to start a pod whose name begins so.
@@ -97,6 +108,7 @@ protected:
 
   temporary_directory data_;
   std::unique_ptr<daemon_process> daemon_;
+  std::vector<std::string> as_; ///< options that say who calls
   milliseconds alone_{0};
   int jobs_ = 0;
 };
@@ -113,6 +125,22 @@ std::string bound_to_a_node(int pods) {
                      "  podGroups:\n    - {{name: w, count: {}, requiredNode: n0, "
                      "template: {{spec: {{requests: {{cpu: 1m}}}}}}}}\n",
                      pods);
+}
+
+/// Groups of which none is large, with labels of their own.
+std::string of_many_groups(int pods_of_each, int labels) {
+  constexpr int groups = 128;
+  std::string all =
+    "---\nkind: Workload\nmetadata: {name: tiny}\nspec:\n  queue: tenant\n  podGroups:\n";
+  for (int g = 0; g < groups; ++g) {
+    std::string own;
+    for (int i = 0; i < labels; ++i)
+      own += fmt::format("{}k{}-{}: v", i == 0 ? "" : ", ", g, i);
+    all += fmt::format("    - {{name: g{}, count: {}, template: {{metadata: {{labels: {{{}}}}}, "
+                       "spec: {{requests: {{cpu: 1m}}}}}}}}\n",
+                       g, pods_of_each, own);
+  }
+  return all;
 }
 
 struct shape_of_many {
@@ -151,7 +179,9 @@ std::vector<shape_of_many> shapes_of_many() {
           {"of_a_gang_without_places", work_of("tiny", gang)},
           {"of_a_gang_that_no_record_takes", work_of("tiny", gang), "cpu: 64"},
           {"of_gangs_of_one", gangs_of_one(many)},
-          {"bound_to_one_node", bound_to_a_node(many)}};
+          {"bound_to_one_node", bound_to_a_node(many)},
+          {"of_many_groups", of_many_groups(many / 128, 0), "cpu: 64"},
+          {"of_many_groups_with_labels", of_many_groups(50, 60), "cpu: 64"}};
 }
 
 INSTANTIATE_TEST_SUITE_P(many, beside_many_pods, testing::ValuesIn(shapes_of_many()),
@@ -197,6 +227,95 @@ TEST_F(neighbours_live, a_gang_that_the_store_does_not_take_is_put_aside_and_oth
   EXPECT_EQ(started("large-"), 0);
   expect_others_served();
   expect_end();
+}
+
+/// Callers who ask and ask for what is not there, from many threads.
+class vain_readers {
+public:
+  vain_readers(const std::string& address, const std::string& token, int count) {
+    for (int i = 0; i < count; ++i)
+      threads_.emplace_back([this, address, token] {
+        api_client server({.servers = {address}, .token = token});
+        while (!ended_) {
+          const auto found = server.get({object_kind::workload, {}, {}, "nobodys"});
+          if (found.ok())
+            ++answers_;
+          else
+            std::this_thread::sleep_for(milliseconds{10});
+        }
+      });
+  }
+  ~vain_readers() {
+    ended_ = true;
+    for (auto& one : threads_)
+      one.join();
+  }
+  vain_readers(const vain_readers&) = delete;
+  vain_readers& operator=(const vain_readers&) = delete;
+
+  int answers() const {
+    return answers_;
+  }
+
+private:
+  std::atomic<bool> ended_ = false;
+  std::atomic<int> answers_ = 0;
+  std::vector<std::thread> threads_;
+};
+
+class beside_many_reads : public neighbours_live {
+protected:
+  void SetUp() override {
+    const auto tokens = (data_.path() / "tokens").string();
+    std::ofstream(tokens) << "root admin token=root-has-this-token\n"
+                             "eve viewer token=eve-has-this-token\n";
+    as_ = {"--token", "root-has-this-token"};
+    serve("cpu: 64", {"--tokens", tokens});
+    apply("kind: ResourceGroup\nmetadata: {name: default}\nspec: {heartbeatTimeout: 2s}\n");
+    submit_what_waits();
+  }
+
+  /// Workloads that no node has room for.
+  void submit_what_waits() {
+    constexpr int at_once = 2'000;
+    for (int first = 0; first < many; first += at_once) {
+      std::string some;
+      for (int i = first; i < first + at_once; ++i)
+        some += work_of(fmt::format("waits-{:05}", i), {.queue = "tenant", .requests = "cpu: 999"});
+      apply(some);
+    }
+  }
+
+  milliseconds time_of(std::vector<std::string> arguments) const {
+    const auto began = steady::now();
+    const auto result = cli(std::move(arguments));
+    EXPECT_EQ(result.code, 0) << result.output;
+    return std::chrono::duration_cast<milliseconds>(steady::now() - began);
+  }
+};
+
+TEST_F(beside_many_reads, that_match_nothing_others_are_served_and_no_node_is_lost) {
+  const child_process agent(
+    daemon_->command({"--token", "root-has-this-token", "heartbeat", "n0", "--every", "100ms"}),
+    (data_.path() / "agent").string());
+  const auto get_alone = time_of({"get", "workload", "waits-00001"});
+  {
+    const vain_readers eve(daemon_->address(), "eve-has-this-token", 100);
+    expect_others_served();
+    for (int i = 0; i < 5; ++i)
+      EXPECT_LT(time_of({"get", "workload", "waits-00001"}), seconds{1} + 4 * get_alone);
+    EXPECT_GT(eve.answers(), 0);
+  }
+  EXPECT_THAT(cli({"events"}).output, Not(HasSubstr("NodeLost")));
+  expect_end();
+}
+
+TEST_F(beside_many_reads, a_list_that_is_read_on_behind_empty_pages_holds_all_that_is_asked_for) {
+  apply(queue_of("rare", "weight: 1")
+        + work_of("zz-last", {.queue = "rare", .requests = "cpu: 999"}));
+  EXPECT_THAT(cli({"get", "workloads", "--queue", "rare"}).output, HasSubstr("zz-last"));
+  EXPECT_THAT(cli({"get", "workloads", "--queue", "tenant"}).output,
+              AllOf(HasSubstr("waits-00000"), HasSubstr("waits-19999"), Not(HasSubstr("zz-last"))));
 }
 
 } // namespace
