@@ -202,6 +202,10 @@ public:
     const auto record = state_.mirror.find_workload(workload);
     return record ? std::string_view(record->spec->queue) : std::string_view{};
   }
+  bool is_gang(std::string_view workload, std::string_view group) override {
+    const auto record = state_.mirror.find_workload(workload);
+    return record && reprieve::is_gang(record->spec, group);
+  }
   std::span<const held_decision> holds_below(std::int32_t priority) override {
     const auto [at, fresh] = holds_.try_emplace(priority);
     if (fresh) {

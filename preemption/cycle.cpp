@@ -108,31 +108,59 @@ private:
   std::size_t leaf_ = no_vertex;
 };
 
+/// The queue and those above it, from below.
+std::vector<std::string_view> with_those_above(const by_name<queue>& queues,
+                                               std::string_view name) {
+  std::vector<std::string_view> found;
+  for (const auto* at = find(queues, name); at != nullptr && found.size() <= queues.size();
+       at = find(queues, at->parent))
+    found.push_back(at->name);
+  return found;
+}
+
 /// Whether the queue's limit, and those above it, would admit so much if nobody else ran.
 bool limits_admit(const by_name<queue>& queues, std::string_view name, const resources& amounts) {
-  const auto* at = find(queues, name);
-  for (std::size_t above = 0; at != nullptr && above <= queues.size(); ++above) {
-    for (const auto& [resource, most] : at->limit)
+  for (const auto above : with_those_above(queues, name))
+    for (const auto& [resource, most] : find(queues, above)->limit)
       if (amount_of(amounts, resource) > most)
         return false;
-    at = find(queues, at->parent);
-  }
   return true;
 }
 
-/// The decisions that are to place more in the queue at once than its limits can ever admit: they
-/// would have to go as soon as they start. Whom they stop and who was told leaves all the same.
+/// Queues below which more stays than their limits admit.
+std::set<std::string_view> exceeded_limits(const queue_stage_result& of,
+                                           const by_name<queue>& queues) {
+  std::set<std::string_view> found;
+  for (const auto& one : of.queues)
+    if (const auto* at = find(queues, one.queue); at != nullptr && !one.own_pods)
+      for (const auto& line : one.lines)
+        if (const auto limit = at->limit.find(line.resource);
+            limit != at->limit.end() && line.used - line.leaving > limit->second)
+          found.insert(at->name);
+  return found;
+}
+
+/// The decisions that are to place a gang, or a pod, in one of these queues that its limits can
+/// never admit: it would have to go as soon as it starts. Whom they stop and who was told leaves
+/// all the same.
 std::vector<given_up> never_admitted(cycle_port& port, const by_name<queue>& queues,
-                                     std::string_view queue) {
+                                     const std::set<std::string_view>& of) {
   std::vector<given_up> which;
   for (const auto& held : port.holds_below(std::numeric_limits<std::int32_t>::max())) {
-    resources placed;
+    std::map<std::tuple<std::string_view, std::string_view, std::int32_t, std::int32_t>, resources>
+      units;
     for (const auto& p : held.nominated)
-      if (port.queue_of(p.workload) == queue)
-        add_taken(placed, p);
-    if (!placed.empty() && !limits_admit(queues, queue, placed))
-      which.push_back(
-        {held.id, fmt::format("a limit of queue {} can't admit what it would place", queue)});
+      if (of.contains(port.queue_of(p.workload)))
+        add_taken(
+          units[{p.workload, p.group, p.replica, port.is_gang(p.workload, p.group) ? 0 : p.index}],
+          p);
+    for (const auto& [unit, takes] : units)
+      if (const auto queue = port.queue_of(std::get<0>(unit));
+          !limits_admit(queues, queue, takes)) {
+        which.push_back(
+          {held.id, fmt::format("a limit of queue {} can't admit what it would place", queue)});
+        break;
+      }
   }
   return which;
 }
@@ -313,26 +341,36 @@ bool scheduling_cycle::run_queue_stage(queue_stage_input& in) {
     p.closed = n != no_row && !view.usable(n);
   }
   queues_ = reprieve::run_queue_stage(with_pods);
-  std::set<std::string_view> seen; // a queue stands before its own pods
+  if (const auto given_up = never_admitted(port_, with_pods.queues, {giving.begin(), giving.end()});
+      !given_up.empty()) {
+    take_back_nominations(given_up); // who has to go besides shows then
+    return true;
+  }
+  std::vector<given_up> given_up;
+  for (const auto& one : queues_.queues)
+    if (!one.victims.empty())
+      for (auto& held : nominations_to_take_back(one, with_pods.queues))
+        if (std::ranges::find(given_up, held.decision, &given_up::decision) == given_up.end())
+          given_up.push_back(std::move(held));
+  if (!given_up.empty()) {
+    take_back_nominations(given_up);
+    return true;
+  }
   for (const auto& one : queues_.queues) {
-    const bool gives = std::ranges::binary_search(giving, one.queue);
-    auto given_up = gives && seen.insert(one.queue).second
-                      ? never_admitted(port_, with_pods.queues, one.queue)
-                      : std::vector<reprieve::given_up>{};
-    if (given_up.empty() && one.victims.empty())
+    if (one.victims.empty())
       continue;
-    if (given_up.empty())
-      given_up = nominations_to_take_back(one);
-    if (!given_up.empty()) {
-      let_wait(given_up);
-      port_.take_back_nominations(given_up); // whether somebody has to go as well shows then
-    } else {
-      port_.take_back(one);
-    }
+    port_.take_back(one);
     decided_ = true;
     others_may_have_gone_ = true;
   }
   return decided_;
+}
+
+void scheduling_cycle::take_back_nominations(const std::vector<given_up>& which) {
+  let_wait(which);
+  port_.take_back_nominations(which);
+  decided_ = true;
+  others_may_have_gone_ = true;
 }
 
 /// Whoever had room by these decisions has its turn in the next cycle.
@@ -346,16 +384,29 @@ void scheduling_cycle::let_wait(std::span<const given_up> which) {
 }
 
 /// Before somebody goes who runs, those of the queue do not come who are not more important, wait
-/// for room and have stopped nobody for it: the least important first, then the newest, as many as
-/// there is too much.
-std::vector<given_up> scheduling_cycle::nominations_to_take_back(const queue_outcome& from) {
+/// for room and have stopped nobody for it; of others below a limit that both exceed those who are
+/// less important. The least important first, then the newest, as many as there is too much.
+std::vector<given_up> scheduling_cycle::nominations_to_take_back(const queue_outcome& from,
+                                                                 const by_name<queue>& queues) {
   const auto most = std::ranges::max(from.victims, {}, &victim::priority).priority;
+  std::set<std::string_view> limits;
+  const auto exceeded = exceeded_limits(queues_, queues);
+  for (const auto above : with_those_above(queues, from.queue))
+    if (exceeded.contains(above))
+      limits.insert(above);
+  const auto gives_way = [&](const pod& p) {
+    const auto name = port_.queue_of(p.workload);
+    if (name == from.queue)
+      return p.priority <= most;
+    const auto* other = find(queues, name);
+    return p.priority < most && other != nullptr && other->cap_by_demand
+           && std::ranges::any_of(with_those_above(queues, name),
+                                  [&](std::string_view above) { return limits.contains(above); });
+  };
   std::vector<const held_decision*> found;
   for (const auto& held : port_.holds_below(std::numeric_limits<std::int32_t>::max()))
     if (!held.stops_others && waits_for_room(port_.nodes(), held)
-        && std::ranges::all_of(held.nominated, [&](const pod& p) {
-             return p.priority <= most && port_.queue_of(p.workload) == from.queue;
-           }))
+        && std::ranges::all_of(held.nominated, gives_way))
       found.push_back(&held);
   std::ranges::sort(found, [](const held_decision* a, const held_decision* b) {
     const auto strength = [](const held_decision* of) {

@@ -191,7 +191,9 @@ private:
   void begin();
   /// Whether somebody goes because of it.
   bool run_queue_stage(queue_stage_input& in);
-  std::vector<given_up> nominations_to_take_back(const queue_outcome& from);
+  std::vector<given_up> nominations_to_take_back(const queue_outcome& from,
+                                                 const by_name<queue>& queues);
+  void take_back_nominations(const std::vector<given_up>& which);
   void let_wait(std::span<const given_up> which);
   void share_out(queue_stage_input& in);
   void count_kept(const waiting_unit& unit, std::span<const kept_part> kept);

@@ -463,8 +463,8 @@ bool group_shares::is_below(std::size_t vertex, std::size_t ancestor) const {
   return false;
 }
 
-std::int64_t group_shares::guaranteed(std::size_t leaf, std::size_t column) const {
-  return amount_of(tree_.vertices[leaf].spec.guaranteed, columns_[column]);
+std::int64_t group_shares::guaranteed(std::size_t vertex, std::size_t column) const {
+  return amount_of(tree_.vertices[vertex].spec.guaranteed, columns_[column]);
 }
 
 void group_shares::add(std::size_t leaf, const amounts_by_column& amounts, std::int64_t sign) {
@@ -489,6 +489,23 @@ void group_shares::release(std::size_t leaf, const amounts_by_column& amounts) {
   add(leaf, amounts, -1);
   for (std::size_t c = 0; c < columns_.size(); ++c)
     used_[leaf][c] -= amounts[c];
+}
+
+bool guarantee_keeper::lets_go(std::size_t leaf, const group_shares::amounts_by_column& holds) {
+  if (leaf == own_)
+    return true;
+  std::vector<group_shares::amounts_by_column*> changed;
+  for (auto v = leaf; v != no_vertex && !shares_.is_below(own_, v); v = shares_.at(v).parent) {
+    auto& left = left_.try_emplace(v, shares_.staying(v)).first->second;
+    for (std::size_t c = 0; c < left.size(); ++c)
+      if (holds[c] > 0 && left[c] - holds[c] < shares_.guaranteed(v, c))
+        return false;
+    changed.push_back(&left);
+  }
+  for (auto* left : changed)
+    for (std::size_t c = 0; c < left->size(); ++c)
+      (*left)[c] -= holds[c];
+  return true;
 }
 
 } // namespace reprieve

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -128,8 +129,8 @@ public:
   /// Whether pods of other queues than this one stay.
   bool others_have_pods(std::size_t leaf) const;
   bool is_below(std::size_t vertex, std::size_t ancestor) const;
-  /// What the leaf keeps when others below the same limit need room.
-  std::int64_t guaranteed(std::size_t leaf, std::size_t column) const;
+  /// What the queue keeps when others below the same limit need room.
+  std::int64_t guaranteed(std::size_t vertex, std::size_t column) const;
 
   /// Pods come to stay, or leave.
   void add(std::size_t leaf, const amounts_by_column& amounts, std::int64_t sign);
@@ -155,6 +156,21 @@ private:
   std::vector<amounts_by_column> staying_;  ///< likewise
   std::vector<amounts_by_column> used_;     ///< by leaf, with those who leave
   std::vector<amounts_by_column> reserved_; ///< likewise: used, or kept for who does not use it
+};
+
+/// Who may go from other queues than the own, one after the other, while each of these, and of
+/// those above it that are not above the own, keeps what it is guaranteed.
+class guarantee_keeper {
+public:
+  guarantee_keeper(const group_shares& shares, std::size_t own) : shares_(shares), own_(own) {}
+
+  /// Whether the leaf's pods that hold so much may go after those before; then they count as gone.
+  bool lets_go(std::size_t leaf, const group_shares::amounts_by_column& holds);
+
+private:
+  const group_shares& shares_;
+  std::size_t own_;
+  std::map<std::size_t, group_shares::amounts_by_column> left_; ///< what stays, by vertex
 };
 
 } // namespace reprieve

@@ -85,6 +85,11 @@ void drop(plan& made, std::string policy) {
 
 } // namespace
 
+bool is_gang(const workload& of, std::string_view group) {
+  const auto position = group_position(of, group);
+  return position && of.groups[*position].is_gang();
+}
+
 group_shares::amounts_by_column asked_by(const group_shares& shares, const preemptor& who) {
   return asked_by(shares.columns(), who);
 }
@@ -225,9 +230,11 @@ void unit_judge::by_room_and_quota(const case_at_hand& of, judgement& made) {
     // that.
     const auto lacks_share = shares_.share_in_the_way(of.leaf, of.asked);
     if (!lacks_share)
-      take_back_within_limit(of, limits.front(), made);
+      take_back_within_limit(of, limits.front(), reclaims::to_the_share, made);
     if (made.made.assignments.empty())
       within_quota(of, limits.front(), made);
+    if (!lacks_share && made.made.assignments.empty())
+      take_back_within_limit(of, limits.front(), reclaims::past_the_share, made);
     // Room that others below the limit leave may be more than its own queue deserves.
     if (lacks_share && !made.made.assignments.empty() && !quota_allows(of, made)) {
       made.gives_up.clear();
@@ -515,42 +522,42 @@ void unit_judge::within_quota(const case_at_hand& of, const obstacle& first, jud
 
 /// Others below the limit use more than they deserve while the unit is within what its own queue
 /// does: they give as much back, whatever they ask for themselves. Those who are more important
-/// stay, as they would only take the room again.
+/// stay, as they would only take the room again, and so do those without whom their queue would
+/// have less than it is guaranteed.
 void unit_judge::take_back_within_limit(const case_at_hand& of, const obstacle& limit,
-                                        judgement& made) {
+                                        reclaims down_to, judgement& made) {
   if (!of.who.may_preempt || settings_.group.policy == group_policy::sessions)
     return;
   auto queues = lavish_queues_for(of, limit.vertex);
   reclaim_rules rules;
+  rules.down_to = down_to;
   for (auto& one : queues) {
     rules.in_all.insert(one.leaf);
     std::erase_if(one.in_order,
                   [&](const queue_portion& portion) { return portion.priority > of.who.priority; });
+    leave_guarantees(of.leaf, one.in_order);
   }
   const auto allowed = allowed_at(limit, of.asked);
-  for (const auto down_to : {reclaims::to_the_share, reclaims::past_the_share})
-    for (const bool overrules : {false, true}) {
-      rules.down_to = down_to;
-      rules.overrules = overrules;
-      const auto scope = scope_of_reclaim(shares_, queues, of.asked, port_.view(), rules);
-      std::vector<queue_portion> candidates;
-      for (const auto& one : queues)
-        std::ranges::copy_if(one.in_order, std::back_inserter(candidates),
-                             [&](const queue_portion& portion) {
-                               const auto row = port_.view().find_portion(portion.id);
-                               return row != no_row && scope->portions.contains(row)
-                                      && (overrules || !portion.shielded);
-                             });
-      if (!could_make_room(of, limit, allowed, candidates))
-        continue;
-      auto found = decide_among(port_.view(), of.who, settings_, scope);
-      if (found.assignments.empty()
-          || !add_victims_for(of, limit, allowed, std::move(candidates), found, true))
-        continue;
-      made.made = std::move(found);
-      made.quota.clear();
-      return;
-    }
+  for (const bool overrules : {false, true}) {
+    rules.overrules = overrules;
+    const auto scope = scope_of_reclaim(shares_, queues, of.asked, port_.view(), rules);
+    std::vector<queue_portion> candidates;
+    for (const auto& one : queues)
+      std::ranges::copy_if(
+        one.in_order, std::back_inserter(candidates), [&](const queue_portion& portion) {
+          const auto row = port_.view().find_portion(portion.id);
+          return row != no_row && scope->portions.contains(row) && (overrules || !portion.shielded);
+        });
+    if (!could_make_room(of, limit, allowed, candidates))
+      continue;
+    auto found = decide_among(port_.view(), of.who, settings_, scope);
+    if (found.assignments.empty()
+        || !add_victims_for(of, limit, allowed, std::move(candidates), found, true))
+      continue;
+    made.made = std::move(found);
+    made.quota.clear();
+    return;
+  }
 }
 
 /// So many less important ones of its own queue go that the queue uses no more than it deserves.
@@ -593,14 +600,23 @@ std::vector<queue_portion> unit_judge::less_important_below(const case_at_hand& 
 }
 
 /// What runs on a node that takes no pods is as much of what there is to share: with it, as much
-/// goes from all shares.
-void unit_judge::leave_closed_nodes(std::vector<queue_portion>& candidates) const {
+/// goes from all shares. Who runs on others as well frees what it has there.
+void unit_judge::leave_closed_nodes(std::vector<queue_portion>& candidates) {
   const auto& view = port_.nodes();
-  std::erase_if(candidates, [&](const queue_portion& one) {
-    return std::ranges::any_of(one.pods, [&](const victim_pod& p) {
-      const auto n = view.find_node(p.node);
-      return n != no_row && !view.usable(n);
-    });
+  const auto columns = columns_in_view();
+  std::erase_if(candidates, [&](queue_portion& one) {
+    bool frees = false;
+    for (const auto& p : one.pods) {
+      const auto row = view.find_pod(p.uid);
+      if (row == no_row || view.usable(view.node_of(row))) {
+        frees = true;
+        continue;
+      }
+      for (std::size_t c = 0; c < columns.size(); ++c)
+        if (columns[c])
+          one.holds[c] -= view.requests(row)[*columns[c]];
+    }
+    return !frees;
   });
 }
 
@@ -646,20 +662,12 @@ bool unit_judge::could_make_room(const case_at_hand& of, const obstacle& first,
   return true;
 }
 
-/// Nobody of another queue goes who would leave it with less than it is guaranteed.
+/// Nobody of other queues goes who would leave one of them with less than it is guaranteed.
 void unit_judge::leave_guarantees(std::size_t own, std::vector<queue_portion>& candidates) {
-  std::map<std::size_t, column_amounts> left; // what stays in other queues, by leaf
+  guarantee_keeper kept{shares_, own};
   std::erase_if(candidates, [&](const queue_portion& one) {
     const auto leaf = shares_.leaf_of(port_.queue_of(one.id.workload));
-    if (leaf == own || leaf == no_vertex)
-      return false;
-    auto& staying = left.try_emplace(leaf, shares_.staying(leaf)).first->second;
-    for (std::size_t c = 0; c < staying.size(); ++c)
-      if (one.holds[c] > 0 && staying[c] - one.holds[c] < shares_.guaranteed(leaf, c))
-        return true;
-    for (std::size_t c = 0; c < staying.size(); ++c)
-      staying[c] -= one.holds[c];
-    return false;
+    return leaf != no_vertex && !kept.lets_go(leaf, one.holds);
   });
 }
 
@@ -808,12 +816,15 @@ std::map<node_row, std::vector<std::int64_t>> placed_by_node(const cluster_view&
   return found;
 }
 
-/// Whether that fits on the node once all have gone who leave, even if this one stays.
+/// Whether that fits on the node once all have gone who leave, even if this one stays. Room that
+/// others hold there counts: whoever finds its own first starts first.
 bool fits_beside(const cluster_view& view, node_row n, pod_row stays, amounts placed) {
-  const auto room = view.promised(n);
-  for (std::size_t c = 0; c < placed.size(); ++c)
-    if (placed[c] > 0 && placed[c] > room[c] - view.requests(stays)[c])
+  const auto has = view.capacity(n);
+  for (std::size_t c = 0; c < placed.size(); ++c) {
+    const auto taken = view.steps(n).empty() ? 0 : view.held_from(n, 0)[c];
+    if (placed[c] > 0 && placed[c] > has[c] - taken - view.requests(stays)[c])
       return false;
+  }
   return true;
 }
 

@@ -35,6 +35,8 @@ public:
   virtual std::vector<queue_pod> pods_in(const std::vector<std::string>& queues) = 0;
   /// The queue of a workload, empty where it is in none.
   virtual std::string_view queue_of(std::string_view workload) = 0;
+  /// Whether the pods of that group of the workload come together.
+  virtual bool is_gang(std::string_view workload, std::string_view group) = 0;
   /// The decisions that held room for pods of a lower priority when the cycle began, and can be
   /// given up. They are there until something is decided.
   virtual std::span<const held_decision> holds_below(std::int32_t priority) = 0;
@@ -49,6 +51,9 @@ public:
   /// Since when its required node is reserved for the unit; `no_time` where it is not.
   virtual time_point reserved_since(const preemptor& who) = 0;
 };
+
+/// Whether the pods of that group come together.
+bool is_gang(const workload& of, std::string_view group);
 
 /// What more important work of a unit's queue takes that was stopped and comes back. Whoever takes
 /// the room before it would only have to go again.
@@ -151,7 +156,8 @@ private:
                                            std::span<const lavish_queue> queues,
                                            const reclaim_rules& given);
   std::vector<lavish_queue> lavish_queues_for(const case_at_hand& of, std::size_t below);
-  void take_back_within_limit(const case_at_hand& of, const obstacle& limit, judgement& made);
+  void take_back_within_limit(const case_at_hand& of, const obstacle& limit, reclaims down_to,
+                              judgement& made);
   bool others_find_room_again(const case_at_hand& of, const plan& made);
   void among_its_own(const case_at_hand& of, judgement& made);
   void within_quota(const case_at_hand& of, const obstacle& first, judgement& made);
@@ -162,7 +168,7 @@ private:
   const std::vector<queue_portion>& portions_below(std::size_t vertex);
   bool could_make_room(const case_at_hand& of, const obstacle& first, const column_amounts& allowed,
                        const std::vector<queue_portion>& candidates) const;
-  void leave_closed_nodes(std::vector<queue_portion>& candidates) const;
+  void leave_closed_nodes(std::vector<queue_portion>& candidates);
   void leave_guarantees(std::size_t own, std::vector<queue_portion>& candidates);
   bool take_holds_within_quota(const case_at_hand& of, const obstacle& first, judgement& made);
   /// Adds victims by their amounts alone until the quota holds; false where nobody else may go.

@@ -1,23 +1,21 @@
 #include "preemption/limit_exchange.hpp"
 
 #include "preemption/apportion.hpp"
-#include "preemption/group_shares.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
-#include <map>
-#include <optional>
-#include <utility>
+#include <tuple>
 
 namespace reprieve {
 
 namespace {
 
-using amounts_by_column = group_shares::amounts_by_column;
-
 constexpr auto no_limit = std::numeric_limits<std::int64_t>::max();
+/// So many are looked at first who may go in the stead of one; more where they are not enough.
+constexpr std::size_t looked_at_first = 32;
 
 bool is_below(const queue_tree& tree, std::size_t vertex, std::size_t ancestor) {
   for (auto v = vertex; v != no_vertex; v = tree.vertices[v].parent)
@@ -31,210 +29,255 @@ bool lacks(const queue_choice& of) {
   return std::ranges::any_of(of.lacked, [](std::int64_t amount) { return amount > 0; });
 }
 
-/// Who stays and who goes while portions are exchanged.
-class exchange {
-public:
-  exchange(const queue_stage_input& in, const queue_table& table, std::vector<queue_choice>& by_row)
-      : in_(in), table_(table), by_row_(by_row), shares_(in) {
-    for (std::size_t row = 0; row < table_.rows(); ++row)
-      for (auto& one : portions_in_order(table_.pods(row), table_.columns())) {
-        auto id = one.id;
-        portions_.emplace(std::move(id), known_portion{row, portions_.size(), std::move(one)});
-      }
-    for (const auto& choice : by_row_)
-      for (const auto& one : choice.victims)
-        going_.insert(one.portion);
-  }
+} // namespace
 
-  std::set<std::size_t> run() && {
-    std::vector<const known_portion*> in_turn;
-    for (const auto& id : going_)
-      in_turn.push_back(&portions_.at(id));
-    std::ranges::sort(in_turn, [](const known_portion* a, const known_portion* b) {
-      return std::pair(-std::int64_t{a->is.priority}, b->number)
-             < std::pair(-std::int64_t{b->is.priority}, a->number);
-    });
-    for (const auto* one : in_turn)
-      if (is_capped(one->row) && !lacks(by_row_[one->row]))
-        spare(*one);
-    return std::move(changed_);
+std::set<std::size_t> limit_exchange::run(std::vector<queue_choice>& by_row) {
+  changed_.clear();
+  bool any = false;
+  for (std::size_t row = 0; row < table_.rows(); ++row)
+    any = any || (!by_row[row].victims.empty() && has_limit_above(row));
+  if (!any)
+    return {};
+  if (!shares_) {
+    shares_.emplace(in_);
+    find_exceeded();
   }
-
-private:
-  struct known_portion {
-    std::size_t row = 0;
-    std::size_t number = 0; ///< in the order in which those of a row go
-    queue_portion is;
-  };
-
-  bool is_capped(std::size_t row) const {
-    return table_.leaf(row).spec.cap_by_demand;
-  }
-  std::size_t leaf_of(std::size_t row) const {
-    return table_.tree().leaves[row];
-  }
-
-  void spare(const known_portion& one) {
-    const auto& vertices = table_.tree().vertices;
-    for (auto v = vertices[leaf_of(one.row)].parent; v != no_vertex; v = vertices[v].parent)
-      if (is_exceeded(v) && spare_below(v, one))
-        return;
-  }
-
-  amounts_by_column limit_of(std::size_t vertex) const {
-    amounts_by_column most;
-    for (const auto& name : table_.columns()) {
-      const auto& limit = table_.tree().vertices[vertex].spec.limit;
-      const auto at = limit.find(name);
-      most.push_back(at == limit.end() ? no_limit : at->second);
+  if (exceeded_.empty())
+    return {};
+  begin(by_row);
+  const auto& vertices = table_.tree().vertices;
+  for (auto* one : going_in_turn(by_row))
+    for (auto v = vertices[leaf_of(one->row)].parent; v != no_vertex; v = vertices[v].parent) {
+      const auto limit = std::ranges::find(exceeded_, v, &exceeded_limit::vertex);
+      if (limit != exceeded_.end() && spare_below(*limit, *one))
+        break;
     }
-    return most;
-  }
+  for (const auto row : changed_)
+    rewrite(row, by_row[row]);
+  return changed_;
+}
 
-  bool is_exceeded(std::size_t vertex) const {
-    return !std::ranges::equal(shares_.staying(vertex), limit_of(vertex),
-                               std::ranges::less_equal{});
-  }
-
-  /// Whether the portion stays, as others below the vertex go.
-  bool spare_below(std::size_t vertex, const known_portion& one) {
-    auto then = shares_;
-    for (const auto& id : going_)
-      if (id != one.is.id)
-        leave(then, portions_.at(id));
-    const auto others = choose_instead(vertex, one, then);
-    if (!others)
-      return false;
-    for (const auto& victim : others->victims)
-      leave(then, portions_.at(victim.portion));
-    leave(then, one);
-    if (!may_use(then, one))
-      return false;
-    take(vertex, one, *others);
-    return true;
-  }
-
-  void leave(group_shares& shares, const known_portion& one) const {
-    shares.release(leaf_of(one.row), one.is.holds);
-  }
-
-  std::optional<queue_choice> choose_instead(std::size_t vertex, const known_portion& one,
-                                             const group_shares& then) const {
-    std::vector<const queue_pod*> pods;
-    for (std::size_t row = 0; row < table_.rows(); ++row)
-      if (is_capped(row) && is_below(table_.tree(), leaf_of(row), vertex))
-        pods.insert(pods.end(), table_.pods(row).begin(), table_.pods(row).end());
-    auto candidates = portions_in_order(pods, table_.columns());
-    auto left = then;
-    std::erase_if(candidates, [&](const queue_portion& other) {
-      return other.priority >= one.is.priority || going_.contains(other.id)
-             || !keeps_guarantee(left, one.row, portions_.at(other.id));
-    });
-    auto on_their_way = count_on_their_way(pods);
-    for (const auto& id : going_)
-      if (id != one.is.id)
-        ++on_their_way[portions_.at(id).is.resource_group];
-    const amounts_by_column nothing(table_.columns().size());
-    const quota_preemptor who{one.is.id.workload, one.is.priority, nothing, true};
-    auto choice = choose_victims({.queue = table_.tree().vertices[vertex].spec.name,
-                                  .resources = table_.columns(),
-                                  .staying = then.staying(vertex),
-                                  .allowed = limit_of(vertex),
-                                  .limits = in_.limits,
-                                  .preempted_lately = in_.preempted_lately,
-                                  .on_their_way = on_their_way,
-                                  .now = in_.now,
-                                  .made_for = &who},
-                                 candidates);
-    if (lacks(choice))
-      return std::nullopt;
-    return choice;
-  }
-
-  /// Whether another queue has what it is guaranteed once the portion and those before it have
-  /// gone, which counts as gone then.
-  bool keeps_guarantee(group_shares& left, std::size_t own, const known_portion& other) const {
-    const auto leaf = leaf_of(other.row);
-    if (other.row != own)
-      for (std::size_t c = 0; c < other.is.holds.size(); ++c)
-        if (other.is.holds[c] > 0
-            && left.staying(leaf)[c] - other.is.holds[c] < left.guaranteed(leaf, c))
-          return false;
-    leave(left, other);
-    return true;
-  }
-
-  /// Whether its queue may use what the portion holds, beside those who stay.
-  bool may_use(const group_shares& then, const known_portion& one) const {
-    const auto leaf = leaf_of(one.row);
-    const auto& holds = one.is.holds;
-    if (then.is_entitled(leaf, holds))
-      return true;
-    for (std::size_t c = 0; c < holds.size(); ++c) // of what is borrowed, a part may be taken back
-      if (const auto base = then.staying(leaf)[c], share = then.deserved(leaf)[c];
-          base < share && share < base + holds[c] && !then.leaves_others_their_share(leaf, holds))
-        return false;
-    return then.may_borrow(leaf, holds);
-  }
-
-  void take(std::size_t vertex, const known_portion& one, const queue_choice& others) {
-    auto& own = by_row_[one.row];
-    std::erase_if(own.victims, [&](const victim& v) { return v.portion == one.is.id; });
-    going_.erase(one.is.id);
-    own.reprieved.insert(own.reprieved.begin(),
-                         {one.is.id, one.is.priority,
-                          fmt::format("less important ones go below the limit of queue {}",
-                                      table_.tree().vertices[vertex].spec.name)});
-    change(own, one, -1);
-    for (const auto& victim : others.victims) {
-      const auto& other = portions_.at(victim.portion);
-      auto& choice = by_row_[other.row];
-      choice.victims.push_back(victim);
-      going_.insert(victim.portion);
-      std::erase_if(choice.reprieved, [&](const spared& s) { return s.portion == victim.portion; });
-      std::erase_if(choice.passed_over,
-                    [&](const spared& s) { return s.portion == victim.portion; });
-      change(choice, other, 1);
-      std::ranges::sort(choice.victims, {},
-                        [&](const auto& v) { return portions_.at(v.portion).number; });
-    }
-  }
-
-  void change(queue_choice& of, const known_portion& one, int sign) {
-    of.freed.resize(table_.columns().size());
-    of.lacked.resize(table_.columns().size());
-    for (std::size_t c = 0; c < of.freed.size(); ++c)
-      of.freed[c] += sign * one.is.holds[c];
-    changed_.insert(one.row);
-  }
-
-  const queue_stage_input& in_;
-  const queue_table& table_;
-  std::vector<queue_choice>& by_row_;
-  const group_shares shares_;
-  std::map<portion_id, known_portion> portions_; ///< that do not leave
-  std::set<portion_id> going_;
-  std::set<std::size_t> changed_;
-};
-
-bool has_limit_above(const queue_table& table, std::size_t row) {
-  const auto& vertices = table.tree().vertices;
-  for (auto v = table.leaf(row).parent; v != no_vertex; v = vertices[v].parent)
+bool limit_exchange::has_limit_above(std::size_t row) const {
+  const auto& vertices = table_.tree().vertices;
+  for (auto v = table_.leaf(row).parent; v != no_vertex; v = vertices[v].parent)
     if (!vertices[v].spec.limit.empty())
       return true;
   return false;
 }
 
-} // namespace
+void limit_exchange::find_exceeded() {
+  const auto& vertices = table_.tree().vertices;
+  for (std::size_t v = 0; v < vertices.size(); ++v) {
+    if (vertices[v].spec.limit.empty() || vertices[v].leaf())
+      continue;
+    auto allowed = allowed_below(v);
+    if (!std::ranges::equal(shares_->staying(v), allowed, std::less_equal{}))
+      exceeded_.push_back({.vertex = v, .allowed = std::move(allowed)});
+  }
+}
 
-std::set<std::size_t> exchange_below_limits(const queue_stage_input& in, const queue_table& table,
-                                            std::vector<queue_choice>& by_row) {
-  bool any = false;
-  for (std::size_t row = 0; row < table.rows(); ++row)
-    any = any || (!by_row[row].victims.empty() && has_limit_above(table, row));
-  if (!any)
-    return {};
-  return exchange{in, table, by_row}.run();
+limit_exchange::amounts_by_column limit_exchange::allowed_below(std::size_t vertex) const {
+  const auto& limit = table_.tree().vertices[vertex].spec.limit;
+  amounts_by_column most;
+  for (const auto& name : table_.columns()) {
+    const auto at = limit.find(name);
+    most.push_back(at == limit.end() ? no_limit : at->second);
+  }
+  for (std::size_t row = 0; row < table_.rows(); ++row)
+    if (is_below(table_.tree(), leaf_of(row), vertex))
+      for (const auto* p : table_.pods(row))
+        if (p->overdue && !p->leaving())
+          for (std::size_t c = 0; c < most.size(); ++c)
+            if (most[c] != no_limit)
+              most[c] =
+                narrowed(static_cast<wide_int>(most[c]) + taken_of(*p, table_.columns()[c]));
+  return most;
+}
+
+/// Once a portion asks for them.
+void limit_exchange::list_pods_below(exceeded_limit& of) {
+  std::vector<const queue_pod*> pods;
+  std::set<portion_id> overdue;
+  for (std::size_t row = 0; row < table_.rows(); ++row)
+    if (is_capped(row) && is_below(table_.tree(), leaf_of(row), of.vertex)) {
+      portions(row);
+      for (const auto* p : table_.pods(row)) {
+        pods.push_back(p);
+        if (p->overdue)
+          overdue.insert(p->portion);
+      }
+    }
+  of.on_their_way = count_on_their_way(pods);
+  for (const auto& one : portions_in_order(pods, table_.columns()))
+    if (!overdue.contains(one.id))
+      of.in_order.push_back(by_id_.at(one.id));
+}
+
+std::vector<limit_exchange::known_portion>& limit_exchange::portions(std::size_t row) {
+  const auto [at, fresh] = portions_.try_emplace(row);
+  if (fresh) {
+    for (auto& one : portions_in_order(table_.pods(row), table_.columns()))
+      at->second.push_back({.is = std::move(one), .row = row, .number = at->second.size()});
+    for (auto& one : at->second)
+      by_id_.emplace(one.is.id, &one);
+  }
+  return at->second;
+}
+
+void limit_exchange::begin(const std::vector<queue_choice>& by_row) {
+  after_ = shares_;
+  going_.clear();
+  for (auto& limit : exceeded_) {
+    limit.first = 0;
+    limit.in_vain.clear();
+  }
+  for (auto& [row, all] : portions_)
+    for (auto& one : all) {
+      one.told.reset();
+      one.spared_by = no_vertex;
+    }
+  for (std::size_t row = 0; row < table_.rows(); ++row) {
+    if (by_row[row].victims.empty())
+      continue;
+    portions(row);
+    for (const auto& going : by_row[row].victims) {
+      auto& one = *by_id_.at(going.portion);
+      one.told = going;
+      after_->release(leaf_of(row), one.is.holds);
+      ++going_[one.is.resource_group];
+    }
+  }
+}
+
+/// Those who may be spared, the most important first; of equals those first who would go last.
+std::vector<limit_exchange::known_portion*>
+limit_exchange::going_in_turn(const std::vector<queue_choice>& by_row) {
+  std::vector<known_portion*> found;
+  for (auto& [row, all] : portions_)
+    if (is_capped(row) && !lacks(by_row[row]))
+      for (auto& one : all)
+        if (one.told)
+          found.push_back(&one);
+  std::ranges::sort(found, [](const known_portion* a, const known_portion* b) {
+    return std::tuple(b->is.priority, b->row, b->number)
+           < std::tuple(a->is.priority, a->row, a->number);
+  });
+  return found;
+}
+
+/// Whether the portion stays, as others below the vertex go. What others of its row that hold as
+/// much were refused is refused to it as well: it is no more important than they.
+bool limit_exchange::spare_below(exceeded_limit& limit, known_portion& one) {
+  if (limit.in_order.empty())
+    list_pods_below(limit);
+  auto& first = limit.first;
+  while (first < limit.in_order.size() && limit.in_order[first]->told)
+    ++first;
+  if (first == limit.in_order.size() || limit.in_order[first]->is.priority >= one.is.priority
+      || limit.in_vain.contains({one.row, one.is.holds}))
+    return false;
+
+  const auto leaf = leaf_of(one.row);
+  after_->add(leaf, one.is.holds, 1);
+  const auto others = choose_instead(limit, one);
+  after_->release(leaf, one.is.holds);
+  if (others) {
+    for (const auto& going : others->victims) {
+      const auto& other = *by_id_.at(going.portion);
+      after_->release(leaf_of(other.row), other.is.holds);
+    }
+    if (may_use(one)) {
+      after_->add(leaf, one.is.holds, 1);
+      --going_[one.is.resource_group];
+      one.told.reset();
+      one.spared_by = limit.vertex;
+      changed_.insert(one.row);
+      for (const auto& going : others->victims) {
+        auto& other = *by_id_.at(going.portion);
+        other.told = going;
+        ++going_[other.is.resource_group];
+        changed_.insert(other.row);
+      }
+      return true;
+    }
+    for (const auto& going : others->victims) {
+      const auto& other = *by_id_.at(going.portion);
+      after_->add(leaf_of(other.row), other.is.holds, 1);
+    }
+  }
+  limit.in_vain.emplace(one.row, one.is.holds);
+  return false;
+}
+
+std::optional<queue_choice> limit_exchange::choose_instead(const exceeded_limit& limit,
+                                                           const known_portion& one) {
+  auto on_their_way = limit.on_their_way;
+  for (const auto& [group, portions] : going_)
+    on_their_way[group] += portions;
+  --on_their_way[one.is.resource_group];
+  const amounts_by_column nothing(table_.columns().size());
+  const quota_preemptor who{one.is.id.workload, one.is.priority, nothing, true};
+  guarantee_keeper kept{*after_, leaf_of(one.row)};
+  std::vector<queue_portion> some;
+  auto next = limit.first;
+  const auto are_left = [&] {
+    return next < limit.in_order.size() && limit.in_order[next]->is.priority < one.is.priority;
+  };
+  for (auto most = looked_at_first;; most *= 4) {
+    for (; are_left() && some.size() < most; ++next)
+      if (const auto& other = *limit.in_order[next];
+          !other.told && kept.lets_go(leaf_of(other.row), other.is.holds))
+        some.push_back(other.is);
+    auto choice = choose_victims({.queue = table_.tree().vertices[limit.vertex].spec.name,
+                                  .resources = table_.columns(),
+                                  .staying = after_->staying(limit.vertex),
+                                  .allowed = limit.allowed,
+                                  .limits = in_.limits,
+                                  .preempted_lately = in_.preempted_lately,
+                                  .on_their_way = on_their_way,
+                                  .now = in_.now,
+                                  .made_for = &who},
+                                 some);
+    if (!lacks(choice))
+      return choice;
+    if (!are_left())
+      return std::nullopt;
+  }
+}
+
+/// Whether its queue may use what the portion holds, beside those who stay.
+bool limit_exchange::may_use(const known_portion& one) const {
+  const auto leaf = leaf_of(one.row);
+  const auto& holds = one.is.holds;
+  if (after_->is_entitled(leaf, holds))
+    return true;
+  for (std::size_t c = 0; c < holds.size(); ++c) // of what is borrowed, a part may be taken back
+    if (const auto base = after_->staying(leaf)[c], share = after_->deserved(leaf)[c];
+        base < share && share < base + holds[c] && !after_->leaves_others_their_share(leaf, holds))
+      return false;
+  return after_->may_borrow(leaf, holds);
+}
+
+void limit_exchange::rewrite(std::size_t row, queue_choice& choice) const {
+  choice.victims.clear();
+  choice.freed.assign(table_.columns().size(), 0);
+  choice.lacked.resize(table_.columns().size());
+  std::vector<spared> stay;
+  for (const auto& one : portions_.at(row)) {
+    if (one.told) {
+      choice.victims.push_back(*one.told);
+      for (std::size_t c = 0; c < choice.freed.size(); ++c)
+        choice.freed[c] += one.is.holds[c];
+    } else if (one.spared_by != no_vertex) {
+      stay.push_back({one.is.id, one.is.priority,
+                      fmt::format("less important ones go below the limit of queue {}",
+                                  table_.tree().vertices[one.spared_by].spec.name)});
+    }
+  }
+  const auto goes = [&](const spared& one) { return by_id_.at(one.portion)->told.has_value(); };
+  std::erase_if(choice.reprieved, goes);
+  std::erase_if(choice.passed_over, goes);
+  choice.reprieved.insert(choice.reprieved.begin(), stay.begin(), stay.end());
 }
 
 std::vector<std::string> with_who_share_limits(const queue_stage_input& in,

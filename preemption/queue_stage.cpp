@@ -41,12 +41,22 @@ struct resource_course {
 
 class stage {
 public:
-  /// Nobody goes so that a queue keeps room for its portions in vain.
-  stage(const queue_stage_input& in, const std::set<portion_id>& in_vain, bool exchanges)
-      : in_(in), in_vain_(in_vain), exchanges_(exchanges), table_(in), portions_(table_.rows()),
-        choices_(table_.rows()), stuck_(table_.rows()) {}
+  stage(const queue_stage_input& in, bool exchanges)
+      : in_(in), exchanges_(exchanges), table_(in), portions_(table_.rows()),
+        on_their_way_(table_.rows()), used_in_vain_(table_.rows()) {
+    for (std::size_t c = 0; c < table_.columns().size(); ++c) {
+      accounts_.push_back(table_.accounts(c));
+      demand_.push_back(table_.demand(c, accounts_.back()));
+    }
+  }
 
+  /// Nobody goes so that a queue keeps room for portions in vain.
   void choose() {
+    courses_.clear();
+    result_.cuts.clear();
+    choices_.assign(table_.rows(), {});
+    stuck_.assign(table_.rows(), {});
+    limited_.clear();
     for (std::size_t c = 0; c < table_.columns().size(); ++c)
       begin(c);
     find_stuck();
@@ -58,25 +68,31 @@ public:
     choose_everywhere();
   }
 
-  /// Those who go and are larger than all that their queue may keep: of one queue, whose most
-  /// important of them goes before those of others, as these may have enough without them.
-  std::set<portion_id> more_in_vain() const {
+  /// Counts those as there in vain who go and are larger than all that their queue may keep: of one
+  /// queue, whose most important of them goes before those of others, as these may have enough
+  /// without them. Whether there are any.
+  bool leave_in_vain() {
     std::optional<std::pair<std::int32_t, portion_id>> first;
-    std::set<portion_id> found;
+    std::size_t of = 0;
+    std::vector<const queue_portion*> found;
     for (std::size_t row = 0; row < table_.rows(); ++row) {
-      std::optional<std::pair<std::int32_t, portion_id>> last;
-      std::set<portion_id> here;
-      for (const auto& one : portions_[row])
-        if (is_in_vain(row, one)) {
-          here.insert(one.id);
-          last.emplace(one.priority, one.id);
-        }
-      if (last && (!first || *last < *first)) {
+      const auto here = in_vain(row);
+      if (here.empty())
+        continue;
+      if (std::pair last{here.back()->priority, here.back()->id}; !first || last < *first) {
         first = std::move(last);
-        found = std::move(here);
+        of = row;
+        found = here;
       }
     }
-    return found;
+    auto& used = used_in_vain_[of];
+    used.resize(table_.columns().size());
+    for (const auto* one : found) {
+      in_vain_.insert(one->id);
+      for (std::size_t c = 0; c < used.size(); ++c)
+        used[c] = narrowed(static_cast<wide_int>(used[c]) + one->holds[c]);
+    }
+    return !found.empty();
   }
 
   bool has_exchanged() const {
@@ -91,35 +107,29 @@ public:
 private:
   using row_of_amounts = std::vector<std::int64_t>;
 
-  bool is_in_vain(std::size_t row, const queue_portion& one) const {
-    if (!table_.leaf(row).spec.cap_by_demand || exchanged_.contains(row)
-        || in_vain_.contains(one.id)
-        || std::ranges::find(choices_[row].victims, one.id, &victim::portion)
-             == choices_[row].victims.end())
-      return false;
+  /// In the order in which they go.
+  std::vector<const queue_portion*> in_vain(std::size_t row) const {
+    const auto& victims = choices_[row].victims;
+    if (victims.empty() || !table_.leaf(row).spec.cap_by_demand || exchanged_.contains(row))
+      return {};
     const auto most = allowed(row);
-    for (std::size_t c = 0; c < most.size(); ++c)
-      if (one.holds[c] > most[c])
-        return true;
-    return false;
-  }
-
-  /// What the queue's portions in vain use.
-  std::int64_t used_in_vain(std::size_t row, std::size_t column) const {
-    wide_int sum = 0;
-    for (const auto* p : table_.pods(row))
-      if (!p->leaving() && in_vain_.contains(p->portion))
-        sum += taken_of(*p, table_.columns()[column]);
-    return narrowed(sum);
+    std::set<portion_id> going;
+    for (const auto& one : victims)
+      going.insert(one.portion);
+    std::vector<const queue_portion*> found;
+    for (const auto& one : portions_[row])
+      if (!std::ranges::equal(one.holds, most, std::less_equal{}) && going.contains(one.id)
+          && !in_vain_.contains(one.id))
+        found.push_back(&one);
+    return found;
   }
 
   void begin(std::size_t column) {
     const auto& name = table_.columns()[column];
     const auto capacity = amount_of(in_.capacity, name);
-    auto accounts = table_.accounts(column);
+    auto accounts = accounts_[column];
     const auto unit = unit_of(in_, name);
-    auto shares =
-      deserved_shares(table_.tree(), name, capacity, table_.demand(column, accounts), unit);
+    auto shares = deserved_shares(table_.tree(), name, capacity, demand_[column], unit);
     // Until pods are gone, so that nothing is shared anew because they leave. Room that they leave
     // and others are promised is there twice, as it is used twice.
     std::vector<std::int64_t> used(table_.tree().vertices.size());
@@ -127,7 +137,7 @@ private:
     wide_int all = table_.used_outside(column);
     wide_int leaving = 0;
     for (std::size_t row = 0; row < accounts.size(); ++row) {
-      const auto in_vain = in_vain_.empty() ? 0 : used_in_vain(row, column);
+      const auto in_vain = used_in_vain_[row].empty() ? 0 : used_in_vain_[row][column];
       used[table_.tree().leaves[row]] = accounts[row].used - in_vain;
       staying[table_.tree().leaves[row]] = accounts[row].staying - in_vain;
       all += accounts[row].used - in_vain;
@@ -166,7 +176,7 @@ private:
       choices_[row] = choose(row, allowed(row));
     if (!exchanges_)
       return;
-    for (const auto row : exchange_below_limits(in_, table_, choices_)) {
+    for (const auto row : exchange_.run(choices_)) {
       auto may_use = allowed(row);
       for (std::size_t c = 0; c < may_use.size(); ++c) {
         const auto freed = choices_[row].freed[c];
@@ -264,14 +274,15 @@ private:
       portions_[row] = portions_in_order(table_.pods(row), table_.columns());
     if (!stuck_[row].empty() && !limited_.contains(row))
       leave_out_closed(row);
-    const auto on_their_way = count_on_their_way(table_.pods(row));
+    if (!on_their_way_[row])
+      on_their_way_[row] = count_on_their_way(table_.pods(row));
     return choose_victims({.queue = table_.leaf(row).spec.name,
                            .resources = table_.columns(),
                            .staying = staying,
                            .allowed = allowed,
                            .limits = in_.limits,
                            .preempted_lately = in_.preempted_lately,
-                           .on_their_way = on_their_way,
+                           .on_their_way = *on_their_way_[row],
                            .now = in_.now},
                           portions_[row]);
   }
@@ -365,12 +376,17 @@ private:
   }
 
   const queue_stage_input& in_;
-  const std::set<portion_id>& in_vain_;
   bool exchanges_;
   queue_table table_;
+  std::vector<std::vector<queue_account>> accounts_; ///< by column, as they come in
+  std::vector<std::vector<std::int64_t>> demand_;    ///< likewise, by vertex
   std::vector<std::vector<queue_portion>> portions_; ///< by row, where they were asked for
-  std::vector<queue_choice> choices_;                ///< by row
-  std::vector<resource_course> courses_;             ///< by column
+  std::vector<std::optional<by_name<std::int32_t>>> on_their_way_; ///< likewise
+  limit_exchange exchange_{in_, table_};
+  std::set<portion_id> in_vain_;
+  std::vector<row_of_amounts> used_in_vain_; ///< by row, where there are any
+  std::vector<queue_choice> choices_;        ///< by row
+  std::vector<resource_course> courses_;     ///< by column
   /// By row and column, what stays whatever the queue deserves; empty where nothing does.
   std::vector<row_of_amounts> stuck_;
   std::set<std::size_t> limited_; ///< rows that use more of something than a limit allows
@@ -381,8 +397,7 @@ private:
 
 /// By what each queue may keep alone.
 queue_stage_result run_plainly(const queue_stage_input& in) {
-  const std::set<portion_id> none;
-  stage made{in, none, false};
+  stage made{in, false};
   made.choose();
   return std::move(made).run();
 }
@@ -411,19 +426,15 @@ std::int64_t unit_of(const queue_stage_input& in, std::string_view resource) {
 }
 
 queue_stage_result run_queue_stage(const queue_stage_input& in) {
-  std::set<portion_id> in_vain;
-  bool plain = true;
-  for (;;) {
-    stage made{in, in_vain, true};
+  stage made{in, true};
+  made.choose();
+  bool plain = !made.has_exchanged();
+  while (made.leave_in_vain()) {
+    plain = false;
     made.choose();
-    auto more = made.more_in_vain();
-    plain = plain && more.empty() && !made.has_exchanged();
-    if (more.empty()) {
-      auto result = std::move(made).run();
-      return plain || comes_to_rest(in, result) ? result : run_plainly(in);
-    }
-    in_vain.merge(more);
   }
+  auto result = std::move(made).run();
+  return plain || comes_to_rest(in, result) ? result : run_plainly(in);
 }
 
 by_name<queue_status> settle_queues(const queue_stage_input& in) {

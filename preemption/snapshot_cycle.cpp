@@ -122,14 +122,20 @@ public:
     std::vector<queue_pod> found;
     for (const auto& p : cycle_.pods_)
       if (const auto queue = queue_in_group(p);
-          takes_room(p.phase) && std::ranges::find(queues, queue) != queues.end())
-        found.push_back(queue_pod_of(p, std::string(queue), settings_.group.name));
+          takes_room(p.phase) && std::ranges::find(queues, queue) != queues.end()) {
+        auto& one = found.emplace_back(queue_pod_of(p, std::string(queue), settings_.group.name));
+        one.chosen = one.chosen || leaves(find(cycle_.taken_.workloads(), p.workload), p);
+      }
     std::ranges::sort(found, {}, &queue_pod::uid);
     return found;
   }
   std::string_view queue_of(std::string_view workload) override {
     const auto* record = find(cycle_.taken_.workloads(), workload);
     return record == nullptr ? std::string_view{} : std::string_view(record->spec->queue);
+  }
+  bool is_gang(std::string_view workload, std::string_view group) override {
+    const auto* record = find(cycle_.taken_.workloads(), workload);
+    return record != nullptr && reprieve::is_gang(record->spec, group);
   }
   std::span<const held_decision> holds_below(std::int32_t priority) override {
     holds_ = holds_among(cycle_.pods_);

@@ -51,6 +51,12 @@ public:
   }
   template <class Change = decltype(no_change)>
   world& runs(workload w, const std::string& on, Change change = {}) {
+    entries_.push_back({w, {}});
+    return adds_to(w, on, change);
+  }
+  /// One more pod of a workload that is there.
+  template <class Change = decltype(no_change)>
+  world& adds_to(const workload& w, const std::string& on, Change change = {}) {
     pod p;
     p.name = w.name + "-0";
     p.workload = w.name;
@@ -58,7 +64,6 @@ public:
     p.node = on;
     p.phase = pod_phase::running;
     change(p);
-    entries_.push_back({std::move(w), {}});
     entries_.push_back({std::move(p), {}});
     return *this;
   }
@@ -324,6 +329,77 @@ TEST(cycle, the_weakest_within_a_limit_give_their_room_up_even_where_nodes_have_
     ASSERT_EQ(run.cycle.turns()[0].gives_up.size(), 1u) << free;
     EXPECT_EQ(run.cycle.turns()[0].gives_up[0].decision, "d2") << free;
   }
+}
+
+TEST(cycle, stops_nobody_of_other_queues_before_what_their_limit_can_not_admit_is_given_up) {
+  queue org;
+  org.name = "org";
+  org.limit = gpus(2);
+  queue first;
+  first.name = "first";
+  queue second;
+  second.name = "second";
+  first.parent = second.parent = "org";
+  first.cap_by_demand = second.cap_by_demand = true;
+  auto gang = wanting("gang", 0, gpus(2), 2);
+  gang.groups.front().min_count = 2;
+  gang.queue = "first";
+  auto one = wanting("one", 0, gpus(1));
+  auto two = wanting("two", 0, gpus(1));
+  one.queue = two.queue = "second";
+  const auto held = [](std::int32_t index) {
+    return [index](pod& p) {
+      p.name = "gang-" + std::to_string(index);
+      p.index = index;
+      p.phase = pod_phase::nominated;
+      p.placed_by = "d1";
+    };
+  };
+  const cycle_run run{world()
+                        .add(org)
+                        .add(first)
+                        .add(second)
+                        .node("n1", gpus(8))
+                        .runs(gang, "n1", held(0))
+                        .adds_to(gang, "n1", held(1))
+                        .runs(one, "n1")
+                        .runs(two, "n1"),
+                      open_settings()};
+
+  ASSERT_EQ(run.cycle.groundless().size(), 1u);
+  EXPECT_EQ(run.cycle.groundless()[0].decision, "d1");
+  EXPECT_TRUE(run.cycle.taken_back().empty()) << "without the gang they are within the limit";
+}
+
+TEST(cycle, keeps_single_pods_of_a_decision_that_a_limit_admits_one_by_one) {
+  queue limited;
+  limited.name = "q";
+  limited.limit = gpus(2);
+  queue free;
+  free.name = "free";
+  auto pods = wanting("pods", 0, gpus(1), 3);
+  auto others = wanting("others", 0, gpus(1));
+  pods.queue = "q";
+  others.queue = "free";
+  const auto held = [](std::int32_t index) {
+    return [index](pod& p) {
+      p.name = p.workload + "-" + std::to_string(index);
+      p.index = index;
+      p.phase = pod_phase::nominated;
+      p.placed_by = "d1";
+    };
+  };
+  const cycle_run run{world()
+                        .add(limited)
+                        .add(free)
+                        .node("n1", gpus(8))
+                        .runs(pods, "n1", held(0))
+                        .adds_to(pods, "n1", held(1))
+                        .adds_to(pods, "n1", held(2))
+                        .runs(others, "n1", held(0)),
+                      open_settings()};
+
+  EXPECT_TRUE(run.cycle.groundless().empty());
 }
 
 TEST(cycle, gives_up_at_a_lower_limit_what_it_can_not_admit_before_anybody_else_goes) {

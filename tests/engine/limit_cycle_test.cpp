@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 /// The cycle with queues below one limit (DESIGN 3.4): whom it stops when the limit falls, and
 /// whom for work that the limit keeps out.
 namespace reprieve::tests {
@@ -82,6 +84,69 @@ TEST(limit_that_falls, leaves_others_what_a_gang_that_can_not_stay_does_not_use)
   EXPECT_EQ(on.settle(), 3u) << "nobody goes for a share that the gang can't use";
   EXPECT_THAT(on.evictions(), Each("gang"));
   EXPECT_EQ(on.pods_of("pods"), 24u);
+}
+
+TEST(limit_that_falls, takes_nothing_that_a_queue_between_is_guaranteed) {
+  auto on = two_teams(3);
+  auto division = below(sharing("division", 1), "org");
+  division.guaranteed = gpus(4);
+  on.queue(std::move(division)).queue(below(sharing("inner", 1), "division"));
+  start(on, work("low", "inner", 10, gpus(1), 4));
+  start(on, gang_of("gang", "t2", 50, gpus(2), 4));
+  on.queue_named("org").limit = gpus(11);
+
+  on.settle();
+
+  EXPECT_EQ(on.pods_of("low"), 4u);
+  EXPECT_THAT(on.evictions(), Each("gang"));
+}
+
+TEST(limit_that_falls, for_many_queues_costs_no_more_than_a_moment) {
+  constexpr int queues = 200;
+  queue_stage_input in;
+  in.capacity = gpus(20'000);
+  in.queues["org"] = limited_to(sharing("org", 1), gpus(queues * 25));
+  for (int q = 0; q < queues; ++q) {
+    const auto name = "q" + std::to_string(q);
+    in.queues[name] = below(sharing(name, 1), "org");
+    for (int i = 0; i < 50; ++i) {
+      const bool gang = i >= 42; // of eight, larger than what the queue may keep of some weights
+      queue_pod p;
+      p.queue = name;
+      p.uid = name + "-" + std::to_string(i);
+      p.portion = {gang ? name + "-gang" : p.uid, "w", 0, gang ? -1 : 0};
+      p.requests = gpus(1);
+      p.priority = gang ? 50 : i % 3 * 10;
+      in.pods.push_back(std::move(p));
+    }
+  }
+  const auto began = std::chrono::steady_clock::now();
+
+  const auto result = run_queue_stage(in);
+
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds{10});
+  std::size_t going = 0;
+  for (const auto& one : result.queues)
+    for (const auto& victim : one.victims)
+      going += victim.pods.size();
+  EXPECT_EQ(going, 50u * queues - 25u * queues);
+}
+
+TEST(limit_in_the_way, takes_one_of_its_own_before_what_another_queue_is_guaranteed) {
+  played_cluster on;
+  for (int i = 0; i < 3; ++i)
+    on.node("n" + std::to_string(i), gpus(8));
+  auto guarded = below(sharing("guarded", 4), "org");
+  guarded.guaranteed = gpus(4);
+  on.queue(limited_to(sharing("org", 1), gpus(9)));
+  on.queue(below(sharing("large", 5), "org")).queue(std::move(guarded));
+  start(on, work("low", "large", 10, gpus(1), 4));
+  start(on, gang_of("gang", "guarded", 10, gpus(1), 5));
+  on.submit(work("mid", "large", 50, gpus(1)));
+
+  EXPECT_EQ(on.settle(), 1u);
+  EXPECT_THAT(on.evictions(), ElementsAre("low"));
+  EXPECT_EQ(on.pods_of("gang"), 5u);
 }
 
 TEST(limit_in_the_way, takes_from_a_queue_that_uses_more_than_it_deserves_before_its_own) {
