@@ -55,6 +55,38 @@ caf::result<event_page> give_next(self_pointer self, const next_events& wanted) 
   return answer;
 }
 
+event_list kept_for(const event_log_state& state, const read_events& wanted) {
+  event_list found;
+  for (auto at = first_after(state, wanted.after); at != state.events.end(); ++at)
+    if (wanted.name.empty() || at->name == wanted.name)
+      found.push_back(*at);
+  return found;
+}
+
+/// Gives copies of all that is kept to those who may have one now.
+void give_copies(self_pointer self) {
+  auto& state = self->state;
+  while (!state.copies_wanted.empty() && state.have_copies.size() < event_log_state::most_copies) {
+    const auto next = std::move(state.copies_wanted.front());
+    state.copies_wanted.pop_front();
+    if (next.by) {
+      self->monitor(next.by);
+      state.have_copies.push_back(caf::actor_cast<caf::actor_addr>(next.by));
+    }
+    next.answer.deliver(kept_for(state, next.wanted));
+  }
+}
+
+caf::result<event_list> give_kept(self_pointer self, const read_events& wanted) {
+  if (!wanted.name.empty())
+    return kept_for(self->state, wanted);
+  const auto by = self->current_sender(); // which the promise takes
+  auto answer = promise_from<event_list>(self);
+  self->state.copies_wanted.push_back({wanted, answer, by});
+  give_copies(self);
+  return answer;
+}
+
 void tell(self_pointer self, bool all) {
   auto& state = self->state;
   (all ? state.will_look : state.will_tell) = false;
@@ -75,6 +107,10 @@ void tell(self_pointer self, bool all) {
 } // namespace
 
 event_log_actor::behavior_type event_log(self_pointer self) {
+  self->set_down_handler([self](const caf::down_msg& down) {
+    std::erase(self->state.have_copies, down.source);
+    give_copies(self);
+  });
   return {
     [self](event& seen) {
       for (const auto& other : self->state.others)
@@ -83,13 +119,7 @@ event_log_actor::behavior_type event_log(self_pointer self) {
     },
     [self](relayed_event& other) { take_in(self, other.seen); },
     [self](share_events& with) { self->state.others = std::move(with.others); },
-    [self](const read_events& wanted) {
-      event_list found;
-      for (auto at = first_after(self->state, wanted.after); at != self->state.events.end(); ++at)
-        if (wanted.name.empty() || at->name == wanted.name)
-          found.push_back(*at);
-      return found;
-    },
+    [self](const read_events& wanted) { return give_kept(self, wanted); },
     [self](const next_events& wanted) { return give_next(self, wanted); },
     [self](tell_waiting whom) { tell(self, whom.all); },
   };

@@ -77,7 +77,8 @@ using event_log_actor = typed_actor<
   handles<void(relayed_event)>,
   /// From the replica.
   handles<void(share_events)>,
-  /// Answers with what is kept, oldest first.
+  /// Answers with what is kept, oldest first. Who asks for more than what befell one object gets a
+  /// large copy, and is to end when it has done with it: others wait for that.
   handles<event_list(read_events)>,
   /// For those who read on and on: whoever does not take what it has costs nothing more.
   handles<event_page(next_events)>,
@@ -87,7 +88,13 @@ using event_log_actor = typed_actor<
 struct event_log_state {
   static inline const char* name = "event_log";
   static constexpr std::size_t kept = 10'000;
+  static constexpr std::size_t most_copies = 4; ///< of all that is kept, at a time
 
+  struct copy_wanted {
+    read_events wanted;
+    promise<event_list> answer;
+    caf::strong_actor_ptr by;
+  };
   struct waiting {
     next_events wanted;
     promise<event_page> answer;
@@ -101,6 +108,8 @@ struct event_log_state {
   bool will_tell = false;                   ///< new ones, in a moment
   bool will_look = false;                   ///< for those who have waited for too long
   std::vector<event_follower_actor> others; ///< logs of other replicas
+  std::deque<copy_wanted> copies_wanted;
+  std::vector<caf::actor_addr> have_copies; ///< and have not ended yet
 };
 
 event_log_actor::behavior_type event_log(event_log_actor::stateful_pointer<event_log_state> self);

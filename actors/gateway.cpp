@@ -9,6 +9,7 @@
 #include "actors/gateway_heartbeats.hpp"
 #include "actors/gateway_routes.hpp"
 #include "actors/gateway_snapshot.hpp"
+#include "actors/gateway_turns.hpp"
 #include "actors/gathering.hpp"
 #include "state/access_rules.hpp"
 #include "state/membership_rules.hpp"
@@ -641,6 +642,23 @@ get_result with_age(get_result found, const confirmation& sure) {
   return found;
 }
 
+/// Whether more is to be looked at than one object that is found by its name.
+bool takes_a_while(const get_request& wanted) {
+  return wanted.name.empty() || wanted.kind == object_kind::pod;
+}
+
+void get_confirmed(self_pointer self, const get_request& wanted, const confirmation& found,
+                   promise<get_result> answer) {
+  const auto give = [self, wanted, found, answer] {
+    answer.deliver(with_age(look_up(self->state, wanted, {}), found));
+    return true;
+  };
+  if (takes_a_while(wanted))
+    read_in_turn(self, give);
+  else
+    give();
+}
+
 caf::result<get_result> get(self_pointer self, const get_request& wanted) {
   auto& state = self->state;
   if (!state.serving || !state.known)
@@ -649,12 +667,11 @@ caf::result<get_result> get(self_pointer self, const get_request& wanted) {
   confirm(
     self, {{wanted.kind, wanted.name, wanted.resource_group}},
     [self, wanted, answer](const confirmation& found) mutable {
-      auto& s = self->state;
       if (wanted.kind != object_kind::queue || !found.how.ok()) {
-        answer.deliver(with_age(look_up(s, wanted, {}), found));
+        get_confirmed(self, wanted, found, answer);
         return;
       }
-      self->request(s.serving->queues, answer_time, read_queues{})
+      self->request(self->state.serving->queues, answer_time, read_queues{})
         .then(
           [self, wanted, answer](const by_name<queue_status>& queues) mutable {
             answer.deliver(look_up(self->state, wanted, queues));

@@ -9,6 +9,7 @@
 #include "state/requests.hpp"
 #include "state/text_map.hpp"
 
+#include <deque>
 #include <functional>
 #include <list>
 #include <map>
@@ -110,6 +111,9 @@ struct gateway_state {
   /// What waits for resource groups to be served; each says whether it went on.
   std::map<std::uint64_t, std::function<bool()>> for_groups;
   std::uint64_t waits_for_groups = 0; ///< that there were
+  /// What is to be read yet; each takes a step and says whether it was the last.
+  std::deque<std::function<bool()>> reads;
+  bool reads_take_turns = false; ///< the next step is on its way
 };
 
 gateway_actor::behavior_type gateway(gateway_actor::stateful_pointer<gateway_state> self);

@@ -6,6 +6,7 @@
 #include "actors/gateway_facts.hpp"
 #include "actors/gateway_notes.hpp"
 #include "actors/gateway_routes.hpp"
+#include "actors/gateway_turns.hpp"
 #include "state/quantity.hpp"
 
 #include <fmt/format.h>
@@ -97,6 +98,18 @@ void answer_with_decisions(self_pointer self, const describe_request& wanted,
                      });
 }
 
+/// Adds what happened to it, and answers.
+void answer_with_events(self_pointer self, const describe_request& wanted, const confirmation& sure,
+                        promise<describe_result> answer, std::shared_ptr<description> result) {
+  self->request(self->state.serving->events, answer_time, read_events{0, wanted.name})
+    .then(
+      [self, wanted, sure, result, answer](event_list& events) mutable {
+        result->events = std::move(events);
+        answer_with_decisions(self, wanted, sure, answer, result);
+      },
+      [answer](caf::error& error) mutable { answer.deliver(describe_result(to_status(error))); });
+}
+
 /// The others are in lists of pods, which come page by page.
 constexpr std::size_t most_pods_described = 1000;
 
@@ -115,18 +128,16 @@ void describe_confirmed(self_pointer self, const describe_request& wanted, const
   }
   auto result = std::make_shared<description>();
   result->what = std::move(found->front());
-  result->pods = pods_of(state, wanted.kind, wanted.name);
-  result->pods_in_all = result->pods.size();
-  if (result->pods.size() > most_pods_described)
-    result->pods.resize(most_pods_described);
   result->age = sure.age;
-  self->request(state.serving->events, answer_time, read_events{0, wanted.name})
-    .then(
-      [self, wanted, sure, result, answer](event_list& events) mutable {
-        result->events = std::move(events);
-        answer_with_decisions(self, wanted, sure, answer, result);
-      },
-      [answer](caf::error& error) mutable { answer.deliver(describe_result(to_status(error))); });
+  const auto pods = std::make_shared<first_pods>(wanted.kind, wanted.name, most_pods_described);
+  read_in_turn(self, [self, wanted, sure, answer, result, pods] {
+    if (!pods->look(self->state))
+      return false;
+    result->pods_in_all = pods->in_all();
+    result->pods = std::move(*pods).take();
+    answer_with_events(self, wanted, sure, answer, result);
+    return true;
+  });
 }
 
 /// Adds why the workload waits, and answers.
@@ -206,35 +217,45 @@ absl::Status nothing_known(const subject& of, const archive_record& archive) {
   return absl::NotFoundError(text);
 }
 
+void explain_found(self_pointer self, const explain_request& wanted, const subject& of,
+                   const confirmation& sure, promise<explain_result> answer,
+                   absl::StatusOr<decisions_found> found) {
+  const bool is_known = self->state.workloads.contains(wanted.workload);
+  if (const auto* aside = find_aside(self->state, object_kind::workload, wanted.workload)) {
+    answer.deliver(explain_result(cannot_be_read(*aside)));
+    return;
+  }
+  explanation result;
+  result.age = sure.age;
+  result.notes = notes_on_losses(self->state, wanted);
+  if (!found.ok()) {
+    if (sure.how.ok() || !is_known) {
+      answer.deliver(explain_result(found.status()));
+      return;
+    }
+    result.missing = decisions_missing(found.status());
+  } else if (found->decisions.empty() && result.notes.empty() && !is_known) {
+    answer.deliver(explain_result(sure.how.ok() ? nothing_known(of, found->archive) : sure.how));
+    return;
+  } else {
+    result.missing = gaps_in(*found, of, submission_of(self->state, wanted.workload));
+    result.decisions = std::move(found->decisions);
+  }
+  answer_with_reason(self, wanted.workload, answer, std::move(result));
+}
+
 void explain_confirmed(self_pointer self, const explain_request& wanted, const subject& of,
                        const confirmation& sure, promise<explain_result> answer) {
-  look_for_decisions(
-    self, sure, of.decisions,
-    [self, answer, wanted, sure, of](absl::StatusOr<decisions_found> found) mutable {
-      const bool is_known = self->state.workloads.contains(wanted.workload);
-      if (const auto* aside = find_aside(self->state, object_kind::workload, wanted.workload)) {
-        answer.deliver(explain_result(cannot_be_read(*aside)));
-        return;
-      }
-      explanation result;
-      result.age = sure.age;
-      result.notes = notes_on_losses(self->state, wanted);
-      if (!found.ok()) {
-        if (sure.how.ok() || !is_known) {
-          answer.deliver(explain_result(found.status()));
-          return;
-        }
-        result.missing = decisions_missing(found.status());
-      } else if (found->decisions.empty() && result.notes.empty() && !is_known) {
-        answer.deliver(
-          explain_result(sure.how.ok() ? nothing_known(of, found->archive) : sure.how));
-        return;
-      } else {
-        result.missing = gaps_in(*found, of, submission_of(self->state, wanted.workload));
-        result.decisions = std::move(found->decisions);
-      }
-      answer_with_reason(self, wanted.workload, answer, std::move(result));
-    });
+  look_for_decisions(self, sure, of.decisions,
+                     [self, answer, wanted, sure, of](absl::StatusOr<decisions_found> found) {
+                       const auto kept =
+                         std::make_shared<absl::StatusOr<decisions_found>>(std::move(found));
+                       // The notes are on many nodes and pods.
+                       read_in_turn(self, [self, answer, wanted, sure, of, kept] {
+                         explain_found(self, wanted, of, sure, answer, std::move(*kept));
+                         return true;
+                       });
+                     });
 }
 
 } // namespace

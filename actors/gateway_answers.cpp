@@ -1,14 +1,16 @@
 #include "actors/gateway_answers.hpp"
 
 #include "actors/gateway_facts.hpp"
+#include "actors/gateway_turns.hpp"
 #include "state/printable.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <span>
+#include <iterator>
 #include <string_view>
 #include <tuple>
+#include <type_traits>
 
 namespace reprieve {
 
@@ -47,57 +49,100 @@ std::optional<object> existing(const gateway_state& state, object_kind kind,
 }
 
 /// Whether the object belongs to the group and queue that the request names.
-bool is_asked_for(const gateway_state& state, const get_request& wanted, const object& o) {
-  if (!wanted.name.empty() && name_of(o) != wanted.name)
+template <class T>
+bool is_asked_for(const gateway_state& state, const get_request& wanted, const T& one) {
+  if (!wanted.name.empty() && one.name != wanted.name)
     return false;
-  const auto group_is = [&](const std::string& group) {
-    return wanted.resource_group.empty() || group == wanted.resource_group;
+  const auto is_in = [&](std::string_view group, std::string_view queue) {
+    return (wanted.resource_group.empty() || group == wanted.resource_group)
+           && (wanted.queue.empty() || queue == wanted.queue);
   };
-  const auto queue_is = [&](const std::string& queue) {
-    return wanted.queue.empty() || queue == wanted.queue;
-  };
-  if (const auto* n = std::get_if<node>(&o))
-    return group_is(n->resource_group) && queue_is({});
-  if (const auto* w = std::get_if<workload>(&o))
-    return group_is(w->resource_group) && queue_is(w->queue);
-  if (const auto* b = std::get_if<disruption_budget>(&o))
-    return group_is(b->resource_group) && queue_is({});
-  if (const auto* share = std::get_if<placement>(&o))
-    return group_is(share->cluster) && queue_is({});
-  if (const auto* p = std::get_if<pod>(&o)) {
-    if ((!wanted.node.empty() && p->node != wanted.node)
-        || (!wanted.workload.empty() && p->workload != wanted.workload))
+  if constexpr (std::is_same_v<T, workload>) {
+    return is_in(one.resource_group, one.queue);
+  } else if constexpr (std::is_same_v<T, placement>) {
+    return is_in(one.cluster, {});
+  } else if constexpr (std::is_same_v<T, node> || std::is_same_v<T, disruption_budget>) {
+    return is_in(one.resource_group, {});
+  } else if constexpr (std::is_same_v<T, pod>) {
+    if ((!wanted.node.empty() && one.node != wanted.node)
+        || (!wanted.workload.empty() && one.workload != wanted.workload))
       return false;
-    const auto owner = state.workloads.find(p->workload);
-    return owner == state.workloads.end() ? wanted.resource_group.empty() && wanted.queue.empty()
-                                          : group_is(owner->second->spec->resource_group)
-                                              && queue_is(owner->second->spec->queue);
+    if (wanted.resource_group.empty() && wanted.queue.empty())
+      return true;
+    const auto owner = state.workloads.find(one.workload);
+    return owner != state.workloads.end()
+           && is_in(owner->second->spec->resource_group, owner->second->spec->queue);
+  } else {
+    return true;
   }
-  return true;
 }
 
-/// Calls `f` with the pods among which those are that the request asks for: not more of them than
-/// it must be.
+/// Whether the pods that the request asks for are found without a look at many others.
+bool are_few(const gateway_state& state, const get_request& wanted) {
+  return !wanted.name.empty() || !wanted.node.empty()
+         || (!wanted.workload.empty() && state.pods.of(wanted.workload).size() <= most_looked_at);
+}
+
+/// Calls `f` with the few pods among which those are that the request asks for.
 template <class F>
-void each_pod(const gateway_state& state, const get_request& wanted, F f) {
-  const auto on = [&](const node_record& record) {
-    std::for_each(record.pods.begin(), record.pods.end(), f);
-  };
-  const auto among = [&](const auto& pods) {
-    for (const auto& p : pods)
-      f(p->what());
-  };
+void each_of_few(const gateway_state& state, const get_request& wanted, F f) {
   if (!wanted.name.empty()) {
-    among(state.pods.named(wanted.name));
-  } else if (!wanted.workload.empty()) {
-    among(state.pods.of(wanted.workload));
+    for (const auto& p : state.pods.named(wanted.name))
+      f(p);
   } else if (!wanted.node.empty()) {
     if (const auto found = state.nodes.find(wanted.node); found != state.nodes.end())
-      on(*found->second);
+      for (const auto& p : found->second->pods.shared())
+        f(p);
   } else {
-    for (const auto& [name, record] : state.nodes)
-      on(*record);
+    for (const auto& p : state.pods.of(wanted.workload))
+      f(p);
   }
+}
+
+/// The first node that is not before this one in order.
+auto first_node_from(const gateway_state& state, std::string_view name) {
+  const auto found = state.nodes.find(name);
+  return found == state.nodes.end() ? state.nodes.upper_bound(name) : found;
+}
+
+/// The bytes of what may be long in an object: what it costs to copy it, about.
+std::size_t bytes_of(const string_map& texts) {
+  constexpr std::size_t beside_text = 64;
+  std::size_t bytes = 0;
+  for (const auto& [key, text] : texts)
+    bytes += key.size() + text.size() + beside_text;
+  return bytes;
+}
+
+std::size_t bytes_of(const node& n) {
+  return bytes_of(n.labels) + n.taints.size() * sizeof(taint);
+}
+
+std::size_t bytes_of(const workload& w) {
+  auto bytes = bytes_of(w.labels);
+  for (const auto& group : w.groups)
+    bytes += sizeof group + bytes_of(group.pods.labels) + bytes_of(group.pods.annotations)
+             + bytes_of(group.pods.node_selector)
+             + group.pods.tolerations.size() * sizeof(toleration)
+             + group.protected_members.size() * sizeof(std::int32_t);
+  return bytes;
+}
+
+std::size_t bytes_of(const pod& p) {
+  return bytes_of(p.labels) + bytes_of(p.annotations);
+}
+
+std::size_t bytes_of(const placement& share) {
+  std::size_t bytes = 0;
+  for (const auto& one : share.nominations)
+    bytes += bytes_of(one);
+  return bytes;
+}
+
+/// Of those that are never long.
+template <class T>
+std::size_t bytes_of(const T&) {
+  return 0;
 }
 
 } // namespace
@@ -134,9 +179,11 @@ apply_outcome outcome_of(const gateway_state& state, const object& o) {
 
 namespace {
 
-/// As many as one answer may have, whatever is asked for: they are copied.
+/// As many as one answer may have, whatever is asked for: they are copied. What one may take when
+/// it goes out is less than these bytes.
 constexpr std::size_t most_in_an_answer = 500;
 constexpr std::size_t most_pods_in_an_answer = 5000;
+constexpr std::size_t most_bytes_in_an_answer = std::size_t{4} << 20;
 constexpr std::size_t most_name_bytes = 253; // as nodes may have; a damaged record may have any
 
 /// Gathers one page of a list, in its order.
@@ -149,7 +196,7 @@ public:
       most_ = std::min(most_, wanted.most);
   }
 
-  /// Calls `f` with the entries that may be on the page until it is full; `f` shows one.
+  /// Calls `f` with the entries that may be on the page until it ends; `f` shows one.
   template <class Entries, class F>
   void fill(const Entries& entries, F f) {
     // One of many is found by its name, without a look at the others.
@@ -159,38 +206,37 @@ public:
       return;
     }
     auto at = wanted_.after.empty() ? entries.begin() : entries.upper_bound(wanted_.after);
-    for (; at != entries.end() && !is_full(); ++at)
+    for (std::size_t looked_at = 0; at != entries.end() && !has_ended(); ++at) {
+      if (looked_at++ == most_looked_at) {
+        found_.next = std::prev(at)->first;
+        return;
+      }
       f(*at);
+    }
   }
 
   /// Puts the object on the page where it is asked for; null where it is not.
-  shown_object* show(const object& o) {
-    if (!is_asked_for(state_, wanted_, o) || is_aside(name_of(o)))
+  template <class T>
+  shown_object* show(const T& one) {
+    if (!is_asked_for(state_, wanted_, one) || is_aside(one.name))
       return nullptr;
-    if (found_.objects.size() == most_) {
+    if (found_.objects.size() == most_ || bytes_ >= most_bytes_in_an_answer) {
       found_.next = place_in_list(found_.objects.back().what);
       return nullptr;
     }
-    return &found_.objects.emplace_back(shown_object{o, {}, {}});
+    bytes_ += bytes_of(one);
+    return &found_.objects.emplace_back(shown_object{one, {}, {}});
   }
 
   void show_pods() {
-    if (wanted_.name.empty() && wanted_.workload.empty() && wanted_.node.empty()) {
-      const auto node = wanted_.after.substr(0, wanted_.after.find('/'));
-      for (const auto& [name, record] : state_.nodes) {
-        if (is_full())
-          return;
-        if (name >= node)
-          for (const auto& p : record->pods)
-            if (is_behind(p))
-              show(p);
-      }
+    if (!are_few(state_, wanted_)) {
+      show_pods_by_node();
       return;
     }
     std::vector<const pod*> some;
-    each_pod(state_, wanted_, [&](const pod& p) {
-      if (is_behind(p) && is_asked_for(state_, wanted_, p))
-        some.push_back(&p);
+    each_of_few(state_, wanted_, [&](const pod_list::pointer& p) {
+      if (is_behind(p->what()) && is_asked_for(state_, wanted_, p->what()))
+        some.push_back(&p->what());
     });
     const auto in_order = [](const pod* a, const pod* b) {
       return std::tie(a->node, a->uid) < std::tie(b->node, b->uid);
@@ -198,8 +244,8 @@ public:
     const auto shown = std::min(some.size(), most_ + 1);
     std::partial_sort(some.begin(), some.begin() + static_cast<std::ptrdiff_t>(shown), some.end(),
                       in_order);
-    for (const auto* p : std::span(some).first(shown))
-      show(*p);
+    for (std::size_t i = 0; i < shown && !has_ended(); ++i)
+      show(*some[i]);
   }
 
   /// Names what would be in the list, could it be read. Its queue, node or workload is not known.
@@ -226,9 +272,26 @@ public:
   }
 
 private:
-  /// One more was asked for than there is room for.
-  bool is_full() const {
+  /// Another one has to go on: there is more than this one has room for, or looks at.
+  bool has_ended() const {
     return !found_.next.empty();
+  }
+
+  /// All pods of a node are looked at together.
+  void show_pods_by_node() {
+    auto at =
+      first_node_from(state_, std::string_view(wanted_.after).substr(0, wanted_.after.find('/')));
+    for (std::size_t looked_at = 0; at != state_.nodes.end() && !has_ended(); ++at) {
+      const auto& [name, record] = *at;
+      if (looked_at >= most_looked_at) {
+        found_.next = name + '/';
+        return;
+      }
+      looked_at += 1 + record->pods.size();
+      for (auto p = record->pods.begin(); p != record->pods.end() && !has_ended(); ++p)
+        if (is_behind(*p))
+          show(*p);
+    }
   }
 
   bool is_aside(const std::string& name) const {
@@ -247,6 +310,7 @@ private:
   const gateway_state& state_;
   const get_request& wanted_;
   std::size_t most_;
+  std::size_t bytes_ = 0; ///< of what is shown
   shown_objects found_;
 };
 
@@ -261,7 +325,7 @@ get_result look_up(const gateway_state& state, const get_request& wanted,
   switch (wanted.kind) {
   case object_kind::node:
     found.fill(state.nodes, [&](const auto& one) {
-      if (auto* shown = found.show(one.second->spec); shown && one.second->status != node_status{})
+      if (auto* shown = found.show(*one.second->spec); shown && one.second->status != node_status{})
         shown->node = one.second->status;
     });
     break;
@@ -280,7 +344,7 @@ get_result look_up(const gateway_state& state, const get_request& wanted,
     break;
   case object_kind::workload:
     found.fill(state.workloads, [&](const auto& one) {
-      if (auto* shown = found.show(one.second->spec))
+      if (auto* shown = found.show(*one.second->spec))
         shown->workload = one.second->status;
     });
     break;
@@ -298,29 +362,74 @@ get_result look_up(const gateway_state& state, const get_request& wanted,
   return std::move(found).end();
 }
 
-std::vector<pod> pods_of(const gateway_state& state, object_kind kind, std::string_view name) {
-  std::vector<pod> pods;
-  const auto take_from = [&](const get_request& wanted) {
-    each_pod(state, wanted, [&](const pod& p) { pods.push_back(p); });
-  };
-  get_request wanted;
-  if (kind == object_kind::node) {
-    wanted.node = name;
-    take_from(wanted);
-  } else if (kind == object_kind::pod) {
-    wanted.name = name;
-    take_from(wanted);
-  } else if (kind == object_kind::workload) {
-    wanted.workload = name;
-    take_from(wanted);
-  } else if (kind == object_kind::queue) {
-    for (const auto& [workload, record] : state.workloads)
-      if (record->spec->queue == name) {
-        wanted.workload = workload;
-        take_from(wanted);
-      }
+first_pods::first_pods(object_kind kind, const std::string& name, std::size_t most) : most_(most) {
+  if (kind == object_kind::node)
+    wanted_.node = name;
+  else if (kind == object_kind::pod)
+    wanted_.name = name;
+  else if (kind == object_kind::workload)
+    wanted_.workload = name;
+  else if (kind == object_kind::queue)
+    wanted_.queue = name;
+  else
+    is_of_any_ = false;
+}
+
+bool first_pods::look(const gateway_state& state) {
+  if (!is_of_any_)
+    return true;
+  if (next_ || !are_few(state, wanted_))
+    return look_on_nodes(state);
+  each_of_few(state, wanted_, [&](const pod_list::pointer& p) { add(p); });
+  return true;
+}
+
+bool first_pods::look_on_nodes(const gateway_state& state) {
+  std::size_t looked_at = 0;
+  for (auto at = first_node_from(state, next_.value_or("")); at != state.nodes.end(); ++at) {
+    if (looked_at >= most_looked_at) {
+      next_ = at->first;
+      return false;
+    }
+    const auto& pods = at->second->pods.shared();
+    looked_at += 1 + pods.size();
+    for (const auto& p : pods)
+      if (is_asked_for(state, wanted_, p->what()))
+        add(p);
   }
-  std::sort(pods.begin(), pods.end(), [](const pod& a, const pod& b) { return a.uid < b.uid; });
+  return true;
+}
+
+namespace {
+
+std::string_view uid_in(const pod_list::pointer& p) {
+  return p->what().uid;
+}
+
+} // namespace
+
+void first_pods::add(const pod_list::pointer& p) {
+  ++in_all_;
+  if (first_.size() == most_) {
+    if (uid_in(p) >= uid_in(first_.front()))
+      return;
+    std::ranges::pop_heap(first_, {}, uid_in);
+    first_.pop_back();
+  }
+  first_.push_back(p);
+  std::ranges::push_heap(first_, {}, uid_in);
+}
+
+std::vector<pod> first_pods::take() && {
+  std::ranges::sort_heap(first_, {}, uid_in);
+  std::vector<pod> pods;
+  std::size_t bytes = 0;
+  for (const auto& p : first_) {
+    if (bytes >= most_bytes_in_an_answer)
+      break;
+    bytes += bytes_of(p->what());
+    pods.push_back(p->what());
+  }
   return pods;
 }
 
