@@ -317,9 +317,12 @@ int main(int argc, char** argv) {
              std::max<std::int64_t>(options.api.limits.connections / 2, 1));
   options.api.say = [](const std::string& what) { fmt::print(stderr, "reprieved: {}\n", what); };
   limit_grpc_log(options.api.say);
-  if (!options.user.empty())
+  if (!options.user.empty()) {
     if (auto changed = become(options.user, options.data); !changed.ok())
       return fail(changed);
+  } else if (geteuid() == 0) {
+    options.api.say("warning: it runs as root; give --user with a user of its own");
+  }
 
   ending end;
   auto traced = parse_trace(options.trace);

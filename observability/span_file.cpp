@@ -1,12 +1,12 @@
 #include "observability/span_file.hpp"
 
-#include <fcntl.h>
+#include "state/private_file.hpp"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include <cerrno>
-#include <system_error>
 
 namespace reprieve {
 
@@ -48,13 +48,13 @@ std::string to_json(const finished_span& ended) {
 }
 
 absl::StatusOr<std::unique_ptr<span_file>> span_file::open(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
-  if (descriptor < 0)
+  const auto descriptor = open_to_append(path);
+  if (!descriptor.ok())
     return absl::InvalidArgumentError(
       fmt::format("can't write traces to \"{}\": {}; give a file in a directory that exists and "
                   "may be written to",
-                  path, std::generic_category().message(errno)));
-  return std::unique_ptr<span_file>(new span_file(descriptor));
+                  path, std::string(descriptor.status().message())));
+  return std::unique_ptr<span_file>(new span_file(*descriptor));
 }
 
 span_file::span_file(int descriptor) : descriptor_(descriptor) {}

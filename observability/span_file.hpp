@@ -13,7 +13,8 @@ namespace reprieve {
 /// One line of JSON, without its end; what is not UTF-8 is replaced.
 std::string to_json(const finished_span& ended);
 
-/// A file that spans are appended to, one line of JSON each. Not thread-safe.
+/// A file that spans are appended to, one line of JSON each; for its owner alone, and no symbolic
+/// link. Not thread-safe.
 class span_file {
 public:
   static absl::StatusOr<std::unique_ptr<span_file>> open(const std::string& path);

@@ -1,15 +1,30 @@
 #include "protocol/api_guard.hpp"
 
+#include "protocol/listen_address.hpp"
 #include "state/nothing_changed.hpp"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace reprieve {
 
 namespace {
 
-/// A second, of each client that nobody knows.
+/// A second, of each client.
 constexpr std::int64_t recorded_refusals = 5;
+/// What each request may bring in on the average, and what one client may in any case have recorded
+/// a second; and for how long that may be saved up.
+constexpr std::int64_t recorded_bytes_of_a_request = 1024;
+constexpr std::int64_t least_recorded_bytes = 1 << 20;
+constexpr std::chrono::seconds recorded_bytes_saved_up{16};
+
+/// None where there may be as many requests as come.
+std::int64_t recorded_bytes_per_second(const api_limits& limits) {
+  if (limits.requests_per_second <= 0)
+    return 0;
+  return std::max(least_recorded_bytes, limits.requests_per_second * recorded_bytes_of_a_request);
+}
 
 bool changes_objects(api_call what) {
   return what == api_call::apply || what == api_call::remove;
@@ -50,6 +65,7 @@ absl::StatusOr<std::unique_ptr<api_guard>> api_guard::make(const api_settings& s
 api_guard::api_guard(const api_settings& settings)
     : settings_(settings), requests_(settings.limits.requests_per_second),
       refusals_(recorded_refusals),
+      recorded_bytes_(recorded_bytes_per_second(settings.limits), recorded_bytes_saved_up),
       calls_at_once_({"calls under way", "wait for one of them", "--calls", settings.limits.calls,
                       settings.limits.calls_per_client}),
       streams_({"streams open", "end one first", "--streams", settings.limits.streams,
@@ -105,6 +121,19 @@ absl::Status api_guard::take_request(const std::string& client) {
     std::chrono::ceil<std::chrono::milliseconds>(wait).count()));
 }
 
+absl::Status api_guard::room_to_record(const std::string& client) {
+  if (!audit_)
+    return absl::OkStatus();
+  const auto wait = recorded_bytes_.take(client, std::chrono::steady_clock::now());
+  if (wait == duration::zero())
+    return absl::OkStatus();
+  return nothing_changed(absl::ResourceExhaustedError(fmt::format(
+    "the changes of {} take more than {} KiB a second in the audit file, so this one is not made; "
+    "wait {} ms, or raise --requests-per-second of reprieved",
+    client, recorded_bytes_per_second(settings_.limits) / 1024,
+    std::chrono::ceil<std::chrono::milliseconds>(wait).count())));
+}
+
 std::shared_ptr<open_call> api_guard::open(const call_origin& origin, api_call what) {
   auto call = std::make_shared<open_call>();
   call->asked = {what, changes_objects(what)};
@@ -132,7 +161,7 @@ absl::StatusOr<std::shared_ptr<open_call>> api_guard::enter(const call_origin& o
   // A token and a certificate of the same name are two callers.
   auto client = named ? fmt::format(
                   "{} {}", origin.shown.authorization.empty() ? "certificate" : "token", who->name)
-                      : host_of_peer(origin.peer);
+                      : network_of(host_of_peer(origin.peer));
   // Before anything is recorded: a flood must not fill the disk.
   if (auto taken = take_request(client); !taken.ok())
     return taken;
@@ -156,9 +185,9 @@ absl::StatusOr<std::shared_ptr<open_call>> api_guard::enter(const call_origin& o
 
 absl::Status api_guard::refuse(open_call& call, absl::Status why) {
   call.traced.fail(std::string(why.message()));
-  if (!call.asked.changes || (call.record.who.empty() && !may_be_recorded(call.client)))
+  if (!call.asked.changes || !may_be_recorded(call.client))
     return why;
-  if (const auto written = record(call.record, "refused", why); !written.ok())
+  if (const auto written = record(call, "refused", why); !written.ok())
     settings_.say(std::string(written.message()));
   return why;
 }
@@ -170,7 +199,9 @@ absl::Status api_guard::begin(open_call& call, asked_call asked) {
     return refuse(call, std::move(allowed));
   if (!call.asked.changes)
     return absl::OkStatus();
-  const auto written = record(call.record, "begun", {});
+  if (auto room = room_to_record(call.client); !room.ok())
+    return refuse(call, std::move(room));
+  const auto written = record(call, "begun", {});
   if (written.ok())
     return absl::OkStatus();
   return nothing_changed(absl::UnavailableError(fmt::format(
@@ -183,7 +214,7 @@ absl::Status api_guard::end(open_call& call, absl::Status answer) {
   call.traced.end();
   if (!call.asked.changes)
     return answer;
-  const auto written = record(call.record, "ended", answer);
+  const auto written = record(call, "ended", answer);
   if (written.ok())
     return answer;
   settings_.say(std::string(written.message()));
@@ -256,17 +287,20 @@ void open_stream::withdraw(const absl::Status& why) {
     end(why);
 }
 
-absl::Status api_guard::record(audit_record& about, std::string_view stage,
+absl::Status api_guard::record(open_call& call, std::string_view stage,
                                const absl::Status& answer) {
   if (!audit_)
     return absl::OkStatus();
+  auto& about = call.record;
   about.at = time_of_day();
   about.stage = stage;
   if (stage != "begun")
     about.outcome = absl::StatusCodeToString(answer.code());
   about.message = std::string(answer.message());
   about.left_out = left_out_.exchange(0);
-  return audit_->append(about);
+  auto line = to_json(about);
+  recorded_bytes_.spend(call.client, std::chrono::steady_clock::now(), std::ssize(line));
+  return audit_->append_line(std::move(line));
 }
 
 } // namespace reprieve

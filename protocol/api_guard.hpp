@@ -102,19 +102,22 @@ private:
   void withdraw_streams(const std::string& because);
   void look_at_the_time();
   std::shared_ptr<open_call> open(const call_origin& origin, api_call what);
-  /// Whether somebody nobody knows may have another line in the audit file.
+  /// Whether another refusal of the client may have a line in the audit file.
   bool may_be_recorded(const std::string& client);
   absl::Status take_request(const std::string& client);
+  /// Whether the client has room in the audit file for a change.
+  absl::Status room_to_record(const std::string& client);
   /// Says that the call is not let in; returns why.
   absl::Status refuse(open_call& call, absl::Status why);
-  absl::Status record(audit_record& about, std::string_view stage, const absl::Status& answer);
+  absl::Status record(open_call& call, std::string_view stage, const absl::Status& answer);
 
   api_settings settings_;
   mutable std::mutex mutex_;
   std::shared_ptr<const caller_file> callers_; ///< replaced as a whole, under the mutex
   std::unique_ptr<audit_log> audit_;
   rate_limit requests_;
-  rate_limit refusals_; ///< that are recorded of each client that nobody knows
+  rate_limit refusals_;       ///< that are recorded of each client
+  rate_limit recorded_bytes_; ///< of each client
   client_limit calls_at_once_;
   client_limit streams_;
   client_limit unread_;

@@ -66,67 +66,30 @@ constexpr std::size_t most_heavy = 8;
 constexpr std::size_t most_heavy_per_client = 2;
 constexpr std::size_t heavy_bytes = 256 << 10;
 
-/// All calls come in here, before anything of their bodies is read.
-class service final : public grpc::CallbackGenericService {
+/// Reads the requests of calls that were let in, and answers them. Shared by all that still have to
+/// do with a call: an actor that waits for an answer may have it for longer than there is a server.
+class call_answerer final : public std::enable_shared_from_this<call_answerer> {
 public:
-  service(caf::actor_system& system, gateway_actor gateway, std::unique_ptr<api_guard> guard,
-          const api_limits& limits)
+  call_answerer(caf::actor_system& system, gateway_actor gateway, std::unique_ptr<api_guard> guard,
+                const api_limits& limits)
       : system_(system), gateway_(std::move(gateway)), guard_(std::move(guard)),
-        request_time_(limits.request_seconds), answer_time_(limits.answer_seconds),
-        heartbeats_(system, gateway_) {}
+        request_time_(limits.request_seconds) {}
 
-  grpc::ServerGenericBidiReactor*
-  CreateReactor(grpc::GenericCallbackServerContext* context) override {
-    constexpr std::string_view prefix = "/reprieve.v1.Reprieve/";
-    const std::string_view method = context->method();
-    const auto what =
-      method.starts_with(prefix) ? api_call_from(method.substr(prefix.size())) : std::nullopt;
-    if (!what)
-      return shut_out(*context, absl::UnimplementedError(fmt::format(
-                                  "this server has no {}; is the client of a later version?",
-                                  presentable(method.substr(0, 100)))));
-    auto call = guard_->enter(origin_of(*context), *what);
-    if (!call.ok())
-      return shut_out(*context, call.status());
-    door_->let_in_call(context->peer());
-    if (*what == api_call::heartbeat)
-      return heartbeat_stream::start(*context, heartbeats_, guard_->keep_open(*call));
-    return start(*context, *call);
+  api_guard& guard() const {
+    return *guard_;
   }
 
-  /// Where connections come in; to be said before the first call.
-  void use_door(connection_door& door) {
-    door_ = &door;
+  /// Answers a call that has a request of one message.
+  void begin(const std::shared_ptr<api_stream>& stream, const let_in& call) {
+    reading_.take(call->client, [self = shared_from_this(), stream, call](const auto& turn) {
+      stream->read_request(self->request_time_,
+                           [self, stream, call, turn](grpc::ByteBuffer request) {
+                             self->take(asked_for{stream, call, std::move(request), {}});
+                           });
+    });
   }
 
 private:
-  /// Ends a call of which nothing was begun.
-  grpc::ServerGenericBidiReactor* shut_out(grpc::CallbackServerContext& context,
-                                           const absl::Status& why) {
-    door_->refused_call(context.peer());
-    const auto stream = std::make_shared<api_stream>(context);
-    stream->keep(stream, {});
-    stream->finish_with({}, nothing_changed(why));
-    return stream.get();
-  }
-
-  /// Begins a call that was let in and has a request of one message.
-  grpc::ServerGenericBidiReactor* start(grpc::CallbackServerContext& context, const let_in& call) {
-    const auto stream = std::make_shared<api_stream>(context);
-    stream->keep(stream, [call] {});
-    stream->count_by([this, client = call->client](std::int64_t bytes) {
-      return guard_->room_for(client, bytes);
-    });
-    stream->allow_for_a_write(answer_time_);
-    waiting_.add(stream);
-    reading_.take(call->client, [this, stream, call](const turns::ticket& turn) {
-      stream->read_request(request_time_, [this, stream, call, turn](grpc::ByteBuffer request) {
-        take(asked_for{stream, call, std::move(request), {}});
-      });
-    });
-    return stream.get();
-  }
-
   /// The request is there. One that takes memory waits for its turn.
   void take(asked_for asked) {
     if (asked.request.Length() <= heavy_bytes) {
@@ -134,9 +97,10 @@ private:
       return;
     }
     const auto held = std::make_shared<asked_for>(std::move(asked));
-    heavy_.take(held->call->client, [this, held](turns::ticket turn) {
+    heavy_.take(held->call->client, [self = shared_from_this(), held](turns::ticket turn) {
       held->turn = std::move(turn);
-      carry_out(std::move(*held));
+      if (held->stream->is_open()) // else whoever asked has gone, or the server has
+        self->carry_out(std::move(*held));
     });
   }
 
@@ -203,9 +167,9 @@ private:
       asked.stream->finish_with({}, nothing_changed(begun));
       return;
     }
-    const auto finish = [this, stream = asked.stream, call = asked.call,
+    const auto finish = [self = shared_from_this(), stream = asked.stream, call = asked.call,
                          turn = asked.turn](grpc::ByteBuffer answer, const absl::Status& how) {
-      stream->finish_with(std::move(answer), guard_->end(*call, how));
+      stream->finish_with(std::move(answer), self->guard_->end(*call, how));
     };
     if (!wanted.ok()) {
       finish({}, nothing_changed(wanted.status()));
@@ -263,12 +227,85 @@ private:
   caf::actor_system& system_;
   gateway_actor gateway_;
   std::unique_ptr<api_guard> guard_;
-  connection_door* door_ = nullptr;
   std::chrono::seconds request_time_;
-  std::chrono::seconds answer_time_;
-  heartbeat_intake heartbeats_;
   turns reading_{most_reading, most_reading_per_client};
   turns heavy_{most_heavy, most_heavy_per_client};
+};
+
+/// All calls come in here, before anything of their bodies is read.
+class service final : public grpc::CallbackGenericService {
+public:
+  service(caf::actor_system& system, const gateway_actor& gateway, std::unique_ptr<api_guard> guard,
+          const api_limits& limits)
+      : answerer_(std::make_shared<call_answerer>(system, gateway, std::move(guard), limits)),
+        answer_time_(limits.answer_seconds), heartbeats_(system, gateway) {}
+
+  grpc::ServerGenericBidiReactor*
+  CreateReactor(grpc::GenericCallbackServerContext* context) override {
+    constexpr std::string_view prefix = "/reprieve.v1.Reprieve/";
+    const std::string_view method = context->method();
+    const auto what =
+      method.starts_with(prefix) ? api_call_from(method.substr(prefix.size())) : std::nullopt;
+    if (!what)
+      return shut_out(*context, absl::UnimplementedError(fmt::format(
+                                  "this server has no {}; is the client of a later version?",
+                                  presentable(method.substr(0, 100)))));
+    auto call = answerer_->guard().enter(origin_of(*context), *what);
+    if (!call.ok())
+      return shut_out(*context, call.status());
+    const bool has_name = !(*call)->record.who.empty();
+    door_->let_in_call(context->peer(), has_name ? (*call)->client : std::string{});
+    return *what == api_call::heartbeat ? hear(*context, *call) : start(*context, *call);
+  }
+
+  /// Where connections come in; to be said before the first call.
+  void use_door(connection_door& door) {
+    door_ = &door;
+  }
+
+private:
+  /// Ends a call of which nothing was begun.
+  grpc::ServerGenericBidiReactor* shut_out(grpc::CallbackServerContext& context,
+                                           const absl::Status& why) {
+    door_->refused_call(context.peer());
+    const auto stream = std::make_shared<api_stream>(context);
+    stream->keep(stream, {});
+    stream->finish_with({}, nothing_changed(why));
+    return stream.get();
+  }
+
+  /// Begins a call that was let in and has a request of one message.
+  grpc::ServerGenericBidiReactor* start(grpc::CallbackServerContext& context, const let_in& call) {
+    const auto stream = std::make_shared<api_stream>(context);
+    stream->keep(stream, [call] {});
+    set_bounds(stream, *call);
+    answerer_->begin(stream, call);
+    return stream.get();
+  }
+
+  /// Begins a call that was let in and has heartbeats.
+  grpc::ServerGenericBidiReactor* hear(grpc::CallbackServerContext& context, const let_in& call) {
+    const auto stream = heartbeat_stream::make(context, heartbeats_);
+    set_bounds(stream, *call);
+    stream->begin(answerer_->guard().keep_open(call));
+    return stream.get();
+  }
+
+  /// Answers that the caller does not take have to end somewhere.
+  template <class Stream>
+  void set_bounds(const std::shared_ptr<Stream>& stream, const open_call& call) {
+    // Nothing is counted any more when gRPC is done with the call, for which a server waits.
+    stream->count_by([guard = &answerer_->guard(), client = call.client](std::int64_t bytes) {
+      return guard->room_for(client, bytes);
+    });
+    stream->allow_for_a_write(answer_time_);
+    waiting_.add(stream);
+  }
+
+  std::shared_ptr<call_answerer> answerer_;
+  connection_door* door_ = nullptr;
+  std::chrono::seconds answer_time_;
+  heartbeat_intake heartbeats_;
   waiting_for_callers waiting_; ///< last, for its thread looks at calls
 };
 
@@ -298,9 +335,9 @@ void set_limits(grpc::ServerBuilder& builder, const api_limits& limits) {
 
 class running_server final : public api_server {
 public:
-  running_server(caf::actor_system& system, gateway_actor gateway, std::unique_ptr<api_guard> guard,
-                 const api_limits& limits)
-      : service_(system, std::move(gateway), std::move(guard), limits) {}
+  running_server(caf::actor_system& system, const gateway_actor& gateway,
+                 std::unique_ptr<api_guard> guard, const api_limits& limits)
+      : service_(system, gateway, std::move(guard), limits) {}
 
   ~running_server() override {
     stop();
@@ -380,8 +417,8 @@ absl::StatusOr<std::unique_ptr<api_server>> api_server::start(const std::string&
   auto guard = api_guard::make(settings);
   if (!guard.ok())
     return guard.status();
-  auto server = std::make_unique<running_server>(system, std::move(gateway), *std::move(guard),
-                                                 settings.limits);
+  auto server =
+    std::make_unique<running_server>(system, gateway, *std::move(guard), settings.limits);
   if (auto listening = server->listen(address, settings); !listening.ok())
     return listening;
   return server;

@@ -27,7 +27,7 @@ namespace {
 constexpr std::size_t longest_name = 253; // a right one is not longer
 constexpr std::size_t most_names_bytes = 1 << 20;
 constexpr std::size_t longest_message = 4096;
-constexpr std::size_t most_objects_refused = 10;
+constexpr std::size_t most_objects_beside = 10;
 
 std::string beginning_of(std::string_view text, std::size_t most) {
   if (text.size() <= most)
@@ -39,9 +39,10 @@ std::string beginning_of(std::string_view text, std::size_t most) {
 
 std::string to_json(const audit_record& record) {
   auto objects = json::array();
-  const bool refused = record.who.empty() || record.stage == "refused";
+  // The line that begins a call has the others, under the same id.
+  const bool few = record.who.empty() || record.stage == "refused" || record.stage == "ended";
   const auto listed =
-    refused ? std::min(record.objects.size(), most_objects_refused) : record.objects.size();
+    few ? std::min(record.objects.size(), most_objects_beside) : record.objects.size();
   std::size_t bytes = 0;
   for (const auto& o : std::span(record.objects).first(listed)) {
     // Without what JSON writes six-fold.
@@ -84,7 +85,11 @@ audit_log::~audit_log() {
 }
 
 absl::Status audit_log::append(const audit_record& record) {
-  auto line = to_json(record) + '\n';
+  return append_line(to_json(record));
+}
+
+absl::Status audit_log::append_line(std::string line) {
+  line += '\n';
   const std::lock_guard lock(mutex_);
   if (descriptor_ < 0 || was_moved_away())
     if (auto opened = open_file(); !opened.ok())

@@ -27,10 +27,11 @@ struct audit_record {
   std::string outcome; ///< a code such as `OK` or `PERMISSION_DENIED`; empty where it is begun
   std::string message; ///< why it failed
   std::string trace_id;
-  std::uint64_t left_out = 0; ///< refusals of unknown callers before it that have no record
+  std::uint64_t left_out = 0; ///< refusals before it that have no record
 };
 
-/// One line of JSON, without its end.
+/// One line of JSON, without its end. Only the line that begins a call names all objects, as far as
+/// there is room.
 std::string to_json(const audit_record& record);
 
 /// A file that gets one line for each record, handed to the system before `append` returns.
@@ -43,6 +44,8 @@ public:
 
   /// Writes the whole line or nothing of it. Opens the file anew where it was moved away.
   absl::Status append(const audit_record& record);
+  /// Likewise of a record's line.
+  absl::Status append_line(std::string line);
 
 private:
   explicit audit_log(std::string path) : path_(std::move(path)) {}

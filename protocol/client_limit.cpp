@@ -24,6 +24,11 @@ absl::StatusOr<client_limit::ticket> client_limit::open(const std::string& clien
     return absl::ResourceExhaustedError(
       fmt::format("{} has {} {}, and one client may have {}; {}{}", client, own, with_.what,
                   with_.most_per_client, with_.what_to_do, hint("-per-client")));
+  if (!share().allows(own + amount, open_->all + amount))
+    return absl::ResourceExhaustedError(fmt::format(
+      "there are {} {}, and the last quarter of the {} that this server takes is for "
+      "clients with no more than {}; {}{}",
+      open_->all, with_.what, with_.most, share().little(), with_.what_to_do, hint({})));
   open_->all += amount;
   open_->by_client[client] += amount;
   return ticket(nullptr, [counted = open_, client, amount](void*) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "protocol/fair_share.hpp"
+
 #include <absl/status/statusor.h>
 
 #include <cstdint>
@@ -12,7 +14,7 @@
 namespace reprieve {
 
 /// How much of something there may be at a time, in all and of each client: open streams, bytes
-/// that nobody has read yet.
+/// that nobody has read yet. The last of it is for clients that have little, see `fair_share`.
 class client_limit {
 public:
   /// Counts until it is destroyed; may outlive the limit.
@@ -39,6 +41,10 @@ private:
 
   /// Where to raise it.
   std::string hint(std::string_view suffix) const;
+
+  fair_share share() const {
+    return {with_.most, with_.most_per_client};
+  }
 
   settings with_;
   std::shared_ptr<counts> open_ = std::make_shared<counts>();

@@ -1,5 +1,8 @@
 #include "protocol/connection_door.hpp"
 
+#include "protocol/listen_address.hpp"
+#include "state/printable.hpp"
+
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -27,13 +30,6 @@ using std::chrono::steady_clock;
 constexpr std::chrono::milliseconds between_counts{50};
 constexpr std::chrono::seconds between_words{10};
 
-/// Strangers have that part of the connections, and one address that part of theirs.
-constexpr std::int64_t strangers_part = 5;
-constexpr std::int64_t host_part = 4;
-constexpr std::int64_t least_strangers = 64;
-constexpr std::int64_t least_strangers_per_host = 32;
-/// Who has no room gets it of the oldest stranger that had that long for its handshake.
-constexpr std::chrono::seconds for_a_handshake{1};
 /// What a stranger may send: a first call, with as much of its body as comes before it is read.
 constexpr std::uint64_t most_stranger_bytes = (1 << 20) + (256 << 10);
 /// How many calls of a connection may be refused, and how many of all strangers of an address in a
@@ -71,7 +67,16 @@ std::uint64_t bytes_received(int descriptor) {
                                                                           : 0;
 }
 
-std::string host_of(const sockaddr_storage& from) {
+/// For how long neither side has said anything; nothing is known of those that come by a path.
+std::chrono::milliseconds silence_of(const open_connection& one) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (getsockopt(one.descriptor, IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
+    return {};
+  return std::chrono::milliseconds{std::min(info.tcpi_last_data_recv, info.tcpi_last_data_sent)};
+}
+
+std::string address_of(const sockaddr_storage& from) {
   std::array<char, INET6_ADDRSTRLEN> text{};
   if (from.ss_family == AF_INET)
     inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in&>(from).sin_addr, text.data(),
@@ -107,11 +112,9 @@ absl::StatusOr<std::unique_ptr<connection_door>> connection_door::open(const set
 }
 
 connection_door::connection_door(settings with, listening_sockets sockets)
-    : with_(std::move(with)),
-      most_strangers_(std::max(with_.most / strangers_part, least_strangers)),
-      most_strangers_per_host_(std::max(most_strangers_ / host_part, least_strangers_per_host)),
-      sockets_(std::move(sockets)), refusals_by_host_(refusals_per_second), spare_(open_spare()),
-      ending_(eventfd(0, EFD_CLOEXEC)) {}
+    : with_(std::move(with)), sockets_(std::move(sockets)),
+      open_({with_.most, with_.most_per_host}), refusals_by_host_(refusals_per_second),
+      spare_(open_spare()), ending_(eventfd(0, EFD_CLOEXEC)) {}
 
 connection_door::~connection_door() {
   close();
@@ -171,10 +174,12 @@ void connection_door::accept_all(int listening) {
       ::close(std::exchange(spare_, -1));
       turn_away(accept(listening, nullptr, nullptr), "somebody");
       spare_ = open_spare();
-      std::this_thread::sleep_for(between_counts);
-      continue;
+      pollfd end{ending_, POLLIN, 0};
+      (void)poll(&end, 1, static_cast<int>(between_counts.count()));
+      return; // so that the end is seen, and strangers whose time is over give theirs back
     }
-    const auto host = host_of(from);
+    auto address = address_of(from);
+    const auto host = network_of(address);
     if (!has_room_for(host)) {
       turn_away(descriptor, host);
       continue;
@@ -182,7 +187,8 @@ void connection_door::accept_all(int listening) {
     const int on = 1;
     if (from.ss_family != AF_UNIX)
       (void)setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    note(descriptor, host, from.ss_family == AF_UNIX ? std::uint16_t{0} : port_of(from));
+    note(descriptor, std::move(address),
+         from.ss_family == AF_UNIX ? std::uint16_t{0} : port_of(from));
     grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters come;
     come.listener_fd = listening;
     come.fd = descriptor;
@@ -190,99 +196,81 @@ void connection_door::accept_all(int listening) {
   }
 }
 
-void connection_door::note(int descriptor, const std::string& host, std::uint16_t port) {
+void connection_door::note(int descriptor, std::string address, std::uint16_t port) {
   const std::lock_guard lock(mutex_);
-  const auto number = ++last_number_;
+  open_connection one;
+  one.descriptor = descriptor;
+  one.socket = socket_of(descriptor);
+  one.host = network_of(address);
+  one.since = steady_clock::now();
   // Programs of this machine that come by a path have no port to be told apart by.
-  const bool known = host.empty();
-  auto name = known ? fmt::format("path {}", number) : fmt::format("{}:{}", host, port);
-  if (const auto before = open_.find(name); before != open_.end())
-    forget(before); // its end was not seen yet
-  auto& own = by_host_[host];
-  ++own.open;
-  if (!known) {
-    ++own.strangers;
-    strangers_.emplace(number, name);
-  }
-  open_.emplace(
-    std::move(name),
-    connection{descriptor, socket_of(descriptor), host, number, steady_clock::now(), known, {}, 0});
-}
-
-bool connection_door::is_full_for(const std::string& host) const {
-  const auto own = by_host_.find(host);
-  return std::ssize(open_) >= with_.most || std::ssize(strangers_) >= most_strangers_
-         || (own != by_host_.end()
-             && (own->second.open >= with_.most_per_host
-                 || own->second.strangers >= most_strangers_per_host_));
+  one.known = address.empty();
+  one.end = one.known ? fmt::format("path {}", ++last_path_) : fmt::format("{}:{}", address, port);
+  if (auto* before = open_.find(one.end))
+    open_.forget(*before); // its end was not seen yet
+  open_.add(std::move(one));
 }
 
 bool connection_door::has_room_for(const std::string& host) {
-  const std::lock_guard lock(mutex_);
-  if (!is_full_for(host))
+  std::unique_lock lock(mutex_);
+  if (!open_.is_full_for(host))
     return true;
   if (const auto now = steady_clock::now(); now - counted_ >= between_counts) {
     counted_ = now;
     count_anew();
-    if (!is_full_for(host))
+    if (!open_.is_full_for(host))
       return true;
   }
-  const auto own = by_host_.find(host);
-  const bool of_host = own != by_host_.end()
-                       && (own->second.open >= with_.most_per_host
-                           || own->second.strangers >= most_strangers_per_host_);
-  return end_a_stranger(of_host ? host : std::string{}) && !is_full_for(host);
+  gave_way_.clear();
+  const bool has_room = make_room_for(host) && !open_.is_full_for(host);
+  const auto whose = gave_way_;
+  lock.unlock();
+  if (!whose.empty())
+    say_of(ended_, "were ended to make room for others", whose);
+  return has_room;
 }
 
-bool connection_door::end_a_stranger(const std::string& host) {
-  const auto now = steady_clock::now();
-  for (const auto& [number, name] : strangers_) {
-    const auto one = open_.find(name);
-    if (now - one->second.since < for_a_handshake)
-      return false; // and so for all that came later
-    if (!host.empty() && one->second.host != host)
-      continue;
-    end(one->second);
-    forget(one);
-    return true;
-  }
-  return false;
+bool connection_door::make_room_for(const std::string& host) {
+  auto* goes = open_.to_end_for(host, steady_clock::now(), silence_of);
+  if (goes == nullptr)
+    return false;
+  if (goes->known)
+    gave_way_ = goes->caller.empty() ? goes->host : goes->caller;
+  end(*goes);
+  open_.forget(*goes);
+  return true;
 }
 
 bool connection_door::look_at_strangers() {
   const std::lock_guard lock(mutex_);
   const auto now = steady_clock::now();
-  for (auto next = strangers_.begin(); next != strangers_.end();) {
-    const auto one = open_.find(next->second);
+  const auto& strangers = open_.strangers();
+  for (auto next = strangers.begin(); next != strangers.end();) {
+    auto& is = *next->second;
     ++next; // before it is forgotten
-    const auto& is = one->second;
     if (socket_of(is.descriptor) != is.socket) {
-      forget(one);
+      open_.forget(is);
     } else if (now - is.since >= with_.for_strangers
                || bytes_received(is.descriptor) > most_stranger_bytes) {
       end(is);
-      forget(one);
+      open_.forget(is);
     }
   }
-  return !strangers_.empty();
+  return !strangers.empty();
 }
 
-void connection_door::let_in_call(const std::string& peer) {
+void connection_door::let_in_call(const std::string& peer, const std::string& caller) {
   const std::lock_guard lock(mutex_);
-  const auto one = open_.find(end_of_peer(peer));
-  if (one == open_.end() || one->second.known)
-    return;
-  one->second.known = true;
-  strangers_.erase(one->second.number);
-  --by_host_[one->second.host].strangers;
+  if (auto* one = open_.find(end_of_peer(peer)))
+    open_.let_in_call(*one, caller);
 }
 
 void connection_door::refused_call(const std::string& peer) {
   const std::lock_guard lock(mutex_);
-  const auto found = open_.find(end_of_peer(peer));
-  if (found == open_.end())
+  auto* found = open_.find(end_of_peer(peer));
+  if (found == nullptr)
     return;
-  auto& one = found->second;
+  auto& one = *found;
   const auto now = steady_clock::now();
   if (now - one.refused_since >= refusals_count_for) {
     one.refused_since = now;
@@ -295,31 +283,20 @@ void connection_door::refused_call(const std::string& peer) {
   if (!too_many)
     return;
   end(one);
-  forget(found);
+  open_.forget(one);
 }
 
-void connection_door::end(const connection& which) {
+void connection_door::end(const open_connection& which) {
   // gRPC sees the end of it, and closes the descriptor.
   if (socket_of(which.descriptor) == which.socket)
     (void)::shutdown(which.descriptor, SHUT_RDWR);
 }
 
-void connection_door::forget(connections::iterator which) {
-  const auto own = by_host_.find(which->second.host);
-  if (!which->second.known) {
-    --own->second.strangers;
-    strangers_.erase(which->second.number);
-  }
-  if (--own->second.open == 0)
-    by_host_.erase(own);
-  open_.erase(which);
-}
-
 void connection_door::count_anew() {
-  for (auto next = open_.begin(); next != open_.end();) {
-    const auto one = next++;
-    if (socket_of(one->second.descriptor) != one->second.socket)
-      forget(one);
+  for (auto next = open_.all().begin(); next != open_.all().end();) {
+    auto& one = (next++)->second; // before it is forgotten
+    if (socket_of(one.descriptor) != one.socket)
+      open_.forget(one);
   }
 }
 
@@ -327,18 +304,22 @@ void connection_door::turn_away(int descriptor, const std::string& host) {
   if (descriptor < 0)
     return;
   ::close(descriptor);
-  ++turned_away_;
+  say_of(turned_away_, "were turned away", host);
+}
+
+void connection_door::say_of(notice& which, std::string_view what, std::string_view whose) {
+  ++which.count;
   const auto now = steady_clock::now();
-  if (said_ != steady_clock::time_point{} && now - said_ < between_words)
+  if (which.said != instant{} && now - which.said < between_words)
     return;
-  said_ = now;
+  which.said = now;
   std::unique_lock lock(mutex_);
-  const auto open = open_.size();
+  const auto open = open_.all().size();
   lock.unlock();
-  with_.say(fmt::format(
-    "{} connections to {} were turned away, the last one of {}: {} are open, and "
-    "there may be {}, {} of one address",
-    std::exchange(turned_away_, 0), address(), host, open, with_.most, with_.most_per_host));
+  with_.say(fmt::format("{} connections to {} {}, the last one of {}: {} are open, and there may "
+                        "be {}, {} of one address",
+                        std::exchange(which.count, 0), address(), what, printable(whose), open,
+                        with_.most, with_.most_per_host));
 }
 
 } // namespace reprieve

@@ -14,13 +14,17 @@
 namespace reprieve {
 
 /// One agent's call: takes its heartbeats in as they come, and answers those that name nodes which
-/// are not there. Once the agent has closed its side and all is taken in, it ends.
+/// are not there. Once the agent has closed its side and all is taken in, it ends. Nothing more is
+/// read of an agent that does not take the answers.
 class heartbeat_stream final : public write_queue<grpc::ServerGenericBidiReactor, grpc::ByteBuffer>,
                                public std::enable_shared_from_this<heartbeat_stream> {
 public:
-  /// Owned by the call. Where it was not let in it ends at once with the reason.
-  static heartbeat_stream* start(grpc::CallbackServerContext& context, heartbeat_intake& intake,
-                                 const absl::StatusOr<stream_pointer>& let_in);
+  /// Lives as long as the call.
+  static std::shared_ptr<heartbeat_stream> make(grpc::CallbackServerContext& context,
+                                                heartbeat_intake& intake);
+
+  /// Takes in what comes. Where it was not let in it ends at once with the reason.
+  void begin(const absl::StatusOr<stream_pointer>& let_in);
 
   void OnReadDone(bool ok) override;
 
@@ -28,7 +32,8 @@ private:
   heartbeat_stream(grpc::CallbackServerContext& context, heartbeat_intake& intake)
       : write_queue(context), intake_(intake) {}
 
-  void taken_in(const heartbeat_result& unknown);
+  /// Heartbeats of so many bytes were.
+  void taken_in(const heartbeat_result& unknown, std::size_t bytes);
   /// One of those is over that keep the stream open: the agent's side, and heartbeats under way.
   void one_less();
   /// Takes the next one, unless too many are under way: then the end of one of those does.
@@ -40,6 +45,7 @@ private:
 
   /// So that an agent that is faster than the cluster does not fill the memory.
   static constexpr std::uint32_t most_open = 1000;
+  static constexpr std::size_t most_open_bytes = 1 << 20;
 
   /// A message that comes sooner was there when it was asked for.
   static constexpr std::chrono::milliseconds at_once{2};
@@ -48,7 +54,8 @@ private:
   grpc::ByteBuffer next_;
   std::chrono::steady_clock::time_point asked_; ///< for the message that is read
   std::atomic<std::uint32_t> open_ = 1;
-  std::atomic<bool> may_read_ = true; ///< no read is under way, and the agent's side is open
+  std::atomic<std::size_t> open_bytes_ = 0; ///< of heartbeats under way
+  std::atomic<bool> may_read_ = true;       ///< no read is under way, and the agent's side is open
 };
 
 } // namespace reprieve

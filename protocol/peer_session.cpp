@@ -46,15 +46,15 @@ bool peer_host::is_given_with_base(revision epoch) const {
 }
 
 void peer_host::read_position(std::function<void(absl::StatusOr<store_position>)> done) {
-  read_([me = shared_from_this(),
-         done = std::move(done)](const absl::StatusOr<store_position>& found) {
-    if (found.ok()) {
-      const std::lock_guard lock(me->mutex_);
-      me->known_.current = std::max(me->known_.current, found->current);
-      me->known_.epoch_base = found->epoch_base;
-    }
-    done(found);
-  });
+  read_(
+    [me = shared_from_this(), done = std::move(done)](const absl::StatusOr<store_position>& found) {
+      if (found.ok()) {
+        const std::lock_guard lock(me->mutex_);
+        me->known_.current = std::max(me->known_.current, found->current);
+        me->known_.epoch_base = found->epoch_base;
+      }
+      done(found);
+    });
 }
 
 void peer_host::say(const std::string& what) const {
@@ -89,6 +89,11 @@ void peer_host::begins(const std::string& group, revision epoch) {
 namespace {
 
 using self_pointer = peer_session_actor::stateful_pointer<peer_session_state>;
+
+/// Whether it is written as node and workload shards are, behind n/ or w/.
+bool is_shard_of_group(std::string_view to) {
+  return to.starts_with("n/") || to.starts_with("w/");
+}
 
 std::string group_of(std::string_view shard) {
   const auto name = shard.substr(2);
@@ -395,6 +400,10 @@ void take_in(self_pointer self, peer_envelope& letter) {
     refuse(self, letter, not_here(letter.to));
   };
   if (is_of_coordinator(letter.kind)) {
+    if (!is_shard_of_group(letter.to)) {
+      absent();
+      return;
+    }
     const auto group = group_of(letter.to);
     if (!self->state.host->may_decide(group, letter.epoch)) {
       refuse(self, letter, absl::AbortedError("the resource group has a newer coordinator"));

@@ -6,26 +6,38 @@ namespace reprieve {
 
 static constexpr std::size_t most_clients = 10'000;
 
-rate_limit::rate_limit(std::int64_t per_second) {
+rate_limit::rate_limit(std::int64_t per_second, std::chrono::seconds saved_up) {
   if (per_second <= 0)
     return;
   interval_ = std::max(duration{std::chrono::seconds{1}} / per_second, duration{1});
-  burst_ = std::max(duration{std::chrono::seconds{2}}, interval_);
+  burst_ = std::max(duration{saved_up}, interval_);
 }
 
 duration rate_limit::take(const std::string& client, instant now) {
   if (interval_ == duration::zero())
     return duration::zero();
   const std::lock_guard lock(mutex_);
-  if (full_at_.size() >= most_clients && !full_at_.contains(client))
-    forget_full(now);
-  auto& full_at = full_at_.try_emplace(client, now).first->second;
-  full_at = std::max(full_at, now);
-  const auto ahead = full_at - now + interval_;
+  auto& full = full_at(client, now);
+  const auto ahead = full - now + interval_;
   if (ahead > burst_)
     return ahead - burst_;
-  full_at += interval_;
+  full += interval_;
   return duration::zero();
+}
+
+void rate_limit::spend(const std::string& client, instant now, std::int64_t amount) {
+  if (interval_ == duration::zero())
+    return;
+  const std::lock_guard lock(mutex_);
+  full_at(client, now) += amount * interval_;
+}
+
+rate_limit::instant& rate_limit::full_at(const std::string& client, instant now) {
+  if (full_at_.size() >= most_clients && !full_at_.contains(client))
+    forget_full(now);
+  auto& full = full_at_.try_emplace(client, now).first->second;
+  full = std::max(full, now);
+  return full;
 }
 
 void rate_limit::forget_full(instant now) {

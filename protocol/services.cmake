@@ -10,6 +10,7 @@ reprieve_library(reprieve_access
     protocol/file_watch.cpp
     protocol/identification.cpp
     protocol/listen_address.cpp
+    protocol/open_connections.cpp
     protocol/rate_limit.cpp
     protocol/secret.cpp
     protocol/tls_files.cpp

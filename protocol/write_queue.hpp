@@ -97,6 +97,12 @@ public:
     return !finished_;
   }
 
+  /// Whether nothing waits to be written.
+  bool all_is_written() {
+    const std::lock_guard lock(mutex_);
+    return waiting_.empty();
+  }
+
   /// Asks `more` for what comes next whenever all is written, until the stream ends.
   void when_written(std::function<void()> more) {
     const std::lock_guard lock(mutex_);

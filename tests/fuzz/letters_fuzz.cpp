@@ -1,8 +1,10 @@
 #include "protocol/paged_deltas.hpp"
 #include "protocol/peer_messages.hpp"
+#include "protocol/peer_session.hpp"
 #include "state/printable.hpp"
 #include "tests/fuzz/corpus.hpp"
 #include "tests/fuzz/fuzz_run.hpp"
+#include "tests/support/actor_world.hpp"
 #include "tests/support/drawing.hpp"
 #include "tests/support/peer_generators.hpp"
 
@@ -10,6 +12,8 @@
 #include <reprieve/v1/peer.pb.h>
 
 #include <map>
+#include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -66,6 +70,48 @@ std::vector<std::string> letters(const std::vector<kind_of_letter>& kinds) {
   return corpus;
 }
 
+/// The end of a connection at a replica that has no shard yet.
+class open_session {
+public:
+  open_session() {
+    session_->attach_functor([ended = ended_](const caf::error&) { *ended = true; });
+  }
+  ~open_session() {
+    caf::anon_send_exit(session_, caf::exit_reason::user_shutdown);
+    world_.settle();
+  }
+  open_session(const open_session&) = delete;
+  open_session& operator=(const open_session&) = delete;
+
+  /// Throws where the session ends by it.
+  void take(const v1::PeerEnvelope& letter) {
+    peer_envelope taken;
+    taken.number = letter.number();
+    taken.answers = letter.answers();
+    taken.to = letter.to();
+    taken.kind = letter.kind();
+    taken.payload = letter.payload();
+    taken.epoch = letter.epoch();
+    caf::anon_send(session_, wire_arrived{std::move(taken)});
+    world_.settle();
+    if (*ended_)
+      throw std::runtime_error("the session has ended by a letter");
+  }
+
+private:
+  /// Nobody reads what is said.
+  class deaf_wire final : public peer_wire {
+  public:
+    void send(peer_envelope) override {}
+    void close() override {}
+  };
+
+  actor_world world_;
+  std::shared_ptr<bool> ended_ = std::make_shared<bool>(false);
+  peer_session_actor session_ = world_.system().spawn(peer_session, std::make_shared<peer_host>(),
+                                                      std::make_shared<deaf_wire>());
+};
+
 absl::Status feed_letter(const std::vector<kind_of_letter>& kinds, const std::string& input) {
   v1::PeerEnvelope envelope;
   if (!envelope.ParseFromString(input))
@@ -84,42 +130,59 @@ void feed_letters(std::string_view name, const std::vector<kind_of_letter>& kind
             [&](const std::string& input) { return feed_letter(kinds, input); }});
 }
 
+const std::vector<kind_of_letter>& kinds_of_replicas() {
+  static const std::vector<kind_of_letter> all{letter<put_nodes>(),
+                                               letter<remove_nodes>(),
+                                               letter<stop_pods>(),
+                                               letter<portion_facts>(),
+                                               letter<evaluate_nodes>(),
+                                               letter<prepare<node_parts>>(),
+                                               letter<apply_parts<node_parts>>(),
+                                               letter<release_hold>(),
+                                               letter<start_pods>(),
+                                               letter<withdraw>(),
+                                               letter<use_group_limits>(),
+                                               letter<heartbeat_request>(),
+                                               letter<drop_votes>(),
+                                               letter<lent_end>(),
+                                               letter<node_delta>(),
+                                               letter<room_free>(),
+                                               letter<shard_evaluation>(),
+                                               letter<put_workloads>(),
+                                               letter<remove_workloads>(),
+                                               letter<forget_workloads>(),
+                                               letter<slots_ended>(),
+                                               letter<prepare<workload_parts>>(),
+                                               letter<apply_parts<workload_parts>>(),
+                                               letter<note_placements>(),
+                                               letter<workload_delta>(),
+                                               letter<put_catalog>(),
+                                               letter<remove_catalog>(),
+                                               letter<catalog_update>(),
+                                               letter<quota_report>(),
+                                               letter<quota_grants>(),
+                                               letter<lower_grants>(),
+                                               letter<why_pending>(),
+                                               letter<read_group>(),
+                                               letter<event>(),
+                                               letter<read_events>()};
+  return all;
+}
+
 TEST(fuzz, letters_of_replicas_are_taken_or_refused) {
-  feed_letters("letters of replicas", {letter<put_nodes>(),
-                                       letter<remove_nodes>(),
-                                       letter<stop_pods>(),
-                                       letter<portion_facts>(),
-                                       letter<evaluate_nodes>(),
-                                       letter<prepare<node_parts>>(),
-                                       letter<apply_parts<node_parts>>(),
-                                       letter<release_hold>(),
-                                       letter<start_pods>(),
-                                       letter<withdraw>(),
-                                       letter<use_group_limits>(),
-                                       letter<heartbeat_request>(),
-                                       letter<drop_votes>(),
-                                       letter<lent_end>(),
-                                       letter<node_delta>(),
-                                       letter<room_free>(),
-                                       letter<shard_evaluation>(),
-                                       letter<put_workloads>(),
-                                       letter<remove_workloads>(),
-                                       letter<forget_workloads>(),
-                                       letter<slots_ended>(),
-                                       letter<prepare<workload_parts>>(),
-                                       letter<apply_parts<workload_parts>>(),
-                                       letter<note_placements>(),
-                                       letter<workload_delta>(),
-                                       letter<put_catalog>(),
-                                       letter<remove_catalog>(),
-                                       letter<catalog_update>(),
-                                       letter<quota_report>(),
-                                       letter<quota_grants>(),
-                                       letter<lower_grants>(),
-                                       letter<why_pending>(),
-                                       letter<read_group>(),
-                                       letter<event>(),
-                                       letter<read_events>()});
+  feed_letters("letters of replicas", kinds_of_replicas());
+}
+
+TEST(fuzz, letters_to_whomever_they_may_be_end_no_session) {
+  open_session session;
+  run_fuzz({"letters to anybody", input_form::protobuf, letters(kinds_of_replicas()),
+            [&](const std::string& input) {
+              v1::PeerEnvelope envelope;
+              if (!envelope.ParseFromString(input))
+                return absl::InvalidArgumentError("it is no envelope");
+              session.take(envelope);
+              return absl::OkStatus();
+            }});
 }
 
 /// One that does not start anything has no generator.

@@ -2,12 +2,16 @@
 
 #include "apps/bench/free_endpoint.hpp"
 #include "tests/integration/live_cluster.hpp"
+#include "tests/support/etcd_process.hpp"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <csignal>
 #include <fstream>
 #include <memory>
+#include <set>
+#include <sstream>
 #include <thread>
 
 namespace reprieve {
@@ -60,6 +64,18 @@ void expect_end(daemon_process& daemon) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, a_few);
 }
 
+/// The calls in the audit file with a line of that stage.
+std::set<std::string> recorded(const std::string& audit, const std::string& stage) {
+  std::set<std::string> calls;
+  std::istringstream lines(file_contents(audit));
+  for (std::string line; std::getline(lines, line);) {
+    const auto record = nlohmann::json::parse(line, nullptr, false);
+    if (record.is_object() && record["stage"] == stage)
+      calls.insert(record["id"]);
+  }
+  return calls;
+}
+
 class ending_live : public testing::Test {
 protected:
   /// A daemon whose machines are at the address.
@@ -84,8 +100,16 @@ protected:
                                            (data_.path() / "open").string());
   }
 
+  /// Likewise one that applies manifests.
+  std::unique_ptr<child_process> begin_to_apply(const std::string& manifests) {
+    const auto file = (data_.path() / ("begun" + std::to_string(begun_++) + ".yaml")).string();
+    std::ofstream(file) << manifests;
+    return leave_open({"apply", "-f", file});
+  }
+
   temporary_directory data_;
   std::unique_ptr<daemon_process> daemon_;
+  int begun_ = 0;
 };
 
 TEST_F(ending_live, a_replica_ends_beside_machines_that_run_pods) {
@@ -131,6 +155,41 @@ TEST_F(ending_live, machines_end_beside_a_replica_that_goes_on) {
   ASSERT_TRUE(within(seconds{20}, [&] { return daemon_->pods("w", "Running") == 1; }));
   EXPECT_EQ(machines.stop(), 0);
   expect_end(*daemon_);
+}
+
+TEST_F(ending_live, a_replica_ends_with_calls_under_way_and_records_how_they_ended) {
+  const auto audit = (data_.path() / "audit").string();
+  daemon_ = std::make_unique<daemon_process>(
+    data_.path() / "daemon", std::vector<std::string>{"--node-shards", "1", "--audit", audit});
+  ASSERT_TRUE(daemon_->serves()) << daemon_->output();
+  const auto are_begun = [&](std::size_t calls) {
+    return within(seconds{20}, [&] { return recorded(audit, "begun").size() == calls; });
+  };
+  // This takes some seconds, and the others wait behind it. Two of such size are carried out at a
+  // time, so that the last one may never be begun.
+  const auto first = begin_to_apply(nodes(40'000, "gpu: 4"));
+  ASSERT_TRUE(are_begun(1)) << daemon_->output();
+  const auto second = begin_to_apply(nodes(12'000, "gpu: 8"));
+  const auto third = begin_to_apply(nodes(12'000, "gpu: 8"));
+  EXPECT_TRUE(are_begun(2)) << daemon_->output();
+  expect_end(*daemon_);
+  EXPECT_EQ(recorded(audit, "ended"), recorded(audit, "begun")) << daemon_->output();
+}
+
+TEST_F(ending_live, a_replica_ends_whose_store_does_not_answer_to_a_call_under_way) {
+  if (!etcd_process::available())
+    GTEST_SKIP() << "no etcd on this machine";
+  etcd_process etcd;
+  const auto audit = (data_.path() / "audit").string();
+  daemon_ = std::make_unique<daemon_process>(
+    data_.path() / "daemon", std::vector<std::string>{"--etcd", etcd.endpoint(), "--audit", audit});
+  ASSERT_TRUE(daemon_->serves()) << daemon_->output();
+  etcd.pause();
+  const auto call = begin_to_apply(nodes(2, "gpu: 8"));
+  EXPECT_TRUE(within(seconds{5}, [&] { return !recorded(audit, "begun").empty(); }));
+  expect_end(*daemon_);
+  EXPECT_EQ(recorded(audit, "ended"), recorded(audit, "begun"));
+  etcd.resume();
 }
 
 TEST_F(ending_live, a_replica_that_cannot_begin_ends_beside_machines) {

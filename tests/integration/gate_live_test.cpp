@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <fstream>
+#include <functional>
 #include <sstream>
 #include <thread>
 
@@ -61,14 +62,30 @@ std::string names_in_bulk(std::size_t bytes) {
   return message;
 }
 
-/// A daemon that knows an admin, a submitter and a viewer.
+/// A `HeartbeatRequest` of nodes that are not there.
+std::string unknown_nodes(int count) {
+  std::string message;
+  for (int i = 0; i < count; ++i) {
+    const auto name = "nobody-" + std::to_string(100'000 + i);
+    message += '\x0a';
+    message += static_cast<char>(name.size());
+    message += name;
+  }
+  return message;
+}
+
+/// A daemon that knows an admin, a submitter, a viewer, and eight more of these, `u0` and so on.
 class gate : public testing::Test {
 protected:
   void start(std::vector<std::string> options = {}) {
     const auto tokens = (data.path() / "tokens").string();
-    std::ofstream(tokens) << "root admin token=root-has-this-token\n"
-                             "ci submitter queues=* token=ci-has-this-token\n"
-                             "eve viewer token=eve-has-this-token\n";
+    std::ofstream file(tokens);
+    file << "root admin token=root-has-this-token\n"
+            "ci submitter queues=* token=ci-has-this-token\n"
+            "eve viewer token=eve-has-this-token\n";
+    for (const auto& who : viewers)
+      file << who << " viewer token=" << who << "-has-this-token\n";
+    file.close();
     options.insert(options.end(), {"--tokens", tokens, "--audit", audit()});
     daemon = std::make_unique<daemon_process>(data.path(), options);
     ASSERT_TRUE(daemon->serves()) << daemon->output();
@@ -90,10 +107,25 @@ protected:
     return std::ranges::count_if(connections, [](const auto& one) { return one->open(); });
   }
 
+  /// A connection of each of the first so many, on which it has made so many calls.
+  std::vector<std::unique_ptr<raw_http2>>
+  crowd(std::size_t callers, int calls, const std::function<void(raw_http2&, std::string)>& call,
+        std::uint32_t window = 65'535) const {
+    std::vector<std::unique_ptr<raw_http2>> all;
+    for (std::size_t i = 0; i < callers; ++i) {
+      all.push_back(std::make_unique<raw_http2>(daemon->address(), window));
+      for (int k = 0; k < calls; ++k)
+        call(*all.back(), viewers[i] + "-has-this-token");
+    }
+    std::this_thread::sleep_for(milliseconds{500}); // until all of it is there
+    return all;
+  }
+
   bool serves_root() const {
     return as("root", {"get", "queues"}).code == 0;
   }
 
+  const std::vector<std::string> viewers{"u0", "u1", "u2", "u3", "u4", "u5", "u6", "u7"};
   temporary_directory data;
   std::unique_ptr<daemon_process> daemon;
   std::int64_t idle = 0;
@@ -174,6 +206,76 @@ TEST_F(gate, answers_that_nobody_takes_are_bounded_and_cut_off) {
     EXPECT_TRUE(closed.ended(call, seconds{10})) << call;
   EXPECT_LT(memory.end() - before, 160 * mebibyte);
   EXPECT_EQ(as("eve", {"get", "queues"}).code, 0);
+}
+
+TEST_F(gate, callers_who_begin_requests_and_send_nothing_leave_others_their_turn) {
+  start({"--request-seconds", "20"});
+  const auto silent =
+    crowd(8, 30, [](raw_http2& on, const std::string& token) { on.begin("Get", token); });
+  const auto asked = std::chrono::steady_clock::now();
+  EXPECT_EQ(as("eve", {"get", "queues"}).code, 0);
+  EXPECT_TRUE(serves_root());
+  EXPECT_LT(std::chrono::steady_clock::now() - asked, seconds{5});
+}
+
+TEST_F(gate, callers_who_take_no_answers_leave_others_room_for_theirs) {
+  start({"--unread-bytes", "8388608", "--unread-bytes-per-client", "2097152"});
+  std::ofstream nodes((data.path() / "nodes.yaml").string());
+  for (int i = 0; i < 500; ++i)
+    nodes << "kind: Node\nmetadata: {name: n" << i << ", labels: {rack: " << std::string(60, 'r')
+          << "}}\nspec: {capacity: {cpu: 8}}\n---\n";
+  nodes.close();
+  ASSERT_EQ(as("root", {"apply", "-f", (data.path() / "nodes.yaml").string()}).code, 0);
+  const auto closed = crowd(
+    8, 60,
+    [](raw_http2& on, const std::string& token) {
+      on.ask("Get", std::string("\x08\x01", 2), token);
+    },
+    0);
+  std::this_thread::sleep_for(seconds{1});
+  const auto got = as("eve", {"get", "nodes"});
+  EXPECT_EQ(got.code, 0) << got.output.substr(0, 500);
+}
+
+TEST_F(gate, callers_with_as_many_streams_as_they_may_have_leave_others_theirs) {
+  start({"--streams", "16", "--streams-per-client", "4"});
+  const auto watching = crowd(6, 4, [](raw_http2& on, const std::string& token) {
+    on.ask("Events", std::string("\x08\x01", 2), token);
+  });
+  const auto got = as("eve", {"events"});
+  EXPECT_EQ(got.code, 0) << got.output;
+}
+
+TEST_F(gate, an_agent_that_takes_no_answers_is_not_read_on_and_cut_off) {
+  start({"--answer-seconds", "3"});
+  highest_memory memory(*daemon);
+  raw_http2 closed(daemon->address(), 0);
+  std::vector<std::uint32_t> calls;
+  const auto message = unknown_nodes(4000);
+  std::string many;
+  for (int i = 0; i < 20; ++i)
+    many += raw_http2::framed(message, message.size());
+  for (int i = 0; i < 20; ++i) {
+    calls.push_back(closed.begin("Heartbeat", "root-has-this-token"));
+    closed.send(calls.back(), many, milliseconds{200});
+  }
+  for (const auto call : calls)
+    EXPECT_TRUE(closed.ended(call, seconds{10})) << call;
+  EXPECT_LT(memory.end() - idle, 64 * mebibyte);
+  EXPECT_EQ(as("root", {"heartbeat", "nobody"}).output, "reprieve: there is no node nobody\n");
+}
+
+TEST_F(gate, a_message_of_heartbeats_is_bounded_and_so_is_its_answer) {
+  start();
+  raw_http2 one(daemon->address());
+  // More than a window of names, of which the first are told.
+  const auto told = one.ask("Heartbeat", unknown_nodes(40'000), "root-has-this-token");
+  EXPECT_TRUE(one.ended(told, seconds{5}));
+  const auto call = one.begin("Heartbeat", "root-has-this-token");
+  const auto large = unknown_nodes(100'000);
+  one.send(call, raw_http2::framed(large, large.size()), seconds{5});
+  EXPECT_TRUE(one.ended(call, seconds{5}));
+  EXPECT_TRUE(serves_root());
 }
 
 TEST_F(gate, connections_beyond_what_there_may_be_do_no_harm) {

@@ -45,6 +45,13 @@ public:
     return say(letter);
   }
 
+  /// What it says next.
+  v1::PeerEnvelope hear() {
+    v1::PeerEnvelope heard;
+    EXPECT_TRUE(stream_->Read(&heard));
+    return heard;
+  }
+
   /// Waits until the other side ends it.
   grpc::Status end() {
     v1::PeerEnvelope heard;
@@ -118,6 +125,27 @@ TEST(peer_limits_live, an_epoch_that_no_store_can_have_given_counts_for_nothing_
     ASSERT_TRUE(odd.say("", "DeleteOrder", gone, impossible));
   }
   std::this_thread::sleep_for(std::chrono::seconds{1});
+  ASSERT_EQ(replicas.apply(some_nodes()).code, 0);
+  EXPECT_EQ(replicas.apply(work_of("after", {})).code, 0);
+  EXPECT_TRUE(run_everywhere(replicas, "after")) << replicas[0].output() << replicas[1].output();
+}
+
+TEST(peer_limits_live, a_letter_to_what_is_no_shard_is_answered_and_ends_nothing) {
+  replica_pair replicas;
+  odd_peer odd(replicas.inner_addresses().front(), replicas.certificates());
+  std::uint64_t number = 0;
+  for (const auto* kind : {"Withdraw", "DropVotes", "StopPods"})
+    for (const auto* to : {"", "n", "w", "n:", "c/default"}) {
+      v1::PeerEnvelope letter;
+      letter.set_number(++number);
+      letter.set_to(to);
+      letter.set_kind(kind);
+      ASSERT_TRUE(odd.say(letter)) << to;
+      const auto answer = odd.hear();
+      EXPECT_EQ(answer.answers(), number) << to;
+      EXPECT_EQ(answer.status(), grpc::StatusCode::UNAVAILABLE) << to;
+      EXPECT_THAT(answer.reason(), HasSubstr(" is not served here")) << to;
+    }
   ASSERT_EQ(replicas.apply(some_nodes()).code, 0);
   EXPECT_EQ(replicas.apply(work_of("after", {})).code, 0);
   EXPECT_TRUE(run_everywhere(replicas, "after")) << replicas[0].output() << replicas[1].output();

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -182,6 +183,47 @@ TEST_F(security, root_is_given_up_for_a_user_where_that_is_asked_for) {
   std::filesystem::remove_all(place);
 }
 
+TEST_F(security, a_data_directory_that_root_makes_for_a_user_is_that_users_alone) {
+  if (geteuid() != 0)
+    GTEST_SKIP() << "only root can";
+  const auto place =
+    std::filesystem::path("/tmp") / ("reprieve-made-for-nobody-" + std::to_string(getpid()));
+  std::filesystem::create_directory(place);
+  const auto run = [&](const std::filesystem::path& directory) {
+    return std::make_unique<child_process>(
+      words{REPRIEVE_BINARIES "/reprieved", "--listen", "127.0.0.1:0", "--data", directory.string(),
+            "--user", "nobody", "--address-file", (directory / "address").string()},
+      (data.path() / "output").string());
+  };
+  {
+    const auto made = place / "made/"; // the slash makes no difference
+    const auto alone = run(made);
+    EXPECT_TRUE(soon([&] { return std::filesystem::exists(made / "address"); }))
+      << file_contents((data.path() / "output").string());
+    struct stat is {};
+    ASSERT_EQ(stat(made.c_str(), &is), 0);
+    EXPECT_EQ(is.st_uid, 65534U);
+    EXPECT_EQ(is.st_mode & 07777U, 0700U);
+  }
+  // What a link leads to is given to nobody.
+  const auto theirs = data.path() / "of-root";
+  std::filesystem::create_directory(theirs);
+  std::filesystem::create_symlink(theirs, place / "link");
+  EXPECT_EQ(run(place / "link")->wait(std::chrono::seconds{10}), 1);
+  struct stat is {};
+  ASSERT_EQ(stat(theirs.c_str(), &is), 0);
+  EXPECT_EQ(is.st_uid, 0U);
+  std::filesystem::remove_all(place);
+}
+
+TEST_F(security, a_daemon_that_stays_root_says_so) {
+  if (geteuid() != 0)
+    GTEST_SKIP() << "only root can";
+  start({});
+  EXPECT_NE(daemon->output().find("warning: it runs as root"), std::string::npos)
+    << daemon->output();
+}
+
 TEST_F(security, each_role_may_do_what_it_may_and_no_more) {
   const auto tokens = (data.path() / "tokens").string();
   write(tokens, "root admin token=root-has-this-token\n"
@@ -300,6 +342,17 @@ TEST_F(security, an_audit_file_that_is_a_symbolic_link_is_refused) {
   std::filesystem::create_symlink(data.path() / "theirs", data.path() / "audit");
   daemon = std::make_unique<daemon_process>(data.path() / "fresh",
                                             words{"--audit", (data.path() / "audit").string()});
+  EXPECT_FALSE(daemon->serves());
+  EXPECT_NE(daemon->output().find("it is a symbolic link, which is not followed"),
+            std::string::npos)
+    << daemon->output();
+  EXPECT_EQ(file_contents((data.path() / "theirs").string()), "as it was");
+}
+
+TEST_F(security, a_file_of_traces_that_is_a_symbolic_link_is_refused) {
+  std::ofstream(data.path() / "theirs") << "as it was";
+  std::filesystem::create_symlink(data.path() / "theirs", data.path() / "trace.jsonl");
+  daemon = std::make_unique<daemon_process>(data.path()); // which writes its traces there
   EXPECT_FALSE(daemon->serves());
   EXPECT_NE(daemon->output().find("it is a symbolic link, which is not followed"),
             std::string::npos)
@@ -488,6 +541,29 @@ TEST_F(security, every_changing_call_is_recorded_with_who_what_and_how_it_ended)
     "root Delete Workload/job begun ",       "root Delete Workload/job ended OK",
     "root Delete Workload/nobody begun ",    "root Delete Workload/nobody ended NOT_FOUND"};
   EXPECT_EQ(told, expected);
+}
+
+TEST_F(security, a_caller_fills_no_audit_file_with_what_it_may_not_do) {
+  const auto tokens = (data.path() / "tokens").string();
+  const auto audit = (data.path() / "audit.jsonl").string();
+  write(tokens, "root admin token=root-has-this-token\neve viewer token=eve-has-this-token\n");
+  start({"--tokens", tokens, "--audit", audit});
+  const auto began = std::chrono::steady_clock::now();
+  for (int i = 0; i < 60; ++i)
+    ASSERT_EQ(daemon->cli({"--token", "eve-has-this-token", "delete", "workload", "job"}).code, 1);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+  expect(0, "created",
+         {"--token", "root-has-this-token", "apply", "-f", manifest(a_workload("job", "default"))});
+  std::istringstream lines(file_contents(audit));
+  int refused = 0;
+  int left_out = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const auto record = nlohmann::json::parse(line, nullptr, false);
+    refused += record["stage"] == "refused" ? 1 : 0;
+    left_out += record.value("refusals_left_out", 0);
+  }
+  EXPECT_LE(refused, 10 + 5 * took.count() + 1);
+  EXPECT_EQ(refused + left_out, 60);
 }
 
 TEST_F(security, what_can_not_be_recorded_is_not_done) {

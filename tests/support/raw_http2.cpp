@@ -73,13 +73,19 @@ bool read_whole(int from, std::string& into, std::size_t bytes) {
 
 } // namespace
 
-raw_http2::raw_http2(const std::string& address, std::uint32_t window) {
+raw_http2::raw_http2(const std::string& address, std::uint32_t window, const std::string& from) {
   const auto colon = address.rfind(':');
   sockaddr_in to{};
   to.sin_family = AF_INET;
   to.sin_port = htons(static_cast<std::uint16_t>(std::stoi(address.substr(colon + 1))));
   inet_pton(AF_INET, address.substr(0, colon).c_str(), &to.sin_addr);
   socket_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (!from.empty()) {
+    sockaddr_in own{};
+    own.sin_family = AF_INET;
+    inet_pton(AF_INET, from.c_str(), &own.sin_addr);
+    (void)bind(socket_, reinterpret_cast<const sockaddr*>(&own), sizeof own);
+  }
   closed_ = connect(socket_, reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0;
   if (closed_)
     return;
@@ -106,17 +112,22 @@ bool raw_http2::open() const {
 
 std::uint32_t raw_http2::begin(std::string_view method, std::string_view token,
                                const headers& more) {
-  std::string block;
-  put_header(block, ":method", "POST");
-  put_header(block, ":scheme", "http");
-  put_header(block, ":path",
-             (method.starts_with('/') ? "" : "/reprieve.v1.Reprieve/") + std::string(method));
-  put_header(block, ":authority", "localhost");
-  put_header(block, "content-type", "application/grpc");
-  put_header(block, "te", "trailers");
+  headers all{
+    {":method", "POST"},
+    {":scheme", "http"},
+    {":path", (method.starts_with('/') ? "" : "/reprieve.v1.Reprieve/") + std::string(method)},
+    {":authority", "localhost"},
+    {"content-type", "application/grpc"},
+    {"te", "trailers"}};
   if (!token.empty())
-    put_header(block, "authorization", "Bearer " + std::string(token));
-  for (const auto& [name, value] : more)
+    all.emplace_back("authorization", "Bearer " + std::string(token));
+  all.insert(all.end(), more.begin(), more.end());
+  return begin_with(all);
+}
+
+std::uint32_t raw_http2::begin_with(const headers& all) {
+  std::string block;
+  for (const auto& [name, value] : all)
     put_header(block, name, value);
   std::uint32_t stream = 0;
   {
@@ -125,7 +136,14 @@ std::uint32_t raw_http2::begin(std::string_view method, std::string_view token,
     next_stream_ += 2;
     windows_[stream] = first_window_;
   }
-  write(headers_frame, ends_headers, stream, block);
+  auto type = headers_frame;
+  std::string_view left = block;
+  do {
+    const auto part = left.substr(0, most_in_a_frame);
+    left.remove_prefix(part.size());
+    write(type, left.empty() ? ends_headers : 0, stream, part);
+    type = continuation_frame;
+  } while (!left.empty());
   return stream;
 }
 

@@ -17,9 +17,10 @@ namespace reprieve {
 /// client of gRPC does: leave requests unfinished and answers untaken.
 class raw_http2 {
 public:
-  /// Connects to `host:port`, from an address of this machine. Streams have this window for
-  /// answers.
-  explicit raw_http2(const std::string& address, std::uint32_t window = 65'535);
+  /// Connects to `host:port`, an address of this machine, from another one where that is given.
+  /// Streams have this window for answers.
+  explicit raw_http2(const std::string& address, std::uint32_t window = 65'535,
+                     const std::string& from = {});
   ~raw_http2();
   raw_http2(const raw_http2&) = delete;
   raw_http2& operator=(const raw_http2&) = delete;
@@ -33,6 +34,9 @@ public:
   /// stream.
   std::uint32_t begin(std::string_view method, std::string_view token = {},
                       const headers& more = {});
+
+  /// Begins a call with these headers and no others, however long they are.
+  std::uint32_t begin_with(const headers& all);
 
   /// Sends a part of the body, as far as the server lets more come within the time; returns how
   /// many bytes went out.

@@ -1,7 +1,9 @@
 #include "apps/bench/child_process.hpp"
 #include "apps/bench/temporary_directory.hpp"
 #include "protocol/api_guard.hpp"
+#include "protocol/listen_address.hpp"
 #include "state/nothing_changed.hpp"
+#include "tests/support/certificate_maker.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -43,6 +45,32 @@ TEST(rate_limit, stays_small_however_many_clients_come) {
   const auto start = rate_limit::instant{seconds{1000}};
   for (int i = 0; i < 50'000; ++i)
     ASSERT_EQ(limit.take(std::to_string(i), start), duration::zero());
+}
+
+TEST(rate_limit, what_is_spent_beyond_the_bucket_has_to_come_in_first) {
+  rate_limit limit(1000, seconds{16});
+  const auto start = rate_limit::instant{seconds{1000}};
+  limit.spend("a", start, 20'000);
+  EXPECT_EQ(limit.take("a", start), seconds{4} + milliseconds{1});
+  EXPECT_EQ(limit.take("b", start), duration::zero());
+  EXPECT_GT(limit.take("a", start + seconds{4}), duration::zero());
+  EXPECT_EQ(limit.take("a", start + seconds{5}), duration::zero());
+}
+
+TEST(network_of, is_the_address_or_of_ipv6_what_one_machine_has) {
+  EXPECT_EQ(network_of("10.0.0.1"), "10.0.0.1");
+  EXPECT_EQ(network_of("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::/64");
+  EXPECT_EQ(network_of("[2001:db8:1:2::9]"), "2001:db8:1:2::/64");
+  EXPECT_EQ(network_of("%5Bfe80::1%25eth0%5D"), "fe80::/64");
+  EXPECT_EQ(network_of("2001:db8:1:3::9"), "2001:db8:1:3::/64");
+  EXPECT_EQ(network_of("::ffff:10.0.0.1"), "10.0.0.1");
+  EXPECT_EQ(network_of("[::1]"), "::1");
+  EXPECT_EQ(network_of("unix:/run/x.sock"), "unix:/run/x.sock");
+  EXPECT_EQ(network_of(""), "");
+}
+
+TEST(listen_address, that_nothing_can_listen_on_is_not_taken_for_a_local_one) {
+  EXPECT_FALSE(is_local("unix-abstract:reprieve"));
 }
 
 TEST(client_limit, counts_in_all_and_for_each_client) {
@@ -151,6 +179,11 @@ TEST(audit_log, has_only_so_much_room_for_what_a_caller_writes) {
   EXPECT_GT(of_alice["objects"].size(), 50'000U);
   EXPECT_EQ(of_alice["objects"][49'999], "Workload/job");
   EXPECT_EQ(of_alice["objects_in_all"], 200'000);
+
+  record.stage = "ended"; // the line that begins it has the names
+  const auto ended = to_json(record);
+  EXPECT_LT(ended.size(), 64U << 10U);
+  EXPECT_EQ(nlohmann::json::parse(ended)["objects_in_all"], 200'000);
 }
 
 TEST(audit_log, goes_on_in_a_new_file_when_the_old_one_was_moved) {
@@ -338,6 +371,74 @@ TEST_F(api_guard_test, records_a_few_refusals_of_strangers_and_counts_the_others
   const auto next = audit().back();
   EXPECT_EQ(next["who"], "root");
   EXPECT_EQ(next["refusals_left_out"].get<std::size_t>() + recorded, 500U);
+}
+
+TEST_F(api_guard_test, records_a_few_refusals_of_each_caller_and_counts_the_others) {
+  start();
+  for (int i = 0; i < 500; ++i)
+    EXPECT_TRUE(absl::IsPermissionDenied(begin("eve-has-this-token", a_change()).status()));
+  const auto recorded = audit().size();
+  EXPECT_GE(recorded, 5U);
+  EXPECT_LT(recorded, 50U);
+  ASSERT_TRUE(begin("root-has-this-token", a_change()).ok());
+  EXPECT_EQ(audit().back()["refusals_left_out"].get<std::size_t>() + recorded, 500U);
+}
+
+TEST_F(api_guard_test, has_so_many_bytes_recorded_of_one_caller_and_refuses_its_changes_beyond) {
+  std::ofstream(settings.callers, std::ios::app)
+    << "ci submitter queues=* token=ci-has-this-token\n";
+  start();
+  asked_call many{api_call::remove, true, {}};
+  for (int i = 0; i < 5000; ++i)
+    many.objects.push_back({object_kind::workload, std::string(250, 'x')});
+  absl::Status refused;
+  int made = 0;
+  for (; made < 100 && refused.ok(); ++made) {
+    const auto call = begin("ci-has-this-token", many);
+    refused = call.status();
+    if (call.ok()) {
+      EXPECT_FALSE(guard->end(**call, absl::NotFoundError("there are no such workloads")).ok());
+    }
+  }
+  EXPECT_GT(made, 10);
+  EXPECT_LT(made, 60);
+  EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
+  EXPECT_TRUE(certainly_nothing_changed(refused));
+  EXPECT_NE(refused.message().find("the changes of token ci take more than 1024 KiB a second"),
+            absl::string_view::npos)
+    << refused;
+  EXPECT_EQ(audit().back()["stage"], "refused");
+  EXPECT_LT(std::filesystem::file_size(settings.audit), 60U << 20U);
+  EXPECT_TRUE(begin("ci-has-this-token", {api_call::get}).ok());
+  const auto other = begin("root-has-this-token", a_change());
+  ASSERT_TRUE(other.ok()) << other.status();
+  EXPECT_TRUE(guard->end(**other, absl::OkStatus()).ok());
+}
+
+TEST_F(api_guard_test, records_no_dry_run) {
+  start();
+  const auto call = begin("root-has-this-token", {api_call::apply, false, a_change().objects});
+  ASSERT_TRUE(call.ok()) << call.status();
+  EXPECT_TRUE(guard->end(**call, absl::OkStatus()).ok());
+  EXPECT_TRUE(audit().empty());
+}
+
+TEST_F(api_guard_test, a_token_and_a_certificate_of_one_name_are_two_callers) {
+  const certificate_maker made;
+  std::ofstream(settings.callers) << "admin admin token=admin-has-this-token\n";
+  settings.tls.authority = made.file("ca.crt");
+  settings.limits.calls_per_client = 1;
+  start();
+  const call_origin shows_certificate{"ipv4:10.0.0.1:99", {"", made.text("admin.crt")}, {}};
+  const auto by_token = guard->enter(from("admin-has-this-token"), api_call::get);
+  const auto by_certificate = guard->enter(shows_certificate, api_call::get);
+  ASSERT_TRUE(by_token.ok()) << by_token.status();
+  ASSERT_TRUE(by_certificate.ok()) << by_certificate.status();
+  EXPECT_EQ((*by_token)->who.name, (*by_certificate)->who.name);
+  EXPECT_NE((*by_token)->client, (*by_certificate)->client);
+  EXPECT_TRUE(
+    absl::IsResourceExhausted(guard->enter(from("admin-has-this-token"), api_call::get).status()));
+  EXPECT_TRUE(absl::IsResourceExhausted(guard->enter(shows_certificate, api_call::get).status()));
 }
 
 TEST_F(api_guard_test, takes_new_callers_from_a_file_that_changes_and_keeps_the_old_ones_else) {
