@@ -134,6 +134,46 @@ TEST_F(quota_live, what_a_limit_admits_starts_when_those_have_gone_who_make_room
   EXPECT_EQ(cluster_.running(), (pod_counts{{"p10", 1}}));
 }
 
+// -- limits that fall -----------------------------------------------------------------------------
+
+TEST_F(quota_live, a_limit_that_falls_stops_less_important_work_below_it_and_a_gang_stays) {
+  const auto org = [](int limit) {
+    return queue_of("org", fmt::format("weight: 1, capByDemand: true, limit: {{gpu: {}}}", limit));
+  };
+  cluster_.apply(nodes(3, "gpu: 8") + org(24)
+                 + queue_of("t1", "parent: org, weight: 1, capByDemand: true")
+                 + queue_of("t2", "parent: org, weight: 1, capByDemand: true"));
+  cluster_.run(work_of("mid", {.queue = "t1", .priority = 10, .pods = 4}), "mid", 4);
+  cluster_.run(work_of("low", {.queue = "t2", .pods = 6}), "low", 6);
+  cluster_.run(
+    work_of("gang", {.queue = "t2", .priority = 50, .pods = 4, .gang = true, .requests = "gpu: 2"}),
+    "gang", 4);
+
+  submit(org(11), {{"low", 6}, {"mid", 1}});
+
+  EXPECT_EQ(cluster_.running(), (pod_counts{{"mid", 3}, {"gang", 4}}));
+  EXPECT_THAT(cluster_.explain("low"), HasSubstr("more important and within the same limit"));
+}
+
+TEST_F(quota_live, a_limit_that_falls_leaves_a_queue_between_what_it_is_guaranteed) {
+  const auto org = [](int limit) {
+    return queue_of("org", fmt::format("weight: 1, capByDemand: true, limit: {{gpu: {}}}", limit));
+  };
+  cluster_.apply(
+    nodes(3, "gpu: 8") + org(24)
+    + queue_of("division", "parent: org, weight: 1, capByDemand: true, guaranteed: {gpu: 4}")
+    + queue_of("inner", "parent: division, weight: 1, capByDemand: true")
+    + queue_of("t2", "parent: org, weight: 1, capByDemand: true"));
+  cluster_.run(work_of("low", {.queue = "inner", .pods = 4}), "low", 4);
+  cluster_.run(
+    work_of("gang", {.queue = "t2", .priority = 50, .pods = 4, .gang = true, .requests = "gpu: 2"}),
+    "gang", 4);
+
+  submit(org(11), {{"gang", 4}});
+
+  EXPECT_EQ(cluster_.running(), (pod_counts{{"low", 4}}));
+}
+
 // -- sessions -------------------------------------------------------------------------------------
 
 TEST_F(quota_live, a_session_that_its_quota_blocks_lets_the_next_one_preempt) {
