@@ -157,7 +157,8 @@ private:
     }
   }
 
-  /// The decision as it is by now; nothing where it is let go meanwhile.
+  /// The decision as it is by now, without what pods bring with them; nothing where it is let go
+  /// meanwhile.
   static std::optional<decision> put_together(const candidate& one,
                                               const std::vector<key_value>& chunks) {
     auto whole = one.head;
@@ -169,6 +170,10 @@ private:
     for (const auto& chunk : chunks)
       if (keys::is_finished_head(chunk.key) || !add_body(*whole, chunk.value).ok())
         break;
+    for (auto& each : whole->assignments) {
+      each.placed.labels.clear();
+      each.placed.annotations.clear();
+    }
     return whole;
   }
 

@@ -13,6 +13,7 @@
 #include "actors/gathering.hpp"
 #include "state/access_rules.hpp"
 #include "state/membership_rules.hpp"
+#include "state/printable.hpp"
 
 #include <fmt/format.h>
 
@@ -391,8 +392,8 @@ absl::Status check_that_nobody_goes(const gateway_state& state,
     if (const auto* w = std::get_if<workload>(&one))
       if (const auto known = state.workloads.find(w->name);
           known != state.workloads.end() && known->second->deleting)
-        return absl::FailedPreconditionError(
-          fmt::format("workload {} is being deleted; apply it again when it has gone", w->name));
+        return absl::FailedPreconditionError(fmt::format(
+          "workload {} is being deleted; apply it again when it has gone", printable(w->name)));
   return absl::OkStatus();
 }
 
@@ -500,7 +501,7 @@ absl::Status may_delete(const gateway_state& state, const delete_request& wanted
         return absl::PermissionDeniedError(
           fmt::format("workload {} can't be read, nor which queue it is in; to delete it needs the "
                       "role admin",
-                      o.name));
+                      printable(o.name)));
     }
   return check_access(*wanted.by, asked.what, asked.objects);
 }
@@ -553,7 +554,7 @@ absl::Status remove_all(self_pointer self, const delete_request& wanted,
     if (group == nullptr)
       return owner ? not_serving(*owner)
                    : absl::NotFoundError(
-                     fmt::format("there is no {} {}", to_string(wanted.kind), name));
+                     fmt::format("there is no {} {}", to_string(wanted.kind), printable(name)));
     const auto& shards = group->shards;
     const auto number = [&](const auto& of) {
       return shard_number(name, static_cast<std::uint32_t>(of.size()));

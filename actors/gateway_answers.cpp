@@ -267,7 +267,7 @@ public:
   get_result end() && {
     if (!wanted_.name.empty() && found_.objects.empty() && wanted_.after.empty())
       return absl::NotFoundError(
-        fmt::format("there is no {} {}", to_string(wanted_.kind), wanted_.name));
+        fmt::format("there is no {} {}", to_string(wanted_.kind), printable(wanted_.name)));
     return std::move(found_);
   }
 

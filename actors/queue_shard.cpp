@@ -3,6 +3,7 @@
 #include "actors/queue_stage_runner.hpp"
 #include "state/admission.hpp"
 #include "state/keys.hpp"
+#include "state/queue_cycles.hpp"
 
 namespace reprieve {
 
@@ -84,14 +85,18 @@ absl::Status check_tree(const catalog& newest, const std::vector<catalog_change>
   auto after = newest;
   for (const auto& one : changes)
     make(one, after);
+  bool moves_queues = false;
   for (const auto& one : changes) {
     const auto* put_in = one.next ? std::get_if<queue>(&*one.next) : nullptr;
+    moves_queues = moves_queues || (put_in != nullptr && !put_in->parent.empty());
     if (put_in != nullptr && !put_in->parent.empty() && !after.queues.contains(put_in->parent))
       return used_goes(one.what, {object_kind::queue, put_in->parent});
     if (!one.next)
       if (const auto user = user_in_catalog(one.what.kind, one.what.name, after))
         return in_use(one.what, *user);
   }
+  if (moves_queues && !cycles_in(after.queues).empty())
+    return came_in_between();
   return absl::OkStatus();
 }
 

@@ -113,7 +113,10 @@ void check_schema(self_pointer self) {
     if (!found->empty()) {
       const auto schema = decode<schema_record>(found->front().value);
       if (!schema.ok()) {
-        fail(self, schema.status());
+        fail(self, absl::DataLossError(fmt::format(
+                     "the store's record at {} can't be read, and nobody can serve the store "
+                     "without it: {}; put it right, or restore a backup into an empty store",
+                     key, std::string(schema.status().message()))));
       } else if (schema->version > state.settings.schema) {
         fail(self, absl::FailedPreconditionError(too_new(schema->version, state.settings.schema)));
       } else {

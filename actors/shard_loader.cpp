@@ -4,6 +4,8 @@
 #include "actors/store_reading.hpp"
 #include "protocol/records_reading.hpp"
 #include "state/keys.hpp"
+#include "state/membership_rules.hpp"
+#include "state/queue_cycles.hpp"
 
 #include <fmt/format.h>
 
@@ -98,6 +100,19 @@ void take_from_tree(const key_value& one, shard_contents& contents) {
   } else if (!take_entry<queue>(one, object_kind::queue, contents)) {
     // Its work goes on.
     contents.known.queues[name] = queue_of_no_settings(name);
+  }
+}
+
+/// The queues of a cycle are set aside, and what is below them goes on below queues like new: all
+/// who follow parents count on coming to the top.
+void put_cycles_aside(shard_contents& contents) {
+  for (const auto& cycle : cycles_in(contents.known.queues)) {
+    const auto why = absl::DataLossError("its parents lead back to itself: " + describe(cycle));
+    for (const auto& name : cycle) {
+      put_aside(contents, object_kind::queue, name,
+                {.key = keys::queue(queue_tree, name), .value = {}}, why);
+      contents.known.queues[name] = queue_of_no_settings(name);
+    }
   }
 }
 
@@ -307,6 +322,7 @@ private:
       },
       [me = shared_from_this(), contents](const absl::Status& how) {
         put_pages_in(*contents);
+        put_cycles_aside(*contents);
         for (auto& one : contents->aside)
           one.since = me->settings_.now;
         if (how.ok())
@@ -426,6 +442,7 @@ catalog catalog_in(const key_values& tree) {
   shard_contents contents;
   for (const auto& one : tree)
     take_from_tree(one, contents);
+  put_cycles_aside(contents);
   return std::move(contents.known);
 }
 

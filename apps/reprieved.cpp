@@ -16,6 +16,7 @@
 #include "protocol/remote_machines.hpp"
 #include "protocol/secret.hpp"
 #include "state/private_file.hpp"
+#include "state/shard_placement.hpp"
 
 #include <CLI/CLI.hpp>
 #include <caf/scoped_actor.hpp>
@@ -285,12 +286,12 @@ int main(int argc, char** argv) {
   app
     .add_option("--node-shards", options.node_shards,
                 "virtual node shards of each resource group; counts when a cluster is created")
-    ->check(CLI::Range(1, 1024))
+    ->check(CLI::Range(1, most_shards))
     ->capture_default_str();
   app
     .add_option("--workload-shards", options.workload_shards,
                 "virtual workload shards of each resource group; likewise")
-    ->check(CLI::Range(1, 1024))
+    ->check(CLI::Range(1, most_shards))
     ->capture_default_str();
   app
     .add_option("--decision-age", options.decision_seconds,
@@ -317,12 +318,11 @@ int main(int argc, char** argv) {
              std::max<std::int64_t>(options.api.limits.connections / 2, 1));
   options.api.say = [](const std::string& what) { fmt::print(stderr, "reprieved: {}\n", what); };
   limit_grpc_log(options.api.say);
-  if (!options.user.empty()) {
+  if (!options.user.empty())
     if (auto changed = become(options.user, options.data); !changed.ok())
       return fail(changed);
-  } else if (geteuid() == 0) {
+  if (geteuid() == 0)
     options.api.say("warning: it runs as root; give --user with a user of its own");
-  }
 
   ending end;
   auto traced = parse_trace(options.trace);

@@ -185,19 +185,25 @@ bool scheduling_cycle::run() {
       find_who_is_before(*line);
       continue;
     }
+    if (line == nullptr && first_to_pause_) {
+      if (served_of_many_)
+        port_.look_again(settings_.now);
+      return true;
+    }
     if (move_to_free_room(line == nullptr ? nullptr : &line->heap.front().place))
       continue; // others may be next by now
     if (line == nullptr)
       return true;
     const auto [place, unit, kind] = line->heap.front();
     last_ = {place, precedence_of(*line)};
-    // Others are to be heard between those of a long run, and nobody comes before it who is behind.
-    const bool is_long = unit.run && unit.run->size() > unit_run::served_at_once
-                         && !is_bound_to_a_node(*unit.who); // one node takes no more than that
-    if (is_long && placed_of_runs_ >= most_of_runs_) {
-      if (placed_of_runs_ > 0)
-        port_.look_again(settings_.now);
-      return true;
+    // Others are to be heard between those of a workload with many units.
+    const bool is_of_many = port_.line().size_of(unit.who->workload) > unit_run::served_at_once
+                            && !is_bound_to_a_node(*unit.who); // one node takes no more than that
+    if (is_of_many && line->served_of_many >= most_of_many()) {
+      line->pauses = true;
+      if (!first_to_pause_)
+        first_to_pause_ = last_;
+      continue;
     }
     made_room_ = false;
     const auto found = serve(unit);
@@ -206,8 +212,10 @@ bool scheduling_cycle::run() {
     advance(*line, found);
     if (made_room_)
       wake_kinds(&last_);
-    if (found == turn_result::decided && is_long)
-      ++placed_of_runs_;
+    if (found == turn_result::decided && is_of_many) {
+      ++line->served_of_many;
+      served_of_many_ = true;
+    }
     if (found == turn_result::parked && effort_in_vain_ >= most_effort_in_vain) {
       port_.look_again(settings_.now);
       return true;
@@ -782,12 +790,14 @@ scheduling_cycle::queue_line* scheduling_cycle::next_line() {
   const service_place* best_place = nullptr;
   auto best_before = precedence::others;
   for (auto& [queue, line] : lines_) {
-    if (line.heap.empty())
+    if (line.heap.empty() || line.pauses)
       continue;
     if (is_only_line())
       return &line;
     if (line.asked.empty()) // there was no other line yet
       look_at_front(line);
+    if (first_to_pause_ && !may_come_between(line))
+      continue;
     const auto before = precedence_of(line);
     const auto& place = line.behind ? *line.behind : line.heap.front().place;
     if (best == nullptr || before > best_before || (before == best_before && place < *best_place)) {
@@ -797,6 +807,18 @@ scheduling_cycle::queue_line* scheduling_cycle::next_line() {
     }
   }
   return best;
+}
+
+bool scheduling_cycle::may_come_between(queue_line& line) const {
+  return precedence_of(line) >= first_to_pause_->before
+         && line.heap.front().unit.who->priority >= first_to_pause_->place.priority;
+}
+
+std::int64_t scheduling_cycle::most_of_many() const {
+  constexpr std::int64_t least_of_each = 16;
+  if (most_of_runs_ == 0)
+    return 0;
+  return std::max(most_of_runs_ / std::ssize(lines_), least_of_each);
 }
 
 scheduling_cycle::precedence scheduling_cycle::precedence_of(queue_line& line) const {

@@ -187,6 +187,10 @@ private:
     /// until somebody gives room back.
     std::optional<std::pair<service_place, group_shares::amounts_by_column>> entitled;
     bool nobody_entitled = false;
+    /// Of workloads with many units, so many were served; and whether more of them have to wait
+    /// until others were heard.
+    std::int64_t served_of_many = 0;
+    bool pauses = false;
   };
   void begin();
   /// Whether somebody goes because of it.
@@ -231,6 +235,11 @@ private:
     return lines_.size() == 1 && !others_aside_;
   }
   queue_line* next_line();
+  /// Whether the line may be next although others pause: nobody of it comes before those who should
+  /// be after them.
+  bool may_come_between(queue_line& line) const;
+  /// How many units of workloads with many of them a queue may have served in a cycle.
+  std::int64_t most_of_many() const;
   precedence precedence_of(queue_line& line) const;
   /// Whether its first is within what its queue deserves.
   bool is_entitled(const queue_line& line) const;
@@ -292,7 +301,8 @@ private:
   /// Of runs for which there was nothing, and when they had their turn.
   std::vector<std::pair<candidate, precedence>> passed_over_;
   std::int64_t most_of_runs_ = 0;
-  std::int64_t placed_of_runs_ = 0;
+  bool served_of_many_ = false; ///< somebody of a workload with many units
+  std::optional<turn_of> first_to_pause_;
   std::int64_t effort_in_vain_ = 0; ///< for those who were set aside
   bool begun_ = false;
   bool others_aside_ = false; ///< kinds of queues that have no line

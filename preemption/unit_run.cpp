@@ -29,7 +29,8 @@ unit_run::unit_run(std::shared_ptr<const workload_record> record, std::size_t gr
 
 void unit_run::renew(std::shared_ptr<const workload_record> record) {
   record_ = std::move(record);
-  made_ = nullptr;
+  made_first_ = made_ = {};
+  ++changes_;
 }
 
 void unit_run::set(number one, bool waits) {
@@ -37,8 +38,10 @@ void unit_run::set(number one, bool waits) {
     waiting_.insert(one);
   else
     waiting_.erase(one);
-  if (!waits && one == made_number_)
-    made_ = nullptr;
+  for (auto* made : {&made_first_, &made_})
+    if (!waits && one == made->which)
+      *made = {};
+  ++changes_;
 }
 
 pod_slot unit_run::slot_of(number one) const {
@@ -130,14 +133,15 @@ std::optional<unit_run::number> unit_run::last_before(const service_place& place
 }
 
 std::shared_ptr<const preemptor> unit_run::unit_at(number one) const {
-  if (!made_ || made_number_ != one) {
+  auto& made = one == waiting_.first_from(0) ? made_first_ : made_;
+  if (made.which != one) {
     const auto slot = slot_of(one);
-    made_ = std::make_shared<const preemptor>(
-      of_gangs() ? unit_of_replica(*record_, static_cast<std::int32_t>(one))
-                 : single_unit(*record_, {group_, slot.replica, slot.index, incarnation_at(one)}));
-    made_number_ = one;
+    made = {one, std::make_shared<const preemptor>(
+                   of_gangs() ? unit_of_replica(*record_, static_cast<std::int32_t>(one))
+                              : single_unit(*record_, {group_, slot.replica, slot.index,
+                                                       incarnation_at(one)}))};
   }
-  return made_;
+  return made.unit;
 }
 
 } // namespace reprieve

@@ -56,6 +56,10 @@ public:
   number size() const {
     return waiting_.size();
   }
+  /// How often something about it changed: what was looked up in it before then may be wrong.
+  std::uint64_t changes() const {
+    return changes_;
+  }
   /// Whether this very pod is one of them, or of one of them.
   bool has(const pod& p) const;
   /// The unit's number.
@@ -85,9 +89,14 @@ private:
   of whom_;
   number numbers_; ///< of pods that the group has, or of replicas
   number_ranges waiting_;
-  /// The one that was asked for last, as it is asked for several times.
-  mutable number made_number_ = -1;
-  mutable std::shared_ptr<const preemptor> made_;
+  std::uint64_t changes_ = 0;
+  struct made_unit {
+    number which = -1;
+    std::shared_ptr<const preemptor> unit;
+  };
+  /// The first, and the one behind it that was asked for last: they are asked for several times.
+  mutable made_unit made_first_;
+  mutable made_unit made_;
 };
 
 /// Whether what the workload lacks of the group waits as a run of pods: they are placed one by one.

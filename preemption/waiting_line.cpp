@@ -134,6 +134,11 @@ std::optional<std::string> kind_of(const waiting_unit& unit) {
   return key;
 }
 
+bool waiting_line::entry::is_of(const waiting_unit& other) const {
+  return unit.record == other.record && unit.who == other.who && unit.run == other.run
+         && (!unit.run || unit.run->changes() == changes);
+}
+
 void waiting_line::count(const entry& one, std::int64_t sign) {
   if (one.unit.record)
     asked_.add(one.unit.queue(), one.wanted, sign * one.count);
@@ -184,51 +189,78 @@ void waiting_line::put(const std::string& workload, std::vector<waiting_unit> un
       kinds_.erase(of);
 }
 
-/// The kinds of those that were there and had one.
+/// The kinds of those that are there no more and had one. When a pod of one group gets its place,
+/// the units of the others are as they were: only those between the first and the last that changed
+/// are looked at closer.
 std::set<std::string> waiting_line::exchange(const std::string& workload,
                                              std::vector<waiting_unit> units) {
-  const auto known = by_workload_.find(workload);
+  auto& [entries, by_uid, units_in_all] = by_workload_[workload];
+  const auto both = std::min(entries.size(), units.size());
+  const bool shifts = entries.size() != units.size();
+  std::size_t front = 0;
+  while (front < both && entries[front].is_of(units[front]))
+    ++front;
+  std::size_t back = 0;
+  for (; back < both - front; ++back) {
+    const auto& after = units[units.size() - 1 - back];
+    const bool stays = entries[entries.size() - 1 - back].is_of(after);
+    if (!stays || (shifts && !after.record)) // whose place is its position
+      break;
+  }
+
   text_map<std::string> kinds; // by what tells that a unit is the same as before
   std::set<std::string> all;
-  if (known != by_workload_.end()) {
-    for (const auto& one : known->second.entries) {
-      if (!one.kind.empty()) {
-        kinds.emplace(name_of(one.unit), one.kind);
-        all.insert(one.kind);
-      }
-      count(one, -1);
-      remove(one);
-      if (one.asleep)
-        asleep_.erase({one.due, workload});
-      size_ -= static_cast<std::size_t>(one.count);
+  for (auto i = front; i < entries.size() - back; ++i) {
+    const auto& one = entries[i];
+    if (!one.kind.empty()) {
+      kinds.emplace(name_of(one.unit), one.kind);
+      all.insert(one.kind);
     }
-    if (units.empty())
-      by_workload_.erase(known);
+    count(one, -1);
+    remove(one);
+    if (one.asleep)
+      asleep_.erase({one.due, workload});
+    if (!one.unit.run)
+      by_uid.erase(by_uid.find(first_uid(*one.unit.who)));
+    units_in_all -= one.count;
+    size_ -= static_cast<std::size_t>(one.count);
   }
-  if (units.empty())
-    return all;
-  auto& of = by_workload_[workload];
-  of = {};
-  for (std::size_t i = 0; i < units.size(); ++i) {
+  std::vector<entry> come;
+  for (auto i = front; i < units.size() - back; ++i) {
     const auto due = due_of(units[i]);
-    const bool asleep = due > now_;
-    if (asleep)
-      asleep_.emplace(due, workload);
     auto place = place_of(units[i], i);
     auto wanted = demand_of(*units[i].who);
     const auto pods = units[i].run ? units[i].run->size() : 1;
-    if (!units[i].run)
-      of.by_uid.emplace(first_uid(*units[i].who), i);
-    auto& one = of.entries.emplace_back(
-      entry{std::move(place), std::move(units[i]), {}, std::move(wanted), pods, due, asleep});
+    const auto changes = units[i].run ? units[i].run->changes() : 0;
+    auto& one = come.emplace_back(entry{std::move(place),
+                                        std::move(units[i]),
+                                        {},
+                                        std::move(wanted),
+                                        pods,
+                                        due,
+                                        due > now_,
+                                        changes});
     // Who is the same as before stays among its kind: it may be the next of it.
-    if (const auto before = kinds.find(name_of(one.unit)); before != kinds.end() && !asleep)
+    if (const auto before = kinds.find(name_of(one.unit)); before != kinds.end() && !one.asleep)
       if (auto kind = kind_of(one.unit); kind && *kind == before->second)
         one.kind = *std::move(kind);
     count(one, 1);
     add(one);
+    units_in_all += one.count;
     size_ += static_cast<std::size_t>(one.count);
   }
+  const auto at = entries.erase(entries.begin() + static_cast<std::ptrdiff_t>(front),
+                                entries.end() - static_cast<std::ptrdiff_t>(back));
+  const auto changed_up_to = shifts ? units.size() : units.size() - back;
+  entries.insert(at, std::make_move_iterator(come.begin()), std::make_move_iterator(come.end()));
+  for (auto i = front; i < changed_up_to; ++i)
+    if (!entries[i].unit.run)
+      by_uid.insert_or_assign(first_uid(*entries[i].unit.who), i);
+  for (const auto& one : entries)
+    if (one.asleep)
+      asleep_.emplace(one.due, workload);
+  if (entries.empty())
+    by_workload_.erase(by_workload_.find(workload));
   return all;
 }
 
@@ -272,7 +304,7 @@ const waiting_line::entry* waiting_line::find(const preemptor& who) const {
   const auto known = by_workload_.find(who.workload);
   if (known == by_workload_.end())
     return nullptr;
-  const auto& [entries, by_uid] = known->second;
+  const auto& [entries, by_uid, units_in_all] = known->second;
   if (const auto at = by_uid.find(first_uid(who)); at != by_uid.end())
     return &entries[at->second];
   if (by_uid.size() == entries.size())
@@ -355,6 +387,11 @@ std::optional<waiting_unit> waiting_line::last_of(std::string_view workload) con
     return last == nullptr ? std::nullopt : std::optional{last->unit};
   const auto& run = *last->unit.run;
   return waiting_unit{last->unit.record, run.unit_at(run.last())};
+}
+
+std::int64_t waiting_line::size_of(std::string_view workload) const {
+  const auto known = by_workload_.find(workload);
+  return known == by_workload_.end() ? 0 : known->second.count;
 }
 
 std::vector<waiting_unit> waiting_line::in_order() const {

@@ -219,6 +219,8 @@ public:
   std::size_t size() const {
     return size_;
   }
+  /// How many of them are the workload's.
+  std::int64_t size_of(std::string_view workload) const;
   /// Everybody, in the order in which they are served where queues do not matter.
   std::vector<waiting_unit> in_order() const;
   /// Everybody, in no order; of runs the first.
@@ -238,10 +240,15 @@ private:
     std::int64_t count = 1;
     time_point due = no_time;
     bool asleep = false;
+    std::uint64_t changes = 0; ///< of its run, by then
+
+    /// Whether it is that unit, and that has not changed since.
+    bool is_of(const waiting_unit& other) const;
   };
   struct units_of_workload {
     std::vector<entry> entries;
     text_map<std::size_t> by_uid; ///< positions of those that are no runs, by first uid
+    std::int64_t count = 0;       ///< of all units, those of runs too
   };
 
   std::set<std::string> exchange(const std::string& workload, std::vector<waiting_unit> units);

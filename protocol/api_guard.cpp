@@ -34,6 +34,12 @@ time_point time_of_day() {
   return std::chrono::time_point_cast<duration>(std::chrono::system_clock::now());
 }
 
+void set_caller(open_call& call, caller who) {
+  call.who = std::move(who);
+  call.record.who = call.who.name;
+  call.record.role = to_string(call.who.role);
+}
+
 } // namespace
 
 absl::StatusOr<std::unique_ptr<api_guard>> api_guard::make(const api_settings& settings) {
@@ -86,6 +92,7 @@ absl::Status api_guard::load_callers() {
   auto fresh = std::make_shared<const caller_file>(*std::move(parsed));
   const std::lock_guard lock(mutex_);
   callers_ = std::move(fresh);
+  ++callers_version_;
   next_end_ = callers_->next_end(time_of_day());
   return absl::OkStatus();
 }
@@ -97,6 +104,7 @@ void api_guard::look_at_the_time() {
     if (next_end_ == no_time || now <= next_end_)
       return;
     next_end_ = callers_->next_end(now);
+    ++callers_version_;
   }
   withdraw_streams("");
 }
@@ -108,6 +116,28 @@ absl::StatusOr<caller> api_guard::find_out_who(const credentials_shown& shown) c
     callers = callers_;
   }
   return identify(shown, {callers.get(), !settings_.tls.authority.empty()}, time_of_day());
+}
+
+std::uint64_t api_guard::version_of_callers() const {
+  const std::lock_guard lock(mutex_);
+  return callers_version_;
+}
+
+bool api_guard::is_out_of_date(const open_call& call) const {
+  const std::lock_guard lock(mutex_);
+  return call.callers_version != callers_version_
+         || (next_end_ != no_time && time_of_day() > next_end_);
+}
+
+absl::Status api_guard::look_up_again(open_call& call) const {
+  // What a certificate tells by itself stays as it is.
+  if (settings_.callers.empty() || !is_out_of_date(call))
+    return absl::OkStatus();
+  auto who = find_out_who(call.shown);
+  if (!who.ok())
+    return who.status();
+  set_caller(call, *std::move(who));
+  return absl::OkStatus();
 }
 
 absl::Status api_guard::take_request(const std::string& client) {
@@ -156,6 +186,7 @@ bool api_guard::may_be_recorded(const std::string& client) {
 
 absl::StatusOr<std::shared_ptr<open_call>> api_guard::enter(const call_origin& origin,
                                                             api_call what) {
+  const auto callers_version = version_of_callers();
   auto who = find_out_who(origin.shown);
   const bool named = who.ok() && asks_who_calls(settings_);
   // A token and a certificate of the same name are two callers.
@@ -171,11 +202,10 @@ absl::StatusOr<std::shared_ptr<open_call>> api_guard::enter(const call_origin& o
   auto call = open(origin, what);
   call->client = std::move(client);
   call->counted = *std::move(counted);
+  call->callers_version = callers_version;
   auto allowed = who.status();
   if (who.ok()) {
-    call->who = *std::move(who);
-    call->record.who = call->who.name;
-    call->record.role = to_string(call->who.role);
+    set_caller(*call, *std::move(who));
     allowed = check_access(call->who, what, {});
   }
   if (!allowed.ok())
@@ -195,7 +225,10 @@ absl::Status api_guard::refuse(open_call& call, absl::Status why) {
 absl::Status api_guard::begin(open_call& call, asked_call asked) {
   call.asked = std::move(asked);
   call.record.objects = call.asked.objects;
-  if (auto allowed = check_access(call.who, call.asked.what, call.asked.objects); !allowed.ok())
+  auto allowed = look_up_again(call);
+  if (allowed.ok())
+    allowed = check_access(call.who, call.asked.what, call.asked.objects);
+  if (!allowed.ok())
     return refuse(call, std::move(allowed));
   if (!call.asked.changes)
     return absl::OkStatus();

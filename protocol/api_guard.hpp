@@ -34,6 +34,7 @@ struct open_call {
   asked_call asked;
   audit_record record;
   span traced;
+  std::uint64_t callers_version = 0; ///< by which callers it was looked up who makes it
 };
 
 /// A stream that was let in. It counts as open until this is destroyed, and is to end when whoever
@@ -75,7 +76,8 @@ public:
   /// often, how much at a time, and whether that role may make such a call at all.
   absl::StatusOr<std::shared_ptr<open_call>> enter(const call_origin& origin, api_call what);
 
-  /// Whether the caller may have what the body asks for. Where that changes something, it is on
+  /// Whether the caller may have what the body asks for, which may come long after the call was let
+  /// in: what counts is the callers that are in use by then. Where it changes something, it is on
   /// record before this returns.
   absl::Status begin(open_call& call, asked_call asked);
 
@@ -97,6 +99,11 @@ private:
 
   absl::Status load_callers();
   absl::StatusOr<caller> find_out_who(const credentials_shown& shown) const;
+  std::uint64_t version_of_callers() const;
+  /// Whether the callers are others than when the call was looked up, or the time of one has come.
+  bool is_out_of_date(const open_call& call) const;
+  /// Looks up anew who makes the call, where that may have changed.
+  absl::Status look_up_again(open_call& call) const;
   absl::Status may_stay(const open_call& call) const;
   /// Ends the streams of those who may not have them any more; `because` stands before the reason.
   void withdraw_streams(const std::string& because);
@@ -123,6 +130,7 @@ private:
   client_limit unread_;
   std::vector<std::weak_ptr<open_stream>> open_; ///< under the mutex
   time_point next_end_ = no_time;                ///< of what somebody shows; under the mutex
+  std::uint64_t callers_version_ = 0; ///< grows with each change of who may do what; likewise
   std::string run_id_; ///< tells the calls of this process from those of earlier ones
   std::atomic<std::uint64_t> left_out_ = 0; ///< refusals without a record since the last one with
   std::atomic<std::uint64_t> calls_ = 0;

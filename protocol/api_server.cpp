@@ -90,9 +90,14 @@ public:
   }
 
 private:
+  /// Whether the answer is made of what may be much, however little is asked.
+  static bool gathers_much(api_call what) {
+    return what == api_call::describe || what == api_call::explain;
+  }
+
   /// The request is there. One that takes memory waits for its turn.
   void take(asked_for asked) {
-    if (asked.request.Length() <= heavy_bytes) {
+    if (asked.request.Length() <= heavy_bytes && !gathers_much(asked.call->asked.what)) {
       carry_out(std::move(asked));
       return;
     }

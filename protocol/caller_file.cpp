@@ -13,6 +13,8 @@ namespace reprieve {
 namespace {
 
 constexpr std::size_t shortest_token = 16;
+/// Some editors begin a text with it.
+constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
 /// The parts of the text between the separators, without empty ones.
 std::vector<std::string> split(std::string_view text, std::string_view separators) {
@@ -124,6 +126,8 @@ absl::Status caller_file::take_line(std::string_view text) {
 absl::StatusOr<caller_file> caller_file::parse(std::string_view text) {
   caller_file callers;
   int number = 0;
+  if (text.starts_with(byte_order_mark))
+    text.remove_prefix(byte_order_mark.size());
   while (!text.empty()) {
     ++number;
     const auto end = std::min(text.find('\n'), text.size());
@@ -132,6 +136,10 @@ absl::StatusOr<caller_file> caller_file::parse(std::string_view text) {
         fmt::format("line {}: {}", number, std::string(taken.message())));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
+  if (callers.by_digest_.empty() && callers.by_common_name_.empty())
+    return absl::InvalidArgumentError(
+      "names no caller; give each a line with name, role and one of sha256=, token= and "
+      "certificate");
   return callers;
 }
 

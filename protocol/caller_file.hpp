@@ -29,7 +29,8 @@ public:
     time_point until = no_time; ///< after which it is not taken any more
   };
 
-  /// What is wrong is told with the number of its line.
+  /// What is wrong is told with the number of its line. A text that names nobody is wrong, too: it
+  /// is rather one that was cut off than one that is to shut everybody out.
   static absl::StatusOr<caller_file> parse(std::string_view text);
 
   /// Whose token this is, or null.

@@ -17,7 +17,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <functional>
 #include <utility>
+#include <vector>
 
 namespace reprieve {
 
@@ -30,15 +32,18 @@ using std::chrono::steady_clock;
 constexpr std::chrono::milliseconds between_counts{50};
 constexpr std::chrono::seconds between_words{10};
 
-/// What a stranger may send: a first call, with as much of its body as comes before it is read.
-constexpr std::uint64_t most_stranger_bytes = (1 << 20) + (256 << 10);
+/// What a stranger may send: a first call, with as much of its body as comes before it is read,
+/// which is one window of HTTP/2. And what all of them may have sent together: gRPC keeps all of a
+/// header block until its end.
+constexpr std::uint64_t most_stranger_bytes = 256 << 10;
+constexpr std::uint64_t most_bytes_of_strangers = 16 << 20;
 /// How many calls of a connection may be refused, and how many of all strangers of an address in a
 /// second. What gRPC keeps of each until the other end has taken the answer is some 25 KB.
 constexpr int most_refusals_of_strangers = 20;
 constexpr std::int64_t refusals_per_second = 100;
 constexpr int most_refusals = 5000;
 constexpr std::chrono::seconds refusals_count_for{10};
-constexpr std::chrono::milliseconds between_looks{200};
+constexpr std::chrono::milliseconds between_looks{20};
 
 /// The address and the port of the other end. gRPC writes those of IPv6 with brackets, as in the
 /// address of a page, and with the number of a network card where one belongs to them.
@@ -245,16 +250,30 @@ bool connection_door::look_at_strangers() {
   const std::lock_guard lock(mutex_);
   const auto now = steady_clock::now();
   const auto& strangers = open_.strangers();
+  std::uint64_t in_all = 0;
+  std::vector<std::pair<std::uint64_t, open_connection*>> by_bytes;
   for (auto next = strangers.begin(); next != strangers.end();) {
     auto& is = *next->second;
     ++next; // before it is forgotten
     if (socket_of(is.descriptor) != is.socket) {
       open_.forget(is);
-    } else if (now - is.since >= with_.for_strangers
-               || bytes_received(is.descriptor) > most_stranger_bytes) {
+      continue;
+    }
+    const auto bytes = bytes_received(is.descriptor);
+    if (now - is.since >= with_.for_strangers || bytes > most_stranger_bytes) {
       end(is);
       open_.forget(is);
+      continue;
     }
+    in_all += bytes;
+    by_bytes.emplace_back(bytes, &is);
+  }
+  if (in_all > most_bytes_of_strangers)
+    std::ranges::sort(by_bytes, std::greater{});
+  for (auto most = by_bytes.begin(); in_all > most_bytes_of_strangers; ++most) {
+    in_all -= most->first;
+    end(*most->second);
+    open_.forget(*most->second);
   }
   return !strangers.empty();
 }

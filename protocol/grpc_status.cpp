@@ -18,7 +18,7 @@ std::size_t bytes_in_trailer(std::string_view character) {
 /// Of ASCII, or of those that some terminals take for the begin of a command as well.
 bool is_control_character(std::string_view character) {
   if (character.size() == 1)
-    return is_control(character.front()) && character.front() != '\n';
+    return is_control(character.front());
   return character.size() == 2 && character[0] == '\xC2'
          && static_cast<unsigned char>(character[1]) < 0xA0;
 }
@@ -32,7 +32,7 @@ std::string presentable(std::string_view sentence) {
     auto character = sentence.substr(0, length);
     if (character.empty() || is_control_character(character))
       character = "?";
-    taken += character == "\n" ? 3 : bytes_in_trailer(character);
+    taken += bytes_in_trailer(character);
     if (taken > most_in_trailer)
       return shown + "…";
     shown += character;

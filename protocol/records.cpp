@@ -127,11 +127,26 @@ std::string encode(const schema_record& r) {
   return to.SerializeAsString();
 }
 
+/// Of a later version, whose counts may mean something else, the version is what is refused.
+static absl::Status check_shards(const v1::SchemaRecord& from) {
+  if (from.version() > schema_version)
+    return absl::OkStatus();
+  for (const auto& [what, count] :
+       {std::pair{"node", from.node_shards()}, std::pair{"workload", from.workload_shards()}})
+    if (count < 1 || count > most_shards)
+      return absl::DataLossError(fmt::format("it gives each resource group {} {} shards; there are "
+                                             "1 to {} of them",
+                                             count, what, most_shards));
+  return absl::OkStatus();
+}
+
 template <>
 absl::StatusOr<schema_record> decode(std::string_view bytes) {
   const auto from = parse_message<v1::SchemaRecord>(bytes);
   if (!from.ok())
     return from.status();
+  if (auto counts = check_shards(*from); !counts.ok())
+    return counts;
   return schema_record{from->version(),
                        from->cluster_id(),
                        time_point{duration{from->created()}},

@@ -3,7 +3,9 @@
 #include "protocol/backup_format.hpp"
 #include "protocol/records_reading.hpp"
 #include "state/keys.hpp"
+#include "state/membership_rules.hpp"
 #include "state/printable.hpp"
+#include "state/queue_cycles.hpp"
 
 #include <fmt/format.h>
 
@@ -55,6 +57,30 @@ absl::Status check_record(const backup_record& one) {
                                  "restored from it",
                                  printable(one.key), std::string(read.message())));
 }
+
+/// The queues in a backup, which have to be a tree.
+class queue_check {
+public:
+  void take(const backup_record& one) {
+    if (!one.key.starts_with(begin_))
+      return;
+    if (auto found = read_record<queue>(one.key, one.value); found.ok())
+      queues_[found->name] = *std::move(found);
+  }
+
+  absl::Status result() const {
+    const auto cycles = cycles_in(queues_);
+    return cycles.empty()
+             ? absl::OkStatus()
+             : absl::DataLossError(fmt::format("the backup has queues whose parents lead back to "
+                                               "themselves: {}; nothing is restored from it",
+                                               describe(cycles)));
+  }
+
+private:
+  std::string begin_ = keys::queue(queue_tree, "");
+  by_name<queue> queues_;
+};
 
 /// Calls `each` with all records but the schema, which is returned when all has been read and the
 /// file was found to be as it was written.
@@ -200,9 +226,17 @@ absl::StatusOr<checked_backup> check_backup(std::istream& from) {
   auto about = decoder.begin();
   if (!about.ok())
     return about.status();
-  const auto schema = read_records(decoder, check_record);
+  queue_check queues;
+  const auto schema = read_records(decoder, [&](const backup_record& one) {
+    auto readable = check_record(one);
+    if (readable.ok())
+      queues.take(one);
+    return readable;
+  });
   if (!schema.ok())
     return schema.status();
+  if (auto tree = queues.result(); !tree.ok())
+    return tree;
   return checked_backup{*std::move(about), decoder.count()};
 }
 

@@ -254,6 +254,7 @@ private:
     std::vector<std::int64_t> held; ///< a row of amounts for each step
     std::uint32_t evictable = 0;
     std::uint32_t leaving = 0;
+    std::uint32_t summed_up = 0; ///< how many of the pods the amounts count
     bool immovable = false; ///< as in `has_immovable`
     bool present = false;
     bool stale = false;
@@ -307,6 +308,7 @@ private:
   portion_work work_of(std::span<const pod_row> pods) const;
   void settle_node(node_row n, std::vector<ranked_pod>& scratch);
   void sum_up(node_row n);
+  void take_new_holds(node_row n);
   void count_priorities(const node_record& record, std::int64_t by);
   /// Looks at each pod of the block once.
   void describe(node_block& block) const;

@@ -89,7 +89,7 @@ void cluster_view::settle_nodes() {
   for (const auto n : stale_nodes_)
     if (has_holds_only(n)) {
       nodes_[n].stale = false;
-      sum_up(n);
+      take_new_holds(n);
     } else {
       settle_node(n, scratch);
     }
@@ -294,6 +294,23 @@ void cluster_view::sum_up(node_row n) {
   for (const auto p : others.first(record.leaving))
     add_to(sum, requests(p));
   take_from_capacity(free_row);
+  record.summed_up = static_cast<std::uint32_t>(record.pods.size());
+}
+
+/// Holds that came stand behind all other pods, and take of what there is.
+void cluster_view::take_new_holds(node_row n) {
+  auto& record = nodes_[n];
+  for (const auto p : std::span(record.pods).subspan(record.summed_up))
+    for (const auto which : {promised_row, free_row}) {
+      const auto rest = amounts(n, which);
+      const auto taken = requests(p);
+      for (std::size_t column = 0; column < width(); ++column)
+        if (__builtin_sub_overflow(rest[column], taken[column], &rest[column])) {
+          sum_up(n); // which knows what is too much for any node
+          return;
+        }
+    }
+  record.summed_up = static_cast<std::uint32_t>(record.pods.size());
 }
 
 } // namespace reprieve

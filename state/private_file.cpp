@@ -16,9 +16,17 @@ namespace reprieve {
 
 namespace {
 
+constexpr const char* not_regular = "it is not a regular file";
+
 std::string reason(int error) {
   return error == ELOOP ? "it is a symbolic link, which is not followed"
                         : std::generic_category().message(error);
+}
+
+/// Whether only the system makes names there, such as /dev/stdout. /dev/shm is everybody's.
+bool is_of_system(std::string_view path) {
+  return (path.starts_with("/dev/") && !path.starts_with("/dev/shm/"))
+         || path.starts_with("/proc/");
 }
 
 /// Makes the names in the file's directory durable.
@@ -36,10 +44,23 @@ bool sync_directory_of(const std::string& path) {
 } // namespace
 
 absl::StatusOr<int> open_to_append(const std::string& path) {
-  const int followed = path.starts_with("/dev/") || path.starts_with("/proc/") ? 0 : O_NOFOLLOW;
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | followed, 0600);
+  const bool of_system = is_of_system(path);
+  // A pipe that nobody reads would never open.
+  const int file = ::open(path.c_str(),
+                          O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK
+                            | (of_system ? 0 : O_NOFOLLOW),
+                          0600);
+  if (file < 0 && errno == ENXIO && !of_system)
+    return absl::UnavailableError(not_regular);
   if (file < 0)
     return absl::UnavailableError(reason(errno));
+  struct stat found {};
+  if (!of_system && (::fstat(file, &found) != 0 || !S_ISREG(found.st_mode))) {
+    ::close(file);
+    return absl::UnavailableError(not_regular);
+  }
+  // What the system calls its output is waited for, as when a program prints.
+  ::fcntl(file, F_SETFL, O_APPEND);
   return file;
 }
 

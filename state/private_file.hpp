@@ -8,9 +8,10 @@
 namespace reprieve {
 
 /// Opens a file to write at its end, made for its owner alone where it is missing. Not where its
-/// name is a symbolic link, through which somebody else could choose what is written to; but for
+/// name is a symbolic link, through which somebody else could choose what is written to, nor where
+/// it is a pipe or anything else that is no regular file, which could have the writer wait; but for
 /// the names that the system itself has, such as /dev/stdout. Where it can't, it says why, without
-/// the name.
+/// the name. It does not wait.
 absl::StatusOr<int> open_to_append(const std::string& path);
 
 /// What others than the owner of a secret file, or of a directory that holds some, can do with it,

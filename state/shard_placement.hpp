@@ -11,6 +11,9 @@
 /// that belong to it: `q/main`, `n/default.3`, `w/default.0`; `c/default` is the coordinator.
 namespace reprieve {
 
+/// How many node shards a resource group may have, and as many workload shards.
+inline constexpr std::int32_t most_shards = 1024;
+
 std::string coordinator_of(std::string_view group);
 
 /// A resource group as far as its size matters.

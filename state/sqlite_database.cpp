@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <system_error>
+
 namespace reprieve {
 
 namespace {
@@ -25,6 +28,11 @@ std::string_view sqlite_row::blob(int column) const {
 
 absl::StatusOr<sqlite_database> sqlite_database::open(const std::string& path,
                                                       std::int64_t most_bytes) {
+  // SQLITE_OPEN_NOFOLLOW would refuse a link on the way to the file as well.
+  if (std::error_code failed; std::filesystem::is_symlink(path, failed))
+    return absl::FailedPreconditionError(fmt::format(
+      "'{}' is a symbolic link, which is not followed; put the database itself in its place",
+      path));
   sqlite3* handle = nullptr;
   const int code =
     sqlite3_open_v2(path.c_str(), &handle,

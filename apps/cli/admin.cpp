@@ -4,6 +4,7 @@
 #include "protocol/backup_file.hpp"
 #include "protocol/restore.hpp"
 #include "state/etcd_store.hpp"
+#include "state/printable.hpp"
 #include "state/private_file.hpp"
 #include "state/quantity.hpp"
 #include "state/sqlite_store.hpp"
@@ -26,7 +27,9 @@ namespace reprieve::cli {
 namespace {
 
 int fail(int code, const absl::Status& why) {
-  fmt::print(stderr, "reprieve: {}\n", std::string(why.message()));
+  constexpr std::size_t most = 64 << 10;
+  fmt::print(stderr, "reprieve: {}\n",
+             printable({why.message().data(), why.message().size()}, most));
   return code;
 }
 

@@ -6,6 +6,7 @@
 #include "protocol/manifest_reader.hpp"
 #include "protocol/manifest_writer.hpp"
 #include "state/nearest_name.hpp"
+#include "state/printable.hpp"
 #include "state/quantity.hpp"
 
 #include <fmt/format.h>
@@ -23,8 +24,15 @@ namespace reprieve::cli {
 
 namespace {
 
+/// What a server sends may quote what anybody wrote, and be of an earlier version that leaves it as
+/// it is.
+std::string for_terminal(std::string_view sentence) {
+  constexpr std::size_t most = 64 << 10;
+  return printable(sentence, most);
+}
+
 int fail(int code, std::string_view message) {
-  fmt::print(stderr, "reprieve: {}\n", message);
+  fmt::print(stderr, "reprieve: {}\n", for_terminal(message));
   return code;
 }
 
@@ -111,7 +119,7 @@ void tell_age(duration age, const std::string& missing = {}) {
     fmt::print(stderr, "reprieve: this is {} old: who owns it does not answer\n",
                format_duration(std::chrono::round<std::chrono::milliseconds>(age)));
   if (!missing.empty())
-    fmt::print(stderr, "reprieve: {}\n", missing);
+    fmt::print(stderr, "reprieve: {}\n", for_terminal(missing));
 }
 
 /// That there is no such node, and which one may be meant.
@@ -161,11 +169,12 @@ void tell_unreadable(const shown_objects& found, object_kind kind) {
   const auto named =
     std::span(found.unreadable).first(std::min(most_named, found.unreadable.size()));
   const auto others = found.unreadable_in_all - named.size();
+  const auto names = for_terminal(fmt::format("{}", fmt::join(named, ", ")));
   fmt::print(stderr,
              "reprieve: left out, as their records can't be read: {}{}; `reprieve describe {} {}` "
              "says why\n",
-             fmt::join(named, ", "), others == 0 ? "" : fmt::format(" and {} more", others),
-             to_string(kind), named.front());
+             names, others == 0 ? "" : fmt::format(" and {} more", others), to_string(kind),
+             for_terminal(named.front()));
 }
 
 int get(api_client& server, const std::string& kind, const get_request& wanted, output as) {

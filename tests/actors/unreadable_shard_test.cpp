@@ -1,3 +1,4 @@
+#include "protocol/records.hpp"
 #include "state/keys.hpp"
 #include "tests/actors/replica_test.hpp"
 
@@ -138,6 +139,33 @@ TEST_F(unreadable_record, of_any_other_kind_is_removed_by_force_alone) {
     EXPECT_TRUE(removed.ok()) << key << removed;
     EXPECT_EQ(stored(key), "") << key;
   }
+}
+
+TEST_F(unreadable_record, is_a_queue_of_a_cycle) {
+  const auto queue_below = [](const std::string& name, const std::string& parent) {
+    queue q;
+    q.name = name;
+    q.parent = parent;
+    return q;
+  };
+  const auto first = encode(queue_below("first", "second"));
+  write("q/main/queue/first", first);
+  write("q/main/queue/second", encode(queue_below("second", "first")));
+  write("q/main/queue/below", encode(queue_below("below", "first")));
+  replica_world replica{store_, journal()};
+  ASSERT_TRUE(replica.start().ok());
+  EXPECT_THAT(replica.told_of("first"), Contains("Unreadable"));
+  EXPECT_THAT(replica.told_of("second"), Contains("Unreadable"));
+  EXPECT_THAT(replica.told_of("below"), testing::Not(Contains("Unreadable")));
+  ASSERT_TRUE(replica.apply({work_in("below", 1)}).ok());
+  EXPECT_TRUE(comes_to(replica, "below-work", pod_phase::running, 1, std::chrono::seconds{5}));
+  EXPECT_EQ(stored("q/main/queue/first"), first);
+
+  const auto refused = replica.remove(object_kind::queue, "first");
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("first -> second -> first"));
+  ASSERT_TRUE(replica.remove(object_kind::queue, "first", true).ok());
+  ASSERT_TRUE(replica.remove(object_kind::queue, "second", true).ok());
+  EXPECT_TRUE(replica.apply({queue_below("first", "second")}).ok());
 }
 
 TEST_F(unreadable_record, of_a_slot_page_sets_its_workload_aside) {

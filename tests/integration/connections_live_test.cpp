@@ -127,6 +127,28 @@ TEST_F(connections_live, that_wait_for_descriptors_do_not_hold_up_the_end) {
   EXPECT_LT(std::chrono::steady_clock::now() - asked, milliseconds{2500});
 }
 
+TEST_F(connections_live, of_strangers_whose_headers_never_end_take_little_memory) {
+  start();
+  const auto idle_memory = daemon->memory();
+  auto highest = idle_memory;
+  for (int round = 0; round < 2; ++round) {
+    std::vector<std::unique_ptr<raw_http2>> strangers;
+    for (int i = 0; i < 200; ++i) {
+      strangers.push_back(std::make_unique<raw_http2>(daemon->address(), 65'535,
+                                                      "127.0.0." + std::to_string(2 + i % 8)));
+      strangers.back()->begin_endless_headers();
+    }
+    for (int i = 0; i < 100; ++i) {
+      for (const auto& one : strangers)
+        if (one->open())
+          one->send_another_header(12'000);
+      highest = std::max(highest, daemon->memory());
+    }
+  }
+  EXPECT_LT(highest - idle_memory, std::int64_t{96} << 20);
+  EXPECT_TRUE(serves_root());
+}
+
 TEST_F(connections_live, with_headers_that_no_client_sends_end_nothing_but_their_calls) {
   start();
   const std::string long_text(9'000, 'x');

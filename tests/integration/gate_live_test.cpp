@@ -157,6 +157,40 @@ TEST_F(gate, requests_of_nobody_take_no_memory) {
   EXPECT_TRUE(serves_root());
 }
 
+TEST_F(gate, a_call_whose_body_comes_after_its_caller_has_lost_its_role_is_refused) {
+  start();
+  raw_http2 one(daemon->address());
+  // One byte of the request is missing.
+  const auto message = raw_http2::framed(empty_workloads(1), empty_workloads(1).size());
+  const auto revoked = one.begin("Apply", "ci-has-this-token");
+  const auto stays = one.begin("Apply", "root-has-this-token");
+  for (const auto call : {revoked, stays})
+    EXPECT_EQ(one.send(call, std::string_view(message).substr(0, message.size() - 1)),
+              message.size() - 1);
+  std::this_thread::sleep_for(milliseconds{300}); // until both are let in
+  const auto tokens = (data.path() / "tokens").string();
+  std::ofstream(tokens + ".new") << "root admin token=root-has-this-token\n"
+                                    "ci none token=ci-has-this-token\n";
+  std::filesystem::rename(tokens + ".new", tokens);
+  ASSERT_TRUE(
+    within(seconds{10},
+           [&] { return daemon->output().find("has changed and is in use") != std::string::npos; }))
+    << daemon->output();
+  for (const auto call : {revoked, stays}) {
+    one.send(call, std::string_view(message).substr(message.size() - 1), seconds{2}, true);
+    EXPECT_TRUE(one.ended(call, seconds{10})) << call;
+  }
+  std::istringstream lines(file_contents(audit()));
+  std::vector<std::string> refused;
+  for (std::string line; std::getline(lines, line);)
+    if (line.find(R"("stage":"refused")") != std::string::npos)
+      refused.push_back(line);
+  ASSERT_EQ(refused.size(), 1U) << file_contents(audit());
+  EXPECT_NE(refused[0].find(R"("who":"ci","role":"none")"), std::string::npos) << refused[0];
+  EXPECT_NE(refused[0].find("ci (none) may not call Apply"), std::string::npos) << refused[0];
+  EXPECT_NE(file_contents(audit()).find(R"("stage":"begun","who":"root")"), std::string::npos);
+}
+
 TEST_F(gate, a_request_that_would_take_much_more_than_its_bytes_is_refused) {
   start();
   highest_memory memory(*daemon);

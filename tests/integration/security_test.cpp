@@ -219,9 +219,12 @@ TEST_F(security, a_data_directory_that_root_makes_for_a_user_is_that_users_alone
 TEST_F(security, a_daemon_that_stays_root_says_so) {
   if (geteuid() != 0)
     GTEST_SKIP() << "only root can";
-  start({});
-  EXPECT_NE(daemon->output().find("warning: it runs as root"), std::string::npos)
-    << daemon->output();
+  for (const auto& options : {words{}, words{"--user", "root"}}) {
+    const temporary_directory own;
+    daemon_process stays(own.path(), options);
+    ASSERT_TRUE(stays.serves()) << stays.output();
+    EXPECT_NE(stays.output().find("warning: it runs as root"), std::string::npos) << stays.output();
+  }
 }
 
 TEST_F(security, each_role_may_do_what_it_may_and_no_more) {
@@ -295,10 +298,20 @@ TEST_F(security, a_refusal_shows_a_terminal_nothing_that_it_would_obey) {
     const auto odd = daemon->cli({verb, "node", "a\x1b[2Jb"});
     EXPECT_EQ(odd.code, 1) << verb;
     EXPECT_EQ(odd.output.find('\x1b'), std::string::npos) << verb << odd.output;
+    const auto lines = daemon->cli({verb, "node", "j1\nreprieve: all is well\r"});
+    EXPECT_EQ(lines.code, 1) << verb;
+    EXPECT_NE(lines.output.find("j1?reprieve: all is well?"), std::string::npos)
+      << verb << lines.output;
     const auto large = daemon->cli({verb, "node", std::string(100'000, 'x')});
     EXPECT_EQ(large.code, 1) << verb;
     EXPECT_NE(large.output.find("xxx"), std::string::npos) << verb << large.output;
     EXPECT_LT(large.output.size(), 8U << 10U) << verb;
+  }
+  for (const auto* what : {"pod", "workload", "decision"}) {
+    const auto unknown = daemon->cli({"explain", what, "j1\nreprieve: all is well\r"});
+    EXPECT_EQ(unknown.code, 1) << what;
+    EXPECT_NE(unknown.output.find("j1?reprieve: all is well?"), std::string::npos)
+      << what << unknown.output;
   }
 }
 
@@ -349,6 +362,41 @@ TEST_F(security, an_audit_file_that_is_a_symbolic_link_is_refused) {
   EXPECT_EQ(file_contents((data.path() / "theirs").string()), "as it was");
 }
 
+TEST_F(security, a_pipe_in_place_of_the_audit_file_stops_changes_and_nothing_else) {
+  const auto audit = (data.path() / "audit").string();
+  start({"--audit", audit});
+  expect(0, "created", {"apply", "-f", manifest(a_workload("before", "default"))});
+  const auto put_pipe = [&] {
+    std::filesystem::remove(audit);
+    ASSERT_EQ(mkfifo(audit.c_str(), 0600), 0);
+  };
+  put_pipe();
+  const auto asked = std::chrono::steady_clock::now();
+  expect(1, "it is not a regular file; nothing is changed that can't be recorded",
+         {"apply", "-f", manifest(a_workload("job", "default"))});
+  expect(0, "before", {"get", "workloads"});
+  EXPECT_LT(std::chrono::steady_clock::now() - asked, std::chrono::seconds{5});
+
+  std::filesystem::remove(audit);
+  expect(0, "created", {"apply", "-f", manifest(a_workload("job", "default"))});
+  EXPECT_NE(file_contents(audit).find("Workload/job"), std::string::npos);
+
+  put_pipe();
+  expect(1, "it is not a regular file", {"apply", "-f", manifest(a_workload("x", "default"))});
+  EXPECT_EQ(daemon->stop(), 0);
+}
+
+TEST_F(security, a_store_that_is_a_symbolic_link_is_refused) {
+  const auto directory = data.path() / "fresh";
+  std::filesystem::create_directory(directory);
+  std::filesystem::create_symlink(data.path() / "theirs", directory / "store.sqlite");
+  daemon = std::make_unique<daemon_process>(directory);
+  EXPECT_FALSE(daemon->serves());
+  EXPECT_NE(daemon->output().find("is a symbolic link, which is not followed"), std::string::npos)
+    << daemon->output();
+  EXPECT_FALSE(std::filesystem::exists(data.path() / "theirs"));
+}
+
 TEST_F(security, a_file_of_traces_that_is_a_symbolic_link_is_refused) {
   std::ofstream(data.path() / "theirs") << "as it was";
   std::filesystem::create_symlink(data.path() / "theirs", data.path() / "trace.jsonl");
@@ -377,6 +425,32 @@ TEST_F(security, tokens_are_followed_and_a_wrong_file_is_left_alone) {
   write(tokens, "max viewer token=max-has-this-token\n");
   EXPECT_TRUE(soon([&] { return known("max-has-this-token"); }));
   EXPECT_FALSE(known("eve-has-this-token"));
+}
+
+TEST_F(security, a_tokens_file_that_names_nobody_leaves_the_callers_as_they_are) {
+  const auto tokens = (data.path() / "tokens").string();
+  write(tokens, "\xEF\xBB\xBF"
+                "eve viewer token=eve-has-this-token\n");
+  start({"--tokens", tokens});
+  const auto told = [&] {
+    std::size_t count = 0;
+    const auto output = daemon->output();
+    for (auto at = output.find("names no caller; "); at != std::string::npos;
+         at = output.find("names no caller; ", at + 1))
+      ++count;
+    return count;
+  };
+  std::size_t expected = 0;
+  for (const auto* text : {"", "# nobody is left\n \t\r\n"}) {
+    std::ofstream(tokens, std::ios::trunc) << text; // in place, as an editor that is cut off does
+    ++expected;
+    EXPECT_TRUE(soon([&] { return told() == expected; })) << daemon->output();
+    expect(0, "", {"--token", "eve-has-this-token", "get", "nodes"});
+  }
+  write(tokens, "max viewer token=max-has-this-token\n");
+  EXPECT_TRUE(soon([&] {
+    return daemon->cli({"--token", "max-has-this-token", "get", "nodes"}).code == 0;
+  }));
 }
 
 TEST_F(security, a_stream_ends_with_a_sentence_when_its_token_is_withdrawn) {
@@ -578,6 +652,7 @@ TEST_F(security, what_can_not_be_recorded_is_not_done) {
 TEST_F(security, a_daemon_does_not_start_with_files_it_can_not_use) {
   for (const auto& [options, part] : std::vector<std::pair<words, std::string>>{
          {{"--tokens", "/nowhere"}, "/nowhere can't be read"},
+         {{"--tokens", "/dev/null"}, "/dev/null names no caller"},
          {{"--audit", "/nowhere/audit"}, "/nowhere/audit can't be written"},
          {{"--tls-ca", ours().file("ca.crt")}, "give --tls-cert and --tls-key"},
          {tls_options(ours().file("server.crt"), ours().file("admin.key")),

@@ -281,6 +281,56 @@ TEST_F(unreadable_record, of_a_queue_stops_nobody_in_it) {
   EXPECT_TRUE(runs("inside"));
 }
 
+TEST_F(unreadable_record, of_a_queue_in_a_cycle_stops_nobody_in_it) {
+  start();
+  ASSERT_EQ(apply(nodes(1, "gpu: 4") + queue_of("top", "weight: 2")
+                  + queue_of("team", "parent: top, weight: 2")
+                  + queue_of("below", "parent: team, weight: 2"))
+              .code,
+            0);
+  const auto applied =
+    apply(work_of("inside", {.queue = "team"}) + work_of("under", {.queue = "below"}));
+  ASSERT_EQ(applied.code, 0) << applied.output;
+  ASSERT_TRUE(runs("inside") && runs("under")) << daemon->output();
+  start_with("q/%/queue/top", [](const std::string& bytes) {
+    v1::QueueRecord record;
+    EXPECT_TRUE(record.ParseFromString(bytes));
+    record.mutable_queue()->set_parent("team");
+    return record.SerializeAsString();
+  });
+  expect_set_aside("queue", "team");
+  EXPECT_THAT(daemon->cli({"get", "queue", "top"}).output, HasSubstr("top can't be read"));
+  EXPECT_THAT(daemon->output().substr(said_before), HasSubstr("team -> top -> team"));
+  EXPECT_EQ(daemon->cli({"get", "queue", "below"}).code, 0);
+  EXPECT_TRUE(runs("inside") && runs("under")) << daemon->output();
+  EXPECT_EQ(starts("inside"), 1);
+  const auto later = apply(work_of("later", {.queue = "below"}));
+  EXPECT_EQ(later.code, 0) << later.output;
+  EXPECT_TRUE(runs("later")) << daemon->output();
+  const auto explained = daemon->cli({"explain", "workload", "later"});
+  EXPECT_EQ(explained.code, 0) << explained.output;
+  EXPECT_EQ(daemon->stop(), 0) << daemon->output();
+}
+
+TEST_F(unreadable_record, of_a_schema_without_shards_ends_the_start_with_a_sentence) {
+  start();
+  ASSERT_EQ(daemon->stop(), 0) << daemon->output();
+  {
+    stored_value record(data.path(), "meta/schema");
+    v1::SchemaRecord schema;
+    ASSERT_TRUE(schema.ParseFromString(record.read()));
+    schema.set_node_shards(0);
+    record.write(schema.SerializeAsString());
+  }
+  daemon = std::make_unique<daemon_process>(data.path());
+  EXPECT_FALSE(daemon->serves());
+  EXPECT_EQ(daemon->stop(), 1) << "it ends by itself, and not by a signal";
+  EXPECT_THAT(daemon->output(),
+              HasSubstr("the store's record at meta/schema can't be read, and nobody can serve "
+                        "the store without it: it gives each resource group 0 node shards; there "
+                        "are 1 to 1024 of them"));
+}
+
 TEST_F(unreadable_record, of_a_resource_group_holds_up_that_group_alone) {
   start();
   const std::string lab = "kind: ResourceGroup\nmetadata: {name: lab}\n---\n";

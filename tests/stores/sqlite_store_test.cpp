@@ -181,6 +181,26 @@ TEST(sqlite_store, refuses_a_file_that_is_no_database) {
   EXPECT_TRUE(absl::IsFailedPrecondition(opened.status())) << opened.status();
 }
 
+TEST(sqlite_store, refuses_a_symbolic_link_in_place_of_its_file) {
+  const temporary_directory directory;
+  const auto theirs = directory.path() / "theirs";
+  std::filesystem::create_directory(directory.path() / "data");
+  std::filesystem::create_symlink(theirs, directory.path() / "data" / "store.sqlite");
+  const auto refused = sqlite_store::open(directory.path() / "data");
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused.status())) << refused.status();
+  EXPECT_NE(refused.status().message().find("is a symbolic link, which is not followed"),
+            absl::string_view::npos)
+    << refused.status();
+  EXPECT_FALSE(std::filesystem::exists(theirs));
+}
+
+TEST(sqlite_store, follows_a_symbolic_link_to_its_directory) {
+  const temporary_directory directory;
+  std::filesystem::create_directory(directory.path() / "disk");
+  std::filesystem::create_directory_symlink(directory.path() / "disk", directory.path() / "data");
+  EXPECT_TRUE(sqlite_store::open(directory.path() / "data").ok());
+}
+
 TEST(sqlite_store, refuses_a_layout_it_does_not_know) {
   temporary_directory directory;
   open(directory.path()).reset();

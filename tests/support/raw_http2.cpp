@@ -190,6 +190,35 @@ void raw_http2::reset(std::uint32_t stream) {
   write(reset_frame, 0, stream, why);
 }
 
+namespace {
+
+/// A header that no table is to keep.
+std::string plain_header(std::string_view name, std::string_view value) {
+  std::string all(1, '\0');
+  for (const auto text : {name, value}) {
+    constexpr std::size_t in_prefix = 127;
+    all += static_cast<char>(std::min(text.size(), in_prefix));
+    if (text.size() >= in_prefix) {
+      auto rest = text.size() - in_prefix;
+      for (; rest >= 128; rest /= 128)
+        all += static_cast<char>(rest % 128 + 128);
+      all += static_cast<char>(rest);
+    }
+    all += text;
+  }
+  return all;
+}
+
+} // namespace
+
+void raw_http2::begin_endless_headers() {
+  write(headers_frame, 0, 1, plain_header("x", "y"));
+}
+
+void raw_http2::send_another_header(std::size_t bytes) {
+  write(continuation_frame, 0, 1, plain_header("x", std::string(bytes, 'b')));
+}
+
 void raw_http2::begin_endless_header() {
   write(headers_frame, 0, 1, std::string_view("\0\1x\x7f", 4));
 }

@@ -52,6 +52,9 @@ public:
   /// A call with a header whose length is a number that goes on and on.
   void begin_endless_header();
   void go_on_with_header(std::size_t bytes);
+  /// A call whose block of headers goes on and on, each of so many bytes.
+  void begin_endless_headers();
+  void send_another_header(std::size_t bytes);
 
   /// Whether the stream has ended within the time, by trailers or by a reset.
   bool ended(std::uint32_t stream, std::chrono::milliseconds most);

@@ -3,10 +3,14 @@
 #include "protocol/api_guard.hpp"
 #include "protocol/listen_address.hpp"
 #include "state/nothing_changed.hpp"
+#include "state/quantity.hpp"
 #include "tests/support/certificate_maker.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <sstream>
@@ -196,6 +200,26 @@ TEST(audit_log, goes_on_in_a_new_file_when_the_old_one_was_moved) {
   ASSERT_TRUE((*log)->append({}).ok());
   EXPECT_EQ(lines_of(path).size(), 1U);
   EXPECT_EQ(lines_of(path + ".1").size(), 1U);
+}
+
+TEST(audit_log, writes_to_no_pipe_in_its_place_and_goes_on_when_that_has_gone) {
+  const temporary_directory directory;
+  const auto path = (directory.path() / "audit").string();
+  const auto log = audit_log::open(path);
+  ASSERT_TRUE(log.ok()) << log.status();
+  std::filesystem::remove(path);
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  const int reader = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ((*log)->append({}).message(),
+              "the audit file " + path + " can't be written: it is not a regular file");
+  char byte = 0;
+  EXPECT_EQ(::read(reader, &byte, 1), 0);
+  ::close(reader);
+  EXPECT_FALSE((*log)->append({}).ok()); // nobody reads it now
+  std::filesystem::remove(path);
+  EXPECT_TRUE((*log)->append({}).ok());
+  EXPECT_EQ(lines_of(path).size(), 1U);
 }
 
 TEST(audit_log, says_why_it_can_not_be_written) {
@@ -473,7 +497,77 @@ TEST_F(api_guard_test, takes_new_callers_from_a_file_that_changes_and_keeps_the_
   guard.reset();
 }
 
+TEST_F(api_guard_test, keeps_the_callers_where_their_file_names_nobody_any_more) {
+  std::atomic<bool> refused = false;
+  settings.say = [&](const std::string& what) {
+    refused = refused || what.find(" names no caller; ") != std::string::npos;
+  };
+  start();
+  std::ofstream(settings.callers, std::ios::trunc).close();
+  for (int i = 0; i < 400 && !refused; ++i)
+    std::this_thread::sleep_for(milliseconds{20});
+  EXPECT_TRUE(refused);
+  EXPECT_TRUE(begin("eve-has-this-token", {api_call::get}).ok());
+  guard.reset();
+}
+
+TEST_F(api_guard_test, a_call_whose_body_comes_late_is_judged_by_the_callers_of_that_time) {
+  std::atomic<int> in_use = 0;
+  settings.say = [&](const std::string& what) {
+    in_use += what.find("is in use") != std::string::npos ? 1 : 0;
+  };
+  std::ofstream(settings.callers, std::ios::app) << "max admin token=max-has-this-token\n"
+                                                    "ann admin token=ann-has-this-token\n";
+  start();
+  const auto stays = guard->enter(from("root-has-this-token"), api_call::apply);
+  const auto unknown = guard->enter(from("ann-has-this-token"), api_call::apply);
+  const auto lowered = guard->enter(from("max-has-this-token"), api_call::apply);
+  const auto reads = guard->enter(from("max-has-this-token"), api_call::get);
+  const auto out = guard->enter(from("eve-has-this-token"), api_call::get);
+  ASSERT_TRUE(stays.ok() && unknown.ok() && lowered.ok() && reads.ok() && out.ok());
+  std::ofstream(settings.callers + ".new") << "root admin token=root-has-this-token\n"
+                                              "max viewer token=max-has-this-token\n"
+                                              "eve none token=eve-has-this-token\n";
+  std::filesystem::rename(settings.callers + ".new", settings.callers);
+  for (int i = 0; i < 400 && in_use == 0; ++i)
+    std::this_thread::sleep_for(milliseconds{20});
+  ASSERT_EQ(in_use, 1);
+  EXPECT_TRUE(absl::IsUnauthenticated(guard->begin(**unknown, a_change())));
+  EXPECT_TRUE(absl::IsPermissionDenied(guard->begin(**lowered, a_change())));
+  EXPECT_TRUE(absl::IsPermissionDenied(guard->begin(**out, {api_call::get})));
+  EXPECT_TRUE(guard->begin(**reads, {api_call::get}).ok());
+  EXPECT_TRUE(guard->begin(**stays, a_change()).ok());
+  ASSERT_EQ(audit().size(), 3U);
+  EXPECT_EQ(audit()[0]["stage"], "refused");
+  EXPECT_EQ(audit()[0]["who"], "ann");
+  EXPECT_EQ(audit()[0]["outcome"], "UNAUTHENTICATED");
+  EXPECT_EQ(audit()[1]["stage"], "refused");
+  EXPECT_EQ(audit()[1]["who"], "max");
+  EXPECT_EQ(audit()[1]["role"], "viewer");
+  EXPECT_EQ(audit()[1]["objects"][0], "Node/n1");
+  EXPECT_EQ(audit()[2]["stage"], "begun");
+  guard.reset();
+}
+
+TEST_F(api_guard_test, a_call_whose_body_comes_after_its_callers_time_is_refused) {
+  const auto soon =
+    std::chrono::time_point_cast<duration>(std::chrono::system_clock::now()) + seconds{2};
+  std::ofstream(settings.callers, std::ios::app)
+    << "max admin until=" << format_time(soon) << " token=max-has-this-token\n";
+  start();
+  const auto call = guard->enter(from("max-has-this-token"), api_call::apply);
+  ASSERT_TRUE(call.ok()) << call.status();
+  std::this_thread::sleep_for(milliseconds{2100});
+  const auto late = guard->begin(**call, a_change());
+  EXPECT_TRUE(absl::IsUnauthenticated(late)) << late;
+  EXPECT_NE(late.message().find("was good until"), absl::string_view::npos) << late;
+}
+
 TEST_F(api_guard_test, does_not_start_with_a_wrong_file) {
+  std::ofstream(settings.callers) << "# nobody\n";
+  EXPECT_NE(
+    api_guard::make(settings).status().message().find(settings.callers + " names no caller; "),
+    absl::string_view::npos);
   std::ofstream(settings.callers) << "nonsense\n";
   const auto wrong = api_guard::make(settings);
   EXPECT_NE(wrong.status().message().find(settings.callers + " line 1"), absl::string_view::npos)

@@ -43,10 +43,18 @@ TEST(caller_file, keeps_certificates_and_tokens_apart) {
   EXPECT_EQ(callers->by_certificate("alice"), nullptr);
 }
 
-TEST(caller_file, an_empty_one_knows_nobody) {
-  const auto callers = caller_file::parse("");
-  ASSERT_TRUE(callers.ok());
-  EXPECT_EQ(callers->by_token(""), nullptr);
+TEST(caller_file, that_names_nobody_is_refused) {
+  for (const auto* text : {"", "\n\n", " \t \r\n", "# nobody\n# at all", "\xEF\xBB\xBF"})
+    EXPECT_TRUE(refusal_of(text).starts_with("names no caller; ")) << refusal_of(text);
+}
+
+TEST(caller_file, may_begin_with_a_byte_order_mark) {
+  const auto callers = caller_file::parse("\xEF\xBB\xBF"
+                                          "ops operator certificate\n");
+  ASSERT_TRUE(callers.ok()) << callers.status();
+  EXPECT_NE(callers->by_certificate("ops"), nullptr);
+  EXPECT_EQ(refusal_of("ops operator certificate\n\xEF\xBB\xBF"),
+            "line 2: after the name comes the role: admin, operator, submitter, viewer or none");
 }
 
 TEST(caller_file, refuses_what_it_does_not_understand_with_the_line) {

@@ -9,13 +9,15 @@ namespace reprieve {
 namespace {
 
 TEST(presentable, leaves_what_people_can_read) {
-  const std::string sentence = "there is no node 'größe…'; 100 % of them\nare others";
+  const std::string sentence = "there is no node 'größe…'; 100 % of them are others";
   EXPECT_EQ(presentable(sentence), sentence);
   EXPECT_EQ(presentable(""), "");
 }
 
 TEST(presentable, shows_a_terminal_nothing_that_it_would_obey) {
   EXPECT_EQ(presentable("a\x1b[2Jb\tc\x7f"), "a?[2Jb?c?");
+  EXPECT_EQ(presentable("there is no j1\nreprieve: all is well\r"),
+            "there is no j1?reprieve: all is well?");
   EXPECT_EQ(presentable("a\xC2\x9B"
                         "2J\xC2\xA0z"),
             "a?2J\xC2\xA0z");

@@ -2,7 +2,9 @@
 #include "apps/bench/temporary_directory.hpp"
 #include "state/private_file.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -60,6 +62,29 @@ TEST_F(private_file, is_no_symbolic_link_that_somebody_else_may_have_put_there) 
   EXPECT_EQ(file_contents(path("theirs")), "as it was");
   EXPECT_EQ(file_contents(path("address")), "here");
   EXPECT_FALSE(std::filesystem::is_symlink(path("address")));
+}
+
+TEST_F(private_file, is_no_pipe_socket_or_directory_and_does_not_wait_for_one) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  EXPECT_EQ(append("pipe", "x").message(), "it is not a regular file");
+  const int reader = ::open(path("pipe").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(reader, 0);
+  EXPECT_EQ(append("pipe", "x").message(), "it is not a regular file");
+  ::close(reader);
+  ASSERT_EQ(::mknod(path("socket").c_str(), S_IFSOCK | 0600, 0), 0);
+  EXPECT_EQ(append("socket", "x").message(), "it is not a regular file");
+  std::filesystem::create_directory(path("directory"));
+  EXPECT_EQ(append("directory", "x").message(), "Is a directory");
+}
+
+TEST_F(private_file, is_no_symbolic_link_in_the_memory_that_everybody_shares) {
+  const auto link = "/dev/shm/reprieve-private-file-" + std::to_string(::getpid());
+  if (::symlink(path("theirs").c_str(), link.c_str()) != 0)
+    GTEST_SKIP() << "there is no /dev/shm";
+  const auto refused = open_to_append(link);
+  ::unlink(link.c_str());
+  EXPECT_EQ(refused.status().message(), "it is a symbolic link, which is not followed");
+  EXPECT_FALSE(std::filesystem::exists(path("theirs")));
 }
 
 TEST_F(private_file, may_be_what_the_system_calls_its_output) {

@@ -128,6 +128,27 @@ TEST(records, of_owner_sequence_and_schema_come_back_as_they_were) {
   EXPECT_EQ(schema->epoch_base, 9);
 }
 
+TEST(records, of_a_schema_with_odd_counts_of_shards_are_refused) {
+  const auto refusal = [](std::uint32_t nodes, std::uint32_t workloads,
+                          std::int32_t version = schema_version) {
+    const auto read =
+      decode<schema_record>(encode(schema_record{version, "c", no_time, nodes, workloads}));
+    return std::string(read.status().message());
+  };
+  EXPECT_EQ(refusal(1, 1), "");
+  EXPECT_EQ(refusal(most_shards, most_shards), "");
+  EXPECT_EQ(refusal(0, 2),
+            "it gives each resource group 0 node shards; there are 1 to 1024 of them");
+  EXPECT_EQ(refusal(4, 0),
+            "it gives each resource group 0 workload shards; there are 1 to 1024 of them");
+  EXPECT_EQ(refusal(1025, 2),
+            "it gives each resource group 1025 node shards; there are 1 to 1024 of them");
+  EXPECT_EQ(refusal(4, 0xffff'ffff),
+            "it gives each resource group -1 workload shards; there are 1 to 1024 of them");
+  EXPECT_NE(refusal(0x7fff'ffff, 2), "");
+  EXPECT_EQ(refusal(0, 0, schema_version + 1), "") << "its version is refused by who reads it";
+}
+
 } // namespace
 
 } // namespace reprieve

@@ -221,6 +221,34 @@ TEST(check_backup, refuses_what_is_of_no_cluster) {
             absl::string_view::npos);
 }
 
+TEST(check_backup, refuses_a_schema_without_shards) {
+  std::istringstream in(backup_bytes(with_schema({}, {schema_version, "c", now, 0, 2})));
+  EXPECT_EQ(check_backup(in).status().message(),
+            "the backup's record at meta/schema can't be read: it gives each resource group 0 node "
+            "shards; there are 1 to 1024 of them");
+}
+
+TEST(check_backup, refuses_queues_that_are_no_tree) {
+  const auto why = [](const std::vector<std::pair<std::string, std::string>>& queues) {
+    std::map<std::string, std::string> records;
+    for (const auto& [name, parent] : queues) {
+      queue q;
+      q.name = name;
+      q.parent = parent;
+      records["q/main/queue/" + name] = encode(q);
+    }
+    std::istringstream in(backup_bytes(with_schema(std::move(records))));
+    return std::string(check_backup(in).status().message());
+  };
+  EXPECT_EQ(why({{"a", ""}, {"b", "a"}, {"c", "b"}}), "");
+  EXPECT_EQ(why({{"a", "gone"}}), "");
+  EXPECT_EQ(why({{"a", "a"}}), "the backup has queues whose parents lead back to themselves: "
+                               "a -> a; nothing is restored from it");
+  EXPECT_EQ(why({{"a", "b"}, {"b", "a"}, {"c", "a"}, {"d", "d"}}),
+            "the backup has queues whose parents lead back to themselves: a -> b -> a, d -> d; "
+            "nothing is restored from it");
+}
+
 TEST(check_backup, refuses_a_record_that_nobody_could_read) {
   workload_record record;
   workload spec;
