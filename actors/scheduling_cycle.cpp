@@ -9,6 +9,7 @@
 #include "preemption/quota.hpp"
 #include "preemption/required_node.hpp"
 #include "preemption/turn.hpp"
+#include "state/counted.hpp"
 #include "state/keys.hpp"
 #include "state/quantity.hpp"
 #include "state/queue_limits.hpp"
@@ -453,6 +454,10 @@ private:
     // A sentence of why there is nothing is made when somebody asks; among sessions it depends on
     // who comes first.
     settings.tells_failure = explains || settings.group.policy == group_policy::sessions;
+    settings.groups.find = [&mirror = state.mirror](const portion_id& of) -> const pod_group* {
+      const auto record = mirror.find_workload(of.workload);
+      return record ? group_named(*record->spec, of.group) : nullptr;
+    };
     return settings;
   }
 
@@ -564,8 +569,10 @@ private:
     if (batch_.what.id.empty())
       return;
     batch_.what.at_once = state_.settings.owner->schema() >= schema_with_starts_at_once;
-    batch_.what.why.summary = fmt::format("{} pods of {} workloads fit without preemption",
-                                          batch_.placed.size(), batch_.what.workloads.size());
+    batch_.what.why.summary =
+      fmt::format("{} of {} {} without preemption", counted(std::ssize(batch_.placed), "pod"),
+                  counted(std::ssize(batch_.what.workloads), "workload"),
+                  batch_.placed.size() == 1 ? "fits" : "fit");
     auto settings = std::exchange(batch_, decision_settings{});
     if (const auto unit = std::exchange(alone_, std::nullopt))
       launch_alone(*unit, std::move(settings), {});

@@ -11,6 +11,7 @@
 #include "apps/cli/connection.hpp"
 #include "apps/cli/decide.hpp"
 #include "apps/cli/machines.hpp"
+#include "apps/cli/one_of.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -28,8 +29,10 @@ int main(int argc, char** argv) {
   cli::add_connection_options(app, reached);
   const std::map<std::string, cli::output> outputs{
     {"table", cli::output::table}, {"json", cli::output::json}, {"yaml", cli::output::yaml}};
-  app.add_option("-o,--output", as, "table, json or yaml")
-    ->transform(CLI::CheckedTransformer(outputs).description(""));
+  app
+    .add_option_function<std::string>(
+      "-o,--output", [&](const std::string& word) { as = outputs.at(word); }, "table, json or yaml")
+    ->check(cli::one_of({"table", "json", "yaml"}));
 
   std::vector<std::string> files;
   std::string kind;
@@ -90,7 +93,7 @@ int main(int argc, char** argv) {
   decide
     ->add_option("--policy", to_decide.policy,
                  "in place of the resource group's: workload-aware, sessions, lifecycle or queues")
-    ->check(CLI::IsMember({"workload-aware", "sessions", "lifecycle", "queues"}));
+    ->check(cli::one_of({"workload-aware", "sessions", "lifecycle", "queues"}));
   decide->add_option("--now", to_decide.now, "the time to decide at; the clock's if not given");
   decide->add_flag("--like-kubernetes", to_decide.like_kubernetes,
                    "place plainly and score as kube-scheduler does");
@@ -263,6 +266,9 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
     if (*remove && files.empty() && (kind.empty() || names.empty()))
       throw CLI::ValidationError("delete", "give a kind and names, or manifests with -f");
+    if (*decide && to_decide.all && !to_decide.preemptor.empty())
+      throw CLI::ValidationError("decide", "--all decides for everything that waits, and "
+                                           "--preemptor for one alone; give one of them");
     if (*restore && target.data.empty() && target.etcd.empty())
       throw CLI::ValidationError("restore", "give --data DIRECTORY, or --etcd HOST:PORT");
   } catch (const CLI::ParseError& error) {

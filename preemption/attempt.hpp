@@ -31,6 +31,8 @@ struct attempt {
   bool too_many_victims = false;
   bool budget_reached = false;           ///< the search ended before it was through
   std::optional<std::int32_t> threshold; ///< nobody above it was assumed gone
+  bool proved = false;                   ///< no victims in the domain are better
+  std::int64_t floor = 0;                ///< of `score::priority_sum`: no victims there have less
   seating found;
   std::set<portion_row> kept_for_budgets;
   std::vector<evicted_portion> victims; ///< most important first

@@ -21,6 +21,7 @@ struct offered {
   std::int64_t least_pods = 1;
   std::int64_t least_gpu = 0;
   time_point latest_start = no_time;
+  bool only_groups = true; ///< those of the highest priority
 };
 
 /// How many portions have to go at least to make up for what is lacking, when none holds more here.
@@ -60,6 +61,8 @@ score bound_of(const offered& some, std::int64_t portions, std::int64_t work, ti
   least.priority_sum = weight(some.highest) + (portions - 1) * weight(some.lowest);
   least.work_lost = work;
   least.earliest_start_of_most_important = std::min(some.latest_start, now);
+  least.most_important = {some.only_groups, some.least_pods,
+                          least.earliest_start_of_most_important};
   return least;
 }
 
@@ -69,9 +72,12 @@ score bound_at_step(const problem& given, node_row n, std::size_t s) {
   const auto& request = given.asked.groups.front().request;
   const auto gpu = view.gpu_column();
   const auto room = view.promised(n);
-  offered some{view.steps(n)[s].priority, view.steps(n).back().priority,
-               std::numeric_limits<std::uint32_t>::max(), std::numeric_limits<std::int64_t>::max(),
-               no_time};
+  offered some{view.steps(n)[s].priority,
+               view.steps(n).back().priority,
+               std::numeric_limits<std::uint32_t>::max(),
+               std::numeric_limits<std::int64_t>::max(),
+               no_time,
+               true};
   std::vector<std::int64_t> largest(view.width());
   std::vector<std::int64_t> safe_until;
   each_portion_on(view, view.pods_on(n).subspan(view.steps(n)[s].first),
@@ -80,10 +86,12 @@ score bound_at_step(const problem& given, node_row n, std::size_t s) {
                       largest[c] = std::max(largest[c], holds[c]);
                     const auto card = view.card(portion);
                     some.least_pods = std::min(some.least_pods, std::int64_t{card.pods});
-                    if (card.priority == some.highest)
+                    if (card.priority == some.highest) {
+                      some.only_groups = some.only_groups && card.group;
                       some.latest_start = std::max(some.latest_start, card.earliest_start == no_time
                                                                         ? time_point::max()
                                                                         : card.earliest_start);
+                    }
                     if (gpu && holds[*gpu] > 0) {
                       const auto work = view.work_of(portion);
                       some.least_gpu = std::min(some.least_gpu, work.gpu);
@@ -124,6 +132,12 @@ score floor_on_node(const problem& given, node_row n, const score& found) {
   score least = found;
   least.cascades = false;
   least.budget_violations = 0;
+  least.most_important = {true, found.most_important.pods, found.most_important.start};
+  for (const auto& [card, work, holds] : holders)
+    if (card.priority == found.highest_victim_priority) {
+      least.most_important.group = least.most_important.group && card.group;
+      least.most_important.pods = std::min(least.most_important.pods, std::int64_t{card.pods});
+    }
   least.priority_sum = least.pods = least.work_lost = 0;
   for (std::size_t c = 0; c < request.size(); ++c) {
     if (request[c] == 0 || request[c] <= room[c])
@@ -153,8 +167,9 @@ score floor_on_node(const problem& given, node_row n, const score& found) {
 }
 
 score lasting(score bound, time_point now) {
-  if (bound.earliest_start_of_most_important >= now)
-    bound.earliest_start_of_most_important = time_point::max();
+  for (auto* start : {&bound.earliest_start_of_most_important, &bound.most_important.start})
+    if (*start >= now)
+      *start = time_point::max();
   return bound;
 }
 
@@ -193,8 +208,8 @@ std::optional<score> bound_on_block(const problem& given, const node_block& bloc
       continue;
     const auto& step = block.steps[s];
     const auto largest = block.amounts_at(node_block::largest_portion(s), width);
-    const offered some{step.lowest, block.steps.back().lowest, step.least_pods, step.least_gpu,
-                       step.latest_start};
+    const offered some{step.lowest,    block.steps.back().lowest, step.least_pods,
+                       step.least_gpu, step.latest_start,         step.only_groups};
     std::int64_t work = 0;
     if (gpu && request[*gpu] > room[*gpu]) {
       const auto holders = std::min<std::int64_t>(fewest(request[*gpu] - room[*gpu], largest[*gpu]),

@@ -15,7 +15,7 @@ std::optional<score> bound_on_node(const problem& given, node_row n);
 /// will be, and work is lost more and more.
 score lasting(score bound, time_point now);
 
-/// A score that no victims of a lone pod on the node cost less than whose highest priority is that
+/// A score that no victims of a lone pod on the node are better than whose highest priority is that
 /// of `found`: closer than a bound, since what each of them loses is looked up.
 score floor_on_node(const problem& given, node_row n, const score& found);
 

@@ -29,6 +29,7 @@ struct victim_scope {
 struct candidate_terms {
   std::int32_t highest = std::numeric_limits<std::int32_t>::max(); ///< priority that may go
   bool opt_out_may_veto = true;                ///< false where the policy has a class for it
+  bool whole_workloads = false;                ///< all of a workload goes, or nothing of it
   std::shared_ptr<const victim_scope> scope{}; ///< null where priority tells
 
   bool operator==(const candidate_terms&) const = default;

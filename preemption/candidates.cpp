@@ -23,13 +23,14 @@ void for_each_up_to(const cluster_view& view, node_row n, std::int64_t level, au
 candidate_rules::candidate_rules(const problem& given, candidate_terms terms)
     : view_(given.view), who_(given.who), level_(given.highest_level()), terms_(std::move(terms)),
       settings_(given.settings),
-      looks_closer_(given.scope || terms_.highest < level_ || given.who.may_have_weaker_kin
+      looks_closer_(given.scope || terms_.highest < level_ || terms_.whole_workloads
+                    || given.who.may_have_weaker_kin
                     || given.settings.group.limits.minimum_runtime > duration{0}
                     || given.settings.group.limits.preemptions_per_workload_per_hour) {
   terms_.scope = given.scope;
 }
 
-standing candidate_rules::of(portion_row p) const {
+standing candidate_rules::of_itself(portion_row p) const {
   const auto card = view_.card(p);
   const auto& limits = settings_.group.limits;
   const bool shielded = !terms_.scope || !terms_.scope->overrules;
@@ -58,6 +59,33 @@ standing candidate_rules::of(portion_row p) const {
       most && settings_.times_preempted(view_.id_of(p).workload) >= *most)
     return standing::too_often;
   return standing::candidate;
+}
+
+standing candidate_rules::of(portion_row p) const {
+  const auto alone = of_itself(p);
+  if (alone != standing::candidate || !terms_.whole_workloads)
+    return alone;
+  const bool all_may_go = std::ranges::all_of(
+    kin_of(p), [this](portion_row one) { return of_itself(one) == standing::candidate; });
+  return all_may_go ? standing::candidate : standing::kin_stays;
+}
+
+std::vector<portion_row> candidate_rules::kin_of(portion_row p) const {
+  if (!terms_.whole_workloads)
+    return {p};
+  if (kin_.empty())
+    for (node_row n = 0; n < view_.node_rows(); ++n)
+      if (view_.present(n))
+        for (const auto one : view_.pods_on(n))
+          kin_[view_.id_of(view_.portion_of(one)).workload].push_back(view_.portion_of(one));
+  const auto found = kin_.find(view_.id_of(p).workload);
+  if (found == kin_.end())
+    return {p};
+  auto kin = found->second;
+  std::ranges::sort(kin);
+  kin.erase(std::ranges::unique(kin).begin(), kin.end());
+  std::ranges::sort(kin, {}, [this](portion_row one) { return view_.id_of(one); });
+  return kin;
 }
 
 void candidate_rules::keep_who_may_not_go(domain_room& room,

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace reprieve {
@@ -22,6 +24,7 @@ enum class standing : std::uint8_t {
   opted_out,        ///< and the group takes that as a veto
   too_often,        ///< its workload lost enough in the last hour
   not_preemptible,  ///< above the priority up to which sessions may go
+  kin_stays,        ///< others of its workload may not go, and workloads go whole
   out_of_scope,     ///< not among those that the plan may take
 };
 
@@ -35,6 +38,10 @@ public:
   bool may_go(portion_row p) const {
     return of(p) == standing::candidate;
   }
+
+  /// The portions that go with it, itself among them, in order of name: those of its workload where
+  /// workloads go whole.
+  std::vector<portion_row> kin_of(portion_row p) const;
 
   const candidate_terms& terms() const {
     return terms_;
@@ -60,6 +67,8 @@ public:
   std::vector<portion_row> candidates_with_budgets_on(std::span<const node_row> nodes) const;
 
 private:
+  /// Without a look at its kin.
+  standing of_itself(portion_row p) const;
   std::vector<portion_row> collect(std::span<const node_row> nodes, std::int64_t level,
                                    auto wanted) const;
 
@@ -68,6 +77,8 @@ private:
   std::int64_t level_;
   candidate_terms terms_;
   const plan_settings& settings_;
+  /// By workload, once somebody asks: the portions that run.
+  mutable std::unordered_map<std::string, std::vector<portion_row>> kin_;
   bool looks_closer_; ///< whether a guard may keep anybody, or the preemptor is on nodes itself
 };
 

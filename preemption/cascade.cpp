@@ -14,7 +14,7 @@ room_after room_beside(const problem& given, std::span<const evicted_portion> vi
   room_after room{given.view};
   for (const auto& one : victims)
     for (const auto p : one.pods)
-      room.vacate(given.view.node_of(p), given.view.requests(p));
+      room.vacate(p);
   for (const auto& one : seats)
     room.take(one.node, given.asked.groups[one.group].request);
   return room;
@@ -37,10 +37,15 @@ bool cascade_check::cascades(std::span<const evicted_portion> victims,
       return false; // nobody is left for these to preempt, nor for those who follow
     if (!after)
       after.emplace(room_beside(given_, victims, seats));
-    for (const auto& one : victims.subspan(first, last - first))
+    for (const auto& one : victims.subspan(first, last - first)) {
+      const auto& groups = given_.settings.groups;
+      const auto* group = groups.find ? groups.find(view_.id_of(one.portion)) : nullptr;
       for (const auto p : one.pods)
-        if (!after->place(view_.requests(p)))
+        if (const auto request = view_.requests(p);
+            !after->place(request, group)
+            && after->has_room_without_those_below(priority, request, group))
           return true;
+    }
     first = last;
   }
   return false;

@@ -13,8 +13,8 @@
 namespace reprieve {
 
 /// Whether a victim that comes back would have to preempt in its turn: it finds no room in what is
-/// then free, and there is somebody below it. Only amounts are looked at, since a victim's node
-/// selector and tolerations are not known here.
+/// then free on the nodes that it may run on, and would find some there without those below it.
+/// Where its workload is not known, it may run on all nodes.
 class cascade_check {
 public:
   explicit cascade_check(const problem& given) : given_(given), view_(given.view) {}

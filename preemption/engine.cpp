@@ -28,6 +28,8 @@ plan infeasible(const explainer& explain, std::string_view why) {
 /// What no cluster like this one can ever place.
 std::optional<plan> refuse(const problem& given, const explainer& explain) {
   const auto& asked = given.asked;
+  if (given.view.node_count() == 0)
+    return infeasible(explain, "does not fit: there are no nodes");
   if (!asked.unknown_resource.empty())
     return infeasible(explain,
                       fmt::format("does not fit: no node has any {}", asked.unknown_resource));

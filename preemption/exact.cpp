@@ -24,20 +24,24 @@ void exact_search::run(const std::optional<score>& best, const judge& found) {
 
 void exact_search::decide(std::size_t at, const score& so_far) {
   if (std::ssize(victims_) > most_victims_)
-    return;
+    return; // more are not allowed
   // More victims never make a score better, so what is not better now won't be.
-  if (best_ && !cheaper(so_far, *best_, given_.settings.group.minimised))
+  if (best_ && !may_be_better(so_far))
     return;
   if (at == candidates_.size()) {
     if (!all_are_needed())
       return;
     const auto scored = (*found_)(victims_);
-    if (scored && (!best_ || cheaper(*scored, *best_, given_.settings.group.minimised)))
+    if (scored && (!best_ || may_be_better(*scored))) {
       best_ = scored;
+      found_any_ = true;
+    }
     return;
   }
-  if (steps_left_ == 0 || spent_.exhausted())
+  if (steps_left_ == 0 || spent_.exhausted()) {
+    complete_ = false;
     return;
+  }
   --steps_left_;
   spent_.spend(1);
   const auto p = candidates_[at];
@@ -52,6 +56,11 @@ void exact_search::decide(std::size_t at, const score& so_far) {
   decide(at + 1, with);
   victims_.pop_back();
   budgets_.remove(p);
+}
+
+bool exact_search::may_be_better(const score& some) const {
+  const auto minimised = given_.settings.group.minimised;
+  return found_any_ ? cheaper(some, *best_, minimised) : !cheaper(*best_, some, minimised);
 }
 
 /// Nobody goes who could stay, not even to spare a victim the temptation to preempt it.

@@ -32,9 +32,17 @@ public:
   /// better than `best` and all before it.
   void run(const std::optional<score>& best, const judge& found);
 
+  /// Whether all were gone through that could be better.
+  bool was_complete() const {
+    return complete_;
+  }
+
 private:
   void decide(std::size_t at, const score& so_far);
   bool all_are_needed();
+  /// Than the best so far. Before the first is found, what costs the same may be: it spares those
+  /// who are more important.
+  bool may_be_better(const score& some) const;
 
   const problem& given_;
   domain_room& room_;
@@ -42,6 +50,8 @@ private:
   std::vector<std::int64_t> work_lost_; ///< by candidate
   std::int64_t most_victims_;           ///< that a decision may have (DESIGN 3.7)
   std::size_t steps_left_;
+  bool complete_ = true;
+  bool found_any_ = false;
   effort& spent_;
   budget_use budgets_;
   std::vector<portion_row> victims_;

@@ -1,23 +1,23 @@
 #include "preemption/explain.hpp"
 
+#include "state/counted.hpp"
 #include "state/quantity.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <compare>
+#include <functional>
 #include <iterator>
+#include <map>
+#include <optional>
 #include <set>
 #include <vector>
 
 namespace reprieve {
 
 namespace {
-
-/// `1 pod`, `3 pods`.
-std::string counted(std::size_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
 
 /// The first few names, and how many more there are.
 std::string listed(const std::set<std::string_view>& names) {
@@ -50,6 +50,38 @@ std::vector<portion_row> portions_on(const cluster_view& view, std::span<const n
   found.erase(std::ranges::unique(found).begin(), found.end());
   std::ranges::sort(found, more_important);
   return found;
+}
+
+/// A portion as it looks to the preemptor: one that looks the same could go in its stead.
+struct looks {
+  node_row node = no_row;
+  std::int32_t priority = 0;
+  std::uint32_t pods = 0;
+  std::vector<std::int64_t> holds;
+
+  auto operator<=>(const looks&) const = default;
+};
+
+/// Nothing where the portion has pods on several nodes.
+std::optional<looks> looks_of(const cluster_view& view, portion_row p) {
+  const auto card = view.card(p);
+  looks found{no_row, card.priority, card.pods, std::vector<std::int64_t>(view.width())};
+  for (const auto one : view.pods_of(p)) {
+    if (found.node != no_row && found.node != view.node_of(one))
+      return std::nullopt;
+    found.node = view.node_of(one);
+    std::ranges::transform(found.holds, view.requests(one), found.holds.begin(), std::plus{});
+  }
+  return found;
+}
+
+/// Why of two that look the same the first one stays.
+std::string_view why_more_important(const portion_card& stays, const portion_card& goes) {
+  if (stays.group != goes.group)
+    return "which is a group";
+  if (stays.earliest_start != goes.earliest_start)
+    return "which started earlier";
+  return "which comes before it by name";
 }
 
 std::string_view why_unsuitable(suitability s) {
@@ -178,10 +210,9 @@ std::string_view explainer::what_is_lacking(resource_column resource) const {
 
 std::string explainer::why_victim(std::span<const node_row> used, portion_row p,
                                   bool over_budget) const {
-  const auto why = scope_ != nullptr
-                     ? scope_->reasons[scope_->portions.at(p)]
-                     : fmt::format("its priority {} is below {}", view_.card(p).priority,
-                                   who_.priority);
+  const auto why = scope_ != nullptr ? scope_->reasons[scope_->portions.at(p)]
+                                     : fmt::format("its priority {} is below {}",
+                                                   view_.card(p).priority, who_.priority);
   return fmt::format("{} and {} does not fit on {} beside it{}", why, who_.workload,
                      shared_nodes(used, p),
                      over_budget ? "; this exceeds a disruption budget" : "");
@@ -212,6 +243,8 @@ std::string explainer::why_passed_over(standing s, portion_row p) const {
                        settings_.group.limits.preemptions_per_workload_per_hour.value_or(0));
   case standing::opted_out:
     return "has opted out of preemption";
+  case standing::kin_stays:
+    return "others of its session may not go, and a session goes whole";
   case standing::not_preemptible:
     return fmt::format("its priority {} is above {}, up to which sessions may be preempted",
                        card.priority, settings_.group.preemptible_priority);
@@ -246,10 +279,9 @@ std::string explainer::shared_nodes(std::span<const node_row> used, portion_row 
 
 void explainer::tell(const candidate_rules& rules, plan& made) const {
   const auto& followed = made.followed;
-  for (std::size_t i = 0; i < made.victims.size(); ++i)
-    if (auto& one = made.victims[i]; one.reason.empty())
-      one.reason = why_victim(followed.nodes, followed.victims[i], one.violates_budget);
   const std::set<portion_row> victims(followed.victims.begin(), followed.victims.end());
+  const auto all = portions_on(view_, followed.nodes);
+  tell_of_victims(rules, all, made);
   const auto fits_on = [&](std::string_view nodes) {
     return fmt::format("still fits on {} beside {}", nodes, who_.workload);
   };
@@ -258,7 +290,7 @@ void explainer::tell(const candidate_rules& rules, plan& made) const {
   const auto fits = on_one_node ? fits_on(view_.node_name(followed.nodes.front())) : "";
   said_before too_important;
   said_before above_threshold;
-  for (const auto portion : portions_on(view_, followed.nodes)) {
+  for (const auto portion : all) {
     if (victims.contains(portion))
       continue;
     const auto card = view_.card(portion);
@@ -281,12 +313,37 @@ void explainer::tell(const candidate_rules& rules, plan& made) const {
   }
 }
 
+void explainer::tell_of_victims(const candidate_rules& rules, std::span<const portion_row> all,
+                                plan& made) const {
+  const auto& followed = made.followed;
+  const std::set<portion_row> victims(followed.victims.begin(), followed.victims.end());
+  // Of those that look the same the least important that stays.
+  std::map<looks, portion_row> stays;
+  for (const auto p : all)
+    if (!victims.contains(p) && rules.may_go(p))
+      if (auto seen = looks_of(view_, p))
+        stays.insert_or_assign(*std::move(seen), p);
+  for (std::size_t i = 0; i < made.victims.size(); ++i) {
+    auto& one = made.victims[i];
+    if (!one.reason.empty())
+      continue;
+    const auto goes = followed.victims[i];
+    one.reason = why_victim(followed.nodes, goes, one.violates_budget);
+    const auto seen = looks_of(view_, goes);
+    const auto equal = seen ? stays.find(*seen) : stays.end();
+    if (equal != stays.end() && view_.more_important(equal->second, goes))
+      one.reason +=
+        fmt::format("; it goes rather than {}, {}", to_string(view_.id_of(equal->second)),
+                    why_more_important(view_.card(equal->second), view_.card(goes)));
+  }
+}
+
 void explainer::tell_who_may_not_go(const candidate_rules& rules, const domain& where,
                                     reasoning& why) const {
   for (const auto portion : portions_on(view_, where.nodes)) {
     const auto s = rules.of(portion);
-    const bool too_important = s == standing::at_or_above || s == standing::not_preemptible
-                               || s == standing::out_of_scope;
+    const bool too_important =
+      s == standing::at_or_above || s == standing::not_preemptible || s == standing::out_of_scope;
     if (s == standing::candidate || (too_important && where.nodes.size() > 1))
       continue;
     const auto card = view_.card(portion);
@@ -301,8 +358,8 @@ std::string explainer::who_may_not_go(const candidate_rules& rules, const domain
   auto kept = portions_on(view_, nodes);
   std::erase_if(kept, [&](portion_row p) {
     const auto s = rules.of(p);
-    return s == standing::candidate || s == standing::at_or_above
-           || s == standing::not_preemptible || s == standing::out_of_scope;
+    return s == standing::candidate || s == standing::at_or_above || s == standing::not_preemptible
+           || s == standing::out_of_scope;
   });
   if (kept.empty())
     return {};

@@ -60,6 +60,9 @@ private:
   /// `fits` is what is said of one that goes on beside the preemptor.
   std::string why_reprieved(const plan& made, portion_row p, std::int32_t priority,
                             const std::string& fits, said_before& said) const;
+  /// Why each goes, and which of those `all` on the nodes that look the same stays instead.
+  void tell_of_victims(const candidate_rules& rules, std::span<const portion_row> all,
+                       plan& made) const;
   /// The nodes among those used by the preemptor that the portion is on.
   std::string shared_nodes(std::span<const node_row> used, portion_row p) const;
 

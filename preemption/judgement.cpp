@@ -454,7 +454,7 @@ bool unit_judge::others_find_room_again(const case_at_hand& of, const plan& made
   for (const auto& one : made.victims)
     for (const auto& each : one.pods)
       if (const auto p = view.find_pod(each.uid); p != no_row) {
-        room.vacate(view.node_of(p), view.requests(p));
+        room.vacate(p);
         if (port_.queue_of(one.portion.workload) != of.unit.queue())
           going.push_back(p);
       }
@@ -765,6 +765,8 @@ bool unit_judge::add_victims_for(const case_at_hand& of, const obstacle& first,
     fmt::format("the {} of queue {} is used up{}", first.limit ? "limit" : "share",
                 shares_.at(first.vertex).spec.name,
                 takes_back ? " and others below it use more than they deserve" : ""));
+  made.why.proved_least = false;
+  made.why.fewest_pods = 0;
   made.result = plan::outcome::preempts;
   made.policy = "quota";
   return true;

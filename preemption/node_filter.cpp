@@ -14,6 +14,12 @@ bool all_tolerated(const std::vector<taint>& taints, const std::vector<toleratio
 
 } // namespace
 
+bool may_run_on(const pod_group& group, const node& n) {
+  return (group.required_node.empty() || group.required_node == n.name)
+         && matches(group.pods.node_selector, n.labels)
+         && all_tolerated(n.taints, group.pods.tolerations);
+}
+
 node_filter::node_filter(const cluster_view& view, const demand& asked)
     : view_(view), asked_(asked),
       parts_((view.node_rows() + nodes_at_a_time - 1) / nodes_at_a_time),

@@ -24,6 +24,9 @@ enum class suitability : std::uint8_t {
 };
 inline constexpr std::size_t suitabilities = 8;
 
+/// Whether pods of the group may run on the node, as far as selector, taints and names tell.
+bool may_run_on(const pod_group& group, const node& n);
+
 /// Which nodes suit which groups of one preemptor; judged once for each pair.
 class node_filter {
 public:

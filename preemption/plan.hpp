@@ -71,6 +71,17 @@ enum class depth {
   all      ///< and what came of every domain
 };
 
+/// Who knows from which groups of workloads pods were made. Plans that were made by different ones
+/// may still be the same.
+struct group_source {
+  /// Null where it is not known.
+  std::function<const pod_group*(const portion_id& of)> find;
+
+  bool operator==(const group_source&) const {
+    return true;
+  }
+};
+
 /// What is in force when a plan is made.
 struct plan_settings {
   resource_group group;
@@ -80,6 +91,7 @@ struct plan_settings {
   placing_rule placing = placing_rule::cheapest;
   depth explained = depth::all;
   bool tells_failure = true; ///< false where nobody asked why there is no plan
+  group_source groups;       ///< tells on which nodes victims could run again
 
   std::int32_t times_preempted(std::string_view workload) const {
     const auto lately = preempted_lately.find(workload);

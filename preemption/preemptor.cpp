@@ -24,6 +24,12 @@ std::string_view value_of(const string_map& pairs, std::string_view key) {
 
 } // namespace
 
+bool opts_out(const string_map& labels) {
+  return std::ranges::any_of(allow_preemption_labels, [&](std::string_view label) {
+    return value_of(labels, label) == "false";
+  });
+}
+
 std::string uid_at(const workload& w, const workload_status& status, std::size_t group,
                    std::int32_t replica, std::int32_t index, std::uint32_t incarnation) {
   return pod_uid(w.name, status.uid, {w.groups[group].name, replica, index}, incarnation);
@@ -33,7 +39,7 @@ pod pod_at(const workload& w, const workload_status& status, std::size_t group,
            std::int32_t replica, std::int32_t index, std::uint32_t incarnation) {
   const auto& from = w.groups[group];
   pod made;
-  made.name = fmt::format("{}-{}-{}-{}", w.name, from.name, replica, index);
+  made.name = pod_name(w.name, {from.name, replica, index});
   made.uid = uid_at(w, status, group, replica, index, incarnation);
   made.workload = w.name;
   made.group = from.name;
@@ -47,9 +53,7 @@ pod pod_at(const workload& w, const workload_status& status, std::size_t group,
   made.own_priority = from.pods.priority;
   made.priority = status.by_group[group].preemption_priority;
   made.daemon = w.kind == workload_kind::daemon;
-  made.opted_out = std::ranges::any_of(allow_preemption_labels, [&](std::string_view label) {
-    return value_of(from.pods.labels, label) == "false";
-  });
+  made.opted_out = opts_out(from.pods.labels);
   made.protected_member =
     std::ranges::find(from.protected_members, index) != from.protected_members.end();
   made.owner = value_of(from.pods.annotations, owner_annotation);

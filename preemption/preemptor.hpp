@@ -43,6 +43,9 @@ struct preemptor {
 std::string uid_at(const workload& w, const workload_status& status, std::size_t group,
                    std::int32_t replica, std::int32_t index, std::uint32_t incarnation);
 
+/// Whether the labels say that their pod is not to be preempted.
+bool opts_out(const string_map& labels);
+
 /// The pod of `w` at a slot, as it will stand in a node record once it has a node.
 pod pod_at(const workload& w, const workload_status& status, std::size_t group,
            std::int32_t replica, std::int32_t index, std::uint32_t incarnation);

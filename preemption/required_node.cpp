@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 namespace reprieve {
@@ -40,11 +41,11 @@ reservation reserved(const problem& given) {
 plan wait_for(reservation kept, duration delay, const problem& given) {
   plan made;
   made.result = plan::outcome::reserves;
-  made.look_again = kept.since + delay;
+  made.look_again = kept.since + delay + duration{1};
   made.why.summary = fmt::format(
     "{} does not fit; {} is reserved for it, and preemption may start there in {}",
     explainer{given}.preemptor_name(), kept.node,
-    format_duration(std::chrono::ceil<std::chrono::seconds>(made.look_again - given.settings.now)));
+    format_duration(std::chrono::ceil<std::chrono::seconds>(kept.since + delay - given.settings.now)));
   made.reserve = std::move(kept);
   return made;
 }
@@ -64,7 +65,8 @@ plan preempt_on_required_node(const problem& given) {
 
   auto kept = reserved(given);
   const auto delay = given.settings.group.required_node.preemption_start_delay;
-  if (given.settings.now - kept.since < delay) {
+  // It has to be older than the delay; without one there is nothing to wait for.
+  if (delay > duration{0} && given.settings.now - kept.since <= delay) {
     auto made = wait_for(std::move(kept), delay, given);
     made.policy = rules.name();
     return made;
@@ -104,17 +106,16 @@ attempt required_node::try_domain(const domain& where) {
     from.victims.resize(static_cast<std::size_t>(*most));
     made.budget_reached = true;
   }
-  for (const auto by : settings_.strategies) {
-    const auto chosen = select(by, from);
-    if (chosen.failed == selection::failure::none) {
-      evict(where, from, by, chosen, made);
+  // Nobody of a later class goes while those before it would do by any strategy.
+  for (std::size_t last = 0; last < victim_classes().size(); ++last) {
+    choice some{from.wanted, {}};
+    std::ranges::copy_if(from.victims, std::back_inserter(some.victims),
+                         [last](const possible_victim& one) { return one.rank <= last; });
+    const bool all = some.victims.size() == from.victims.size();
+    if ((all || !some.victims.empty()) && try_strategies(where, some, all, made))
       return made;
-    }
-    if (by == victim_strategy::multiple && chosen.failed == selection::failure::too_little
-        && !made.budget_reached)
-      made.lacking = shortage_on(where);
-    made.why_not += fmt::format("{}{}", made.why_not.empty() ? "" : "; ",
-                                why_failed(by, chosen, from, made.lacking));
+    if (all)
+      break;
   }
   if (made.budget_reached)
     made.why_not += fmt::format("; the search budget ended after {} portion{}", from.victims.size(),
@@ -122,6 +123,26 @@ attempt required_node::try_domain(const domain& where) {
   if (settings_.strategies.empty())
     made.why_not = "no strategy to select victims is set";
   return made;
+}
+
+bool required_node::try_strategies(const domain& where, const choice& from, bool all_classes,
+                                   attempt& made) {
+  for (const auto by : settings_.strategies) {
+    const auto chosen = select(by, from);
+    if (chosen.failed == selection::failure::none) {
+      made.why_not.clear();
+      evict(where, from, by, chosen, made);
+      return true;
+    }
+    if (!all_classes)
+      continue;
+    if (by == victim_strategy::multiple && chosen.failed == selection::failure::too_little
+        && !made.budget_reached)
+      made.lacking = shortage_on(where);
+    made.why_not += fmt::format("{}{}", made.why_not.empty() ? "" : "; ",
+                                why_failed(by, chosen, from, made.lacking));
+  }
+  return false;
 }
 
 selection required_node::select(victim_strategy by, const choice& from) const {

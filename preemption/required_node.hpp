@@ -51,6 +51,8 @@ private:
     std::vector<possible_victim> victims;
   };
 
+  /// Takes those who go where one of the strategies finds enough among these; else says why not.
+  bool try_strategies(const domain& where, const choice& from, bool all_classes, attempt& made);
   selection select(victim_strategy by, const choice& from) const;
   /// `max_victims`, and less where a guard says so.
   std::int64_t most_victims() const;

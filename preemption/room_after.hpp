@@ -2,46 +2,60 @@
 
 #include "preemption/amounts.hpp"
 #include "state/cluster_view.hpp"
+#include "state/workload.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <utility>
 #include <vector>
 
 namespace reprieve {
 
 /// What is free on the nodes once some have gone and others have come, for those who then look for
-/// a place. Only amounts are looked at. Whoever comes takes of it, so that it only shrinks: a size
-/// that was looked for before goes on where it stopped.
+/// a place. Whoever comes takes of it, so that it only shrinks: a size that was looked for before
+/// goes on where it stopped.
 class room_after {
 public:
   /// As the view has it; whoever leaves anyway has gone.
   explicit room_after(const cluster_view& view) : view_(view) {}
 
-  void vacate(node_row n, amounts held) {
-    change(n, held, 1);
-  }
+  void vacate(pod_row p);
   void take(node_row n, amounts request) {
     change(n, request, -1);
   }
 
   /// Puts the pod on the first node by name that has room; false where none has. Nobody may vacate
-  /// anything afterwards.
-  bool place(amounts request);
+  /// anything afterwards. Of a group that is known only nodes count on which its pods may run.
+  bool place(amounts request, const pod_group* group = nullptr);
+
+  /// Whether some node would have room for the pod without those of less than that priority who run
+  /// there and may go.
+  bool has_room_without_those_below(std::int32_t priority, amounts request,
+                                    const pod_group* group) const;
 
 private:
   struct place_in_order {
     std::size_t block = 0;
     std::size_t node = 0;
   };
+  /// Whose nodes and how much.
+  using wanted_place = std::pair<const pod_group*, std::vector<std::int64_t>>;
 
   bool may_take(const node_block& block, amounts request) const;
+  bool may_take_without_those_below(const node_block& block, std::int32_t priority,
+                                    amounts request) const;
+  bool has_changed_in(const node_block& block) const;
+  /// What pods of less than that priority hold on the node who are still there and may go.
+  std::vector<std::int64_t> held_below(node_row n, std::int32_t priority) const;
+  bool suits(node_row n, const pod_group* group) const;
   amounts room(node_row n) const;
   void change(node_row n, amounts request, std::int64_t sign);
 
   const cluster_view& view_;
   std::map<node_row, std::vector<std::int64_t>> changed_;
-  std::map<std::vector<std::int64_t>, place_in_order> reached_; ///< by request
+  std::map<node_row, std::vector<pod_row>> gone_;
+  std::map<wanted_place, place_in_order> reached_;
 };
 
 } // namespace reprieve

@@ -2,6 +2,7 @@
 
 #include "preemption/amounts.hpp"
 #include "preemption/budgets.hpp"
+#include "state/counted.hpp"
 #include "state/quantity.hpp"
 
 #include <fmt/format.h>
@@ -14,6 +15,10 @@ namespace reprieve {
 
 namespace {
 
+std::string to_text(const importance& of) {
+  return of.group ? "a group of " + counted(of.pods, "pod") : std::string("a single pod");
+}
+
 /// One line of the order: less is better.
 struct criterion {
   std::strong_ordering (*compare)(const score&, const score&);
@@ -23,8 +28,8 @@ struct criterion {
 constexpr criterion budget_violations{
   [](const score& a, const score& b) { return a.budget_violations <=> b.budget_violations; },
   [](const score& l, const score& w) {
-    return fmt::format("takes {} pods more than budgets allow, not {}", l.budget_violations,
-                       w.budget_violations);
+    return fmt::format("takes {} more than budgets allow, not {}",
+                       counted(l.budget_violations, "pod"), w.budget_violations);
   }};
 constexpr criterion highest_victim_priority{
   [](const score& a, const score& b) {
@@ -42,12 +47,24 @@ constexpr criterion cascades{
 constexpr criterion priority_sum{
   [](const score& a, const score& b) { return a.priority_sum <=> b.priority_sum; },
   [](const score& l, const score& w) {
-    return fmt::format("its {} pods that go weigh more by priority than {}", l.pods, w.pods);
+    return l.pods == 1
+             ? fmt::format("its pod that goes weighs more by priority than {}", w.pods)
+             : fmt::format("its {} pods that go weigh more by priority than {}", l.pods, w.pods);
   }};
 constexpr criterion pods{[](const score& a, const score& b) { return a.pods <=> b.pods; },
                          [](const score& l, const score& w) {
-                           return fmt::format("costs {} pods, not {}", l.pods, w.pods);
+                           return fmt::format("costs {}, not {}", counted(l.pods, "pod"), w.pods);
                          }};
+/// Whoever started earlier has more work to lose most of the time: that counts first.
+constexpr criterion most_important{
+  [](const score& a, const score& b) {
+    const auto order = a.most_important.group <=> b.most_important.group;
+    return order != 0 ? order : a.most_important.pods <=> b.most_important.pods;
+  },
+  [](const score& l, const score& w) {
+    return fmt::format("its most important victim is {}, not {}", to_text(l.most_important),
+                       to_text(w.most_important));
+  }};
 constexpr criterion lost_work{
   [](const score& a, const score& b) { return a.work_lost <=> b.work_lost; },
   [](const score& l, const score& w) {
@@ -63,12 +80,18 @@ constexpr criterion latest_start{
                        format_time(w.earliest_start_of_most_important));
   }};
 
-constexpr std::array fewest_pods{
-  budget_violations, highest_victim_priority, cascades, priority_sum, pods, lost_work,
-  latest_start};
-constexpr std::array least_work{
-  budget_violations, highest_victim_priority, cascades, lost_work, priority_sum, pods,
-  latest_start};
+constexpr std::array fewest_pods{budget_violations,
+                                 highest_victim_priority,
+                                 cascades,
+                                 priority_sum,
+                                 pods,
+                                 most_important,
+                                 lost_work,
+                                 latest_start};
+constexpr std::array least_work{budget_violations, highest_victim_priority,
+                                cascades,          lost_work,
+                                priority_sum,      pods,
+                                most_important,    latest_start};
 
 /// The first line of the order that tells the two apart, or none.
 const criterion* deciding(const score& a, const score& b, minimise minimised) {
@@ -113,7 +136,7 @@ std::vector<evicted_portion> cost_of(const cluster_view& view, std::span<const p
 score score_of_nobody(time_point now) {
   score total;
   total.highest_victim_priority = std::numeric_limits<std::int32_t>::min();
-  total.earliest_start_of_most_important = now;
+  total.earliest_start_of_most_important = total.most_important.start = now;
   return total;
 }
 
@@ -125,8 +148,10 @@ void add_to(score& total, const portion_card& card, std::int64_t pods_over_budge
             std::int64_t work_lost, time_point now) {
   // A start that is not known, or lies in the future by another clock, counts as now.
   const auto start = card.earliest_start == no_time ? now : std::min(card.earliest_start, now);
-  if (total.pods == 0)
+  if (total.pods == 0) {
     total.highest_victim_priority = card.priority;
+    total.most_important = {card.group, card.pods, start};
+  }
   if (card.priority == total.highest_victim_priority)
     total.earliest_start_of_most_important =
       std::min(total.earliest_start_of_most_important, start);
@@ -152,8 +177,14 @@ bool better(const score& a, const score& b, minimise minimised) {
 }
 
 bool cheaper(const score& a, const score& b, minimise minimised) {
-  const auto* first = deciding(a, b, minimised);
-  return first != nullptr && first->compare != latest_start.compare && first->compare(a, b) < 0;
+  const auto& order = minimised == minimise::work ? least_work : fewest_pods;
+  for (const auto& one : order) {
+    if (one.compare == most_important.compare)
+      return false;
+    if (const auto compared = one.compare(a, b); compared != 0)
+      return compared < 0;
+  }
+  return false;
 }
 
 std::string why_worse(const score& loser, const score& winner, minimise minimised) {

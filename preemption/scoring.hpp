@@ -44,7 +44,7 @@ score score_of(const cluster_view& view, std::span<const evicted_portion> victim
 /// Whether `a` is better than `b` (DESIGN 3.1 step 9).
 bool better(const score& a, const score& b, minimise minimised);
 
-/// Whether `a` costs less than `b`, whoever has run for longer.
+/// Whether `a` costs less than `b`, however important those are who go.
 bool cheaper(const score& a, const score& b, minimise minimised);
 
 /// Why `loser` is not as good as `winner`, in a sentence without its end; empty where they are

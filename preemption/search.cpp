@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace reprieve {
@@ -45,6 +46,8 @@ public:
     auto made = best_ ? plan_of(given_, explain_, *best_) : no_plan();
     made.policy = policy_.name();
     made.why.budget_reached = budget_reached;
+    if (best_ && !best_->victims.empty())
+      tell_how_sure(made.why);
     if (budget_reached && given_.settings.explained != depth::nothing)
       made.why.summary += best_ ? " (best found so far, budget reached)" : " (budget reached)";
     made.followed.terms = policy_.rules().terms();
@@ -195,6 +198,8 @@ private:
   void consider(const domain& where) {
     auto made = policy_.try_domain(where);
     last_domain_ = where.name;
+    if (made.feasible && !made.proved)
+      unproved_.emplace_back(where.name, floor_of(made), policy_.bound(where));
     if (made.budget_reached)
       cut_short_.emplace_back(where.name, policy_.bound(where).value_or(best_score()));
     if (made.lacking && made.lacking->nearest != no_row)
@@ -210,6 +215,27 @@ private:
       best_ = std::move(made);
       best_domain_ = where.name;
     }
+  }
+
+  /// What no victims of the domain score less than.
+  static score floor_of(const attempt& made) {
+    auto least = best_score();
+    least.highest_victim_priority = made.scored.highest_victim_priority;
+    least.priority_sum = made.floor;
+    return least;
+  }
+
+  /// Likewise as below: only those count that are tried in any case.
+  void tell_how_sure(reasoning& why) const {
+    why.proved_least =
+      best_->proved && !why.budget_reached && std::ranges::none_of(unproved_, [&](const auto& one) {
+        const auto& [name, floor, bound] = one;
+        return name != best_domain_ && can_win(floor, name) && (!bound || can_win(*bound, name));
+      });
+    const auto heaviest =
+      priority_weight({.priority = best_->scored.highest_victim_priority, .pods = 1});
+    if (!why.proved_least)
+      why.fewest_pods = std::max<std::int64_t>((best_->floor + heaviest - 1) / heaviest, 1);
   }
 
   /// Only where the best may have been missed for it, so that it does not matter what else happened
@@ -276,6 +302,9 @@ private:
   std::string_view best_domain_;
   /// Domains whose search ended before it was through, with their bounds.
   std::vector<std::pair<std::string_view, score>> cut_short_;
+  /// Domains in which something better may not have been found, with what nothing there is better
+  /// than, by the search and by the bound.
+  std::vector<std::tuple<std::string_view, score, std::optional<score>>> unproved_;
   std::set<node_row> tried_;
   std::vector<domain_outcome> outcomes_;
   std::map<resource_column, std::int64_t> short_of_; ///< how many domains lack it

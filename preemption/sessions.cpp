@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace reprieve {
@@ -48,7 +49,8 @@ plan preempt_sessions(const problem& given) {
 }
 
 sessions::sessions(const problem& given)
-    : given_(given), rules_(given, {.highest = given.settings.group.preemptible_priority}),
+    : given_(given), rules_(given, {.highest = given.settings.group.preemptible_priority,
+                                    .whole_workloads = true}),
       cascade_(given), room_(given), asked_in_all_(needed_in_all(given)) {}
 
 domain_set sessions::domains() const {
@@ -78,7 +80,7 @@ attempt sessions::try_domain(const domain& where) {
   const auto gone = std::span{line}.first(*enough);
   room_.open(nobody_goes);
   for (const auto& one : gone)
-    room_.vacate(one.portion);
+    vacate(one);
   // Of several templates that compete, the seats may have been found only in the order that nodes
   // are in with everybody gone. They are there all the same: who is not in the line is not in
   // their way.
@@ -98,7 +100,7 @@ std::optional<std::size_t> sessions::enough_of(std::span<const session> line, ef
   const auto fits_without = [&](std::size_t count) {
     room_.open(nobody_goes);
     for (const auto& one : line.first(count))
-      room_.vacate(one.portion);
+      vacate(one);
     return room_.fits();
   };
   if (room_.counts_seats()) {
@@ -108,7 +110,7 @@ std::optional<std::size_t> sessions::enough_of(std::span<const session> line, ef
       spent.spend(1);
       if (spent.exhausted())
         return std::nullopt;
-      room_.vacate(line[count++].portion);
+      vacate(line[count++]);
     }
     return count;
   }
@@ -127,13 +129,13 @@ std::optional<std::size_t> sessions::enough_of(std::span<const session> line, ef
 }
 
 std::vector<sessions::session> sessions::line_of(const domain& where) {
-  const auto& view = given_.view;
   std::vector<session> line;
-  for (const auto portion : of_use_in(where)) {
-    const auto card = view.card(portion);
-    const auto start = card.earliest_start == no_time ? time_point::max() : card.earliest_start;
-    line.push_back({portion, card.priority, start, view.id_of(portion)});
-  }
+  std::set<portion_row> in_line;
+  for (const auto portion : of_use_in(where))
+    if (!in_line.contains(portion)) {
+      line.push_back(session_of(portion));
+      in_line.insert(line.back().portions.begin(), line.back().portions.end());
+    }
   const bool oldest = given_.settings.group.order == preemption_order::oldest;
   std::ranges::sort(line, [&](const session& a, const session& b) {
     if (a.priority != b.priority)
@@ -143,6 +145,24 @@ std::vector<sessions::session> sessions::line_of(const domain& where) {
     return a.id < b.id;
   });
   return line;
+}
+
+sessions::session sessions::session_of(portion_row p) const {
+  const auto& view = given_.view;
+  session whole{rules_.kin_of(p), view.card(p).priority, time_point::max(), {}};
+  for (const auto one : whole.portions) {
+    const auto card = view.card(one);
+    whole.priority = std::max(whole.priority, card.priority);
+    if (card.earliest_start != no_time)
+      whole.start = std::min(whole.start, card.earliest_start);
+  }
+  whole.id = view.id_of(whole.portions.front());
+  return whole;
+}
+
+void sessions::vacate(const session& one) {
+  for (const auto p : one.portions)
+    room_.vacate(p);
 }
 
 std::vector<portion_row> sessions::of_use_in(const domain& where) {
@@ -181,8 +201,9 @@ void sessions::evict(std::span<const session> gone, attempt& made) {
   const auto& view = given_.view;
   const auto& settings = given_.settings;
   std::vector<std::pair<portion_row, std::size_t>> turns;
-  for (const auto& one : gone)
-    turns.emplace_back(one.portion, turns.size() + 1);
+  for (std::size_t i = 0; i < gone.size(); ++i)
+    for (const auto p : gone[i].portions)
+      turns.emplace_back(p, i + 1);
   std::ranges::sort(
     turns, [&](const auto& a, const auto& b) { return view.more_important(a.first, b.first); });
   std::vector<portion_row> victims;
@@ -191,11 +212,11 @@ void sessions::evict(std::span<const session> gone, attempt& made) {
 
   made.victims = cost_of(view, victims, settings.now);
   for (std::size_t i = 0; i < turns.size(); ++i)
-    made.reasons.push_back(why_goes(made.victims[i], turns[i].second, turns.size()));
+    made.reasons.push_back(why_goes(made.victims[i], turns[i].second, gone.size()));
   if (!gone.empty())
     made.threshold = gone.back().priority;
   const auto most = settings.group.limits.victims_per_decision;
-  made.too_many_victims = most && std::ssize(gone) > *most;
+  made.too_many_victims = most && std::ssize(victims) > *most;
   made.feasible = !made.too_many_victims;
   made.scored =
     score_of(view, made.victims, cascade_.cascades(made.victims, made.found.seats), settings.now);

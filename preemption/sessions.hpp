@@ -81,16 +81,18 @@ public:
   }
 
 private:
-  /// A running session, in the line of those that go.
+  /// A running session, in the line of those that go. It goes whole, wherever it runs.
   struct session {
-    portion_row portion = no_row;
-    std::int32_t priority = 0;
-    time_point start = no_time; ///< in the end of time where it has not started yet
-    portion_id id;
+    std::vector<portion_row> portions;
+    std::int32_t priority = 0;  ///< the highest in it
+    time_point start = no_time; ///< the earliest; in the end of time where it has not started yet
+    portion_id id;              ///< of the first
   };
 
   /// Who may go from the domain, the first to go first.
   std::vector<session> line_of(const domain& where);
+  session session_of(portion_row p) const;
+  void vacate(const session& one);
   /// Those among them whose going is of any use: on some node that would take a pod of the
   /// preemptor with all of them gone, they hold something that can be short there. `room_` has them
   /// gone.

@@ -73,6 +73,7 @@ absl::StatusOr<snapshot> snapshot::of(std::vector<entry> entries) {
       return added;
   if (auto checked = check_apart(made.pods_); !checked.ok())
     return checked;
+  made.name_owners_by_uid();
   return made;
 }
 
@@ -131,11 +132,23 @@ absl::Status snapshot::add(pod p, const given_pod_fields& given) {
   const bool alone = owner == workloads_.end();
   if (alone && !given.preemption_priority && p.priority == 0)
     p.priority = p.own_priority.value_or(0);
+  p.opted_out = p.opted_out || opts_out(p.labels);
   if (auto checked = check_pod(p, {nodes_, workloads_, placements_}); !checked.ok())
     return checked;
   pods_.push_back(alone ? std::move(p) : completed(p, given, owner->second));
   pods_of_[pods_.back().workload].push_back(pods_.size() - 1);
   return absl::OkStatus();
+}
+
+void snapshot::name_owners_by_uid() {
+  std::map<std::string_view, std::string_view> uids;
+  for (const auto& p : pods_)
+    uids.try_emplace(p.name, p.uid);
+  for (const auto& p : pods_)
+    uids.insert_or_assign(p.uid, p.uid);
+  for (auto& p : pods_)
+    if (const auto found = uids.find(p.owner); found != uids.end())
+      p.owner = std::string(found->second);
 }
 
 const group_status& snapshot::status_of(std::string_view group) const {

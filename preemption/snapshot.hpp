@@ -97,6 +97,8 @@ public:
                                       resources* held_back = nullptr) const;
 
 private:
+  /// Pods may give their owners by name, too.
+  void name_owners_by_uid();
   absl::Status add(pod p, const given_pod_fields& given);
   absl::Status take(const std::string& name, const object_status& status);
   absl::Status take_course(workload_record& into, const workload_course& given);

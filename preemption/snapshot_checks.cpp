@@ -202,7 +202,7 @@ pod completed(const pod& p, const given_pod_fields& given, const workload_record
   whole.evicted_by = p.evicted_by;
   whole.placed_by = p.placed_by;
   whole.own_priority = p.own_priority ? p.own_priority : whole.own_priority;
-  whole.opted_out = whole.opted_out || p.opted_out;
+  whole.opted_out = whole.opted_out || p.opted_out || opts_out(p.labels);
   whole.protected_member = whole.protected_member || p.protected_member;
   if (!p.requests.empty())
     whole.requests = p.requests;

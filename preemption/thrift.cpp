@@ -1,5 +1,6 @@
 #include "preemption/thrift.hpp"
 
+#include "preemption/node_cover.hpp"
 #include "preemption/scoring.hpp"
 
 #include <algorithm>
@@ -10,6 +11,9 @@
 namespace reprieve {
 
 namespace {
+
+/// Of the search for the least that make one seat.
+constexpr std::size_t seat_steps = 100;
 
 /// Something that can be bought: the seats that a portion gives, or the portions that give a seat.
 struct offer {
@@ -111,39 +115,94 @@ private:
       later_.push(offer_of(wanted.portion, seats));
   }
 
-  /// The portions on the node that make one seat more, least important first as far as needed.
+  /// The portions on the node that make one seat more at the least cost, most important first.
   std::vector<portion_row> seat_makers(std::uint32_t position) {
-    const auto now = room_.room(position);
-    std::vector<std::int64_t> room{now.begin(), now.end()};
-    const auto change = [&](pod_row p, std::int64_t sign) {
-      const auto request = view_.requests(p);
-      for (std::size_t c = 0; c < room.size(); ++c)
-        room[c] += sign * request[c];
-    };
-    const auto enough = [&] { return room_.seats_in(position, room) > room_.seats_at(position); };
-    std::vector<pod_row> taken;
-    const auto candidates = candidates_at(position);
-    for (auto next = candidates.rbegin(); next != candidates.rend() && !enough(); ++next)
-      if (const auto portion = view_.portion_of(*next);
-          !gone_.contains(portion) && may_go(position, portion)) {
-        change(*next, 1);
-        taken.push_back(*next);
-      }
-    spent_.spend(taken.size() + 1);
-    if (!enough())
+    const auto& group = given_.asked.groups[room_.group_at(position)];
+    if (room_.seats_at(position) >= static_cast<std::int64_t>(group.needed))
       return {};
-    for (auto last = taken.size(); last-- > 0;) {
-      change(taken[last], -1);
-      if (enough())
-        taken.erase(taken.begin() + static_cast<std::ptrdiff_t>(last));
-      else
-        change(taken[last], 1);
+    look_at(position);
+    for (std::size_t c = 0; c < lacking_.size(); ++c)
+      lacking_[c] = group.request[c] > 0
+                      ? group.request[c] * (room_.seats_at(position) + 1) - room_.room(position)[c]
+                      : 0;
+    spent_.spend(open_.size() + 1);
+    const auto fewest = fewest_makers();
+    const auto lacking = lacking_;
+    auto makers = least_important_makers();
+    if (makers.size() <= fewest)
+      return makers;
+    const auto least =
+      least_victims_who_give(given_, room_.node(position), lacking, open_, seat_steps);
+    if (!least)
+      return makers;
+    spent_.spend(least->steps);
+    return least->portions;
+  }
+
+  /// Notes who may go from there, most important first, and what each holds.
+  void look_at(std::uint32_t position) {
+    open_.clear();
+    held_.clear();
+    lacking_.resize(view_.width());
+    for (const auto p : candidates_at(position)) {
+      const auto portion = view_.portion_of(p);
+      const auto request = view_.requests(p);
+      if (!open_.empty() && open_.back() == portion) {
+        const auto last = held_.end() - static_cast<std::ptrdiff_t>(request.size());
+        std::ranges::transform(request, std::span(last, held_.end()), last, std::plus{});
+      } else if (!gone_.contains(portion) && may_go(position, portion)) {
+        open_.push_back(portion);
+        held_.insert(held_.end(), request.begin(), request.end());
+      }
     }
+  }
+
+  amounts held_by(std::size_t which) const {
+    return amounts{held_}.subspan(which * lacking_.size(), lacking_.size());
+  }
+
+  bool lacks_nothing() const {
+    return std::ranges::all_of(lacking_, [](std::int64_t amount) { return amount <= 0; });
+  }
+
+  void change_lacking(std::size_t which, std::int64_t sign) {
+    const auto held = held_by(which);
+    for (std::size_t c = 0; c < lacking_.size(); ++c)
+      lacking_[c] += sign * held[c];
+  }
+
+  /// As many have to go at least, by the largest among them.
+  std::size_t fewest_makers() const {
+    std::int64_t fewest = 1;
+    for (std::size_t c = 0; c < lacking_.size(); ++c) {
+      if (lacking_[c] <= 0)
+        continue;
+      std::int64_t largest = 0;
+      for (std::size_t i = 0; i < open_.size(); ++i)
+        largest = std::max(largest, held_by(i)[c]);
+      if (largest > 0)
+        fewest = std::max(fewest, (lacking_[c] - 1) / largest + 1);
+    }
+    return static_cast<std::size_t>(fewest);
+  }
+
+  /// Least important first as far as needed; then whoever is not needed comes back.
+  std::vector<portion_row> least_important_makers() {
+    std::vector<std::size_t> taken;
+    for (auto i = open_.size(); i-- > 0 && !lacks_nothing();) {
+      change_lacking(i, -1);
+      taken.push_back(i);
+    }
+    if (!lacks_nothing())
+      return {};
     std::vector<portion_row> makers;
-    for (const auto p : taken)
-      if (const auto portion = view_.portion_of(p);
-          std::ranges::find(makers, portion) == makers.end())
-        makers.push_back(portion);
+    for (auto last = taken.rbegin(); last != taken.rend(); ++last) {
+      change_lacking(*last, 1);
+      if (lacks_nothing())
+        continue;
+      change_lacking(*last, -1);
+      makers.push_back(open_[*last]);
+    }
     return makers;
   }
 
@@ -151,7 +210,7 @@ private:
     const auto makers = seat_makers(position);
     if (makers.empty())
       return;
-    offer made{0, 1, view_.card(makers.back()), position, no_row, versions_[position]};
+    offer made{0, 1, view_.card(makers.front()), position, no_row, versions_[position]};
     for (const auto portion : makers)
       made.cost += cost(portion, view_.card(portion));
     later_.push(made);
@@ -198,6 +257,9 @@ private:
   std::priority_queue<offer, std::vector<offer>, std::function<bool(const offer&, const offer&)>>
     later_;
   std::set<portion_row> gone_;
+  std::vector<portion_row> open_;     ///< on the node that is looked at
+  std::vector<std::int64_t> held_;    ///< by those there, by column
+  std::vector<std::int64_t> lacking_; ///< for a seat more there, by column
   std::vector<portion_row> bought_;
 };
 

@@ -3,6 +3,7 @@
 #include "preemption/bounds.hpp"
 #include "preemption/budgets.hpp"
 #include "preemption/exact.hpp"
+#include "preemption/node_cover.hpp"
 #include "preemption/sizes.hpp"
 #include "preemption/thrift.hpp"
 
@@ -21,6 +22,9 @@ constexpr std::size_t most_for_exact = 20;
 constexpr std::size_t exact_steps = 20'000;
 /// On a single node the search begins near the best, and there are many nodes.
 constexpr std::size_t exact_steps_on_a_node = 500;
+/// Of the search for the least by amounts alone; a step looks at all candidates that differ.
+constexpr std::size_t most_cover_steps = 2'000;
+constexpr std::size_t candidates_in_all_cover_steps = 400'000;
 /// Up to so many pods everybody goes and comes back one by one.
 constexpr std::size_t most_for_sparing = 4'000;
 
@@ -102,6 +106,15 @@ std::optional<attempt> workload_aware::try_plainly(const domain& where, effort& 
   }
   room_.forget_kept(kept_before);
   auto made = outcome_of(victims, std::move(found));
+  // With other seats somebody may not have to go after all.
+  if (given_.settings.placing == placing_rule::cheapest) {
+    victims.clear();
+    for (const auto& one : made.victims)
+      victims.push_back(one.portion);
+    if (auto other = outcome_of(victims);
+        (other.feasible || other.too_many_victims) && other.victims.size() < victims.size())
+      made = std::move(other);
+  }
   made.kept_for_budgets = kept;
   if (given_.settings.placing == placing_rule::plain)
     count_as_if_all_went(made, counted);
@@ -138,15 +151,15 @@ void workload_aware::try_thriftily(const domain& where, std::optional<attempt>& 
   // Sparing a budget may be worth a more important victim, and so may a limit to their number: then
   // everybody is a candidate.
   const auto level = budgets || too_many ? highest_level() : threshold;
-  if (one_node && !budgets && best && best->feasible
-      && !cheaper(floor_on_node(given_, room_.node(0), best->scored), best->scored,
-                  given_.settings.group.minimised))
+  if (one_node && !budgets && best && best->feasible && is_least_on_node(level, best, spent))
     return;
   if (one_node || pods_up_to(level) <= 8 * most_for_exact)
     if (const auto candidates = rules_.candidates_on(room_.nodes(), level);
         one_node || candidates.size() <= most_for_exact)
-      try_everything(candidates, level, one_node ? exact_steps_on_a_node : exact_steps, best,
-                     spent);
+      if (try_everything(candidates, level, one_node ? exact_steps_on_a_node : exact_steps, best,
+                         spent)
+          && best)
+        best->proved = room_.counts_seats();
 }
 
 std::int64_t workload_aware::try_keeping(const std::set<portion_row>& kept,
@@ -195,7 +208,32 @@ void workload_aware::try_fewer_victims(std::int64_t threshold, std::optional<att
   }
 }
 
-void workload_aware::try_everything(std::span<const portion_row> candidates, std::int64_t level,
+bool workload_aware::is_least_on_node(std::int64_t level, std::optional<attempt>& best,
+                                      effort& spent) {
+  // Most often a look at the smallest of those who could go is enough to see it.
+  if (!better(floor_on_node(given_, room_.node(0), best->scored), best->scored,
+              given_.settings.group.minimised)) {
+    best->proved = true;
+    return true;
+  }
+  const auto candidates = rules_.candidates_on(room_.nodes(), level);
+  const auto steps = std::clamp<std::size_t>(candidates_in_all_cover_steps
+                                               / std::max<std::size_t>(candidates.size(), 1),
+                                             1, most_cover_steps);
+  const auto least = least_victims_on_node(given_, room_, candidates, steps);
+  spent.spend(candidates.size() + (least ? least->steps : steps));
+  if (!least)
+    return false;
+  auto made = outcome_of(least->portions);
+  made.threshold = made.scored.highest_victim_priority;
+  made.kept_for_budgets = best->kept_for_budgets;
+  consider(std::move(made), best);
+  best->floor = least->bound;
+  best->proved = least->proved && !best->scored.cascades;
+  return best->proved;
+}
+
+bool workload_aware::try_everything(std::span<const portion_row> candidates, std::int64_t level,
                                     std::size_t most_steps, std::optional<attempt>& best,
                                     effort& spent) {
   room_.open(level);
@@ -214,6 +252,7 @@ void workload_aware::try_everything(std::span<const portion_row> candidates, std
     consider(std::move(made), best);
     return scored;
   });
+  return all.was_complete();
 }
 
 std::vector<portion_row> workload_aware::counted_by_budgets(const domain& where) const {
@@ -295,10 +334,19 @@ attempt workload_aware::outcome_of(std::span<const portion_row> victims) {
   room_.open(nobody_goes);
   for (const auto p : victims)
     room_.vacate(p);
+  // Whoever need not go comes back, even if then somebody else would have to preempt to run again.
+  std::vector<portion_row> needed;
+  std::ranges::copy_if(victims, std::back_inserter(needed), [&](portion_row p) {
+    room_.occupy(p);
+    const bool stays = room_.fits();
+    if (!stays)
+      room_.vacate(p);
+    return !stays;
+  });
   seating found{given_.asked};
   if (!room_.seat(found))
     return attempt{given_.asked};
-  return outcome_of(victims, std::move(found));
+  return outcome_of(needed, std::move(found));
 }
 
 attempt workload_aware::outcome_of(std::span<const portion_row> victims, seating found) {

@@ -50,7 +50,11 @@ private:
   /// Where those are too many for one decision: those who hold much, up to the lowest level from
   /// the threshold on at which they are few enough.
   void try_fewer_victims(std::int64_t threshold, std::optional<attempt>& best, effort& spent);
-  void try_everything(std::span<const portion_row> candidates, std::int64_t level,
+  /// Whether the best that is known is sure to be the best of the node, by now: where it can't be
+  /// told at a glance, the set that is the least by amounts alone is found first.
+  bool is_least_on_node(std::int64_t level, std::optional<attempt>& best, effort& spent);
+  /// Whether all were gone through.
+  bool try_everything(std::span<const portion_row> candidates, std::int64_t level,
                       std::size_t most_steps, std::optional<attempt>& best, effort& spent);
 
   /// The candidates of the domain that budgets may count on, most important first.

@@ -32,6 +32,10 @@ v1::Score to_proto(const score& from) {
   to.set_cascades(from.cascades);
   to.set_priority_sum(from.priority_sum);
   to.set_pods(from.pods);
+  auto& most_important = *to.mutable_most_important();
+  most_important.set_group(from.most_important.group);
+  most_important.set_pods(from.most_important.pods);
+  most_important.set_start(to_nanoseconds(from.most_important.start));
   to.set_work_lost(from.work_lost);
   to.set_earliest_start_of_most_important(to_nanoseconds(from.earliest_start_of_most_important));
   return to;
@@ -44,6 +48,8 @@ absl::StatusOr<score> from_proto(const v1::Score& from) {
   to.cascades = from.cascades();
   to.priority_sum = from.priority_sum();
   to.pods = from.pods();
+  to.most_important = {from.most_important().group(), from.most_important().pods(),
+                       time_point{duration{from.most_important().start()}}};
   to.work_lost = from.work_lost();
   to.earliest_start_of_most_important =
     time_point{duration{from.earliest_start_of_most_important()}};
@@ -90,6 +96,8 @@ v1::Reasoning to_proto(const reasoning& from) {
   write_all(from.reprieved, *to.mutable_reprieved());
   write_all(from.passed_over, *to.mutable_passed_over());
   to.set_budget_reached(from.budget_reached);
+  to.set_proved_least(from.proved_least);
+  to.set_fewest_pods(from.fewest_pods);
   return to;
 }
 
@@ -103,6 +111,8 @@ absl::StatusOr<reasoning> from_proto(const v1::Reasoning& from) {
   read.all("reprieved", from.reprieved(), to.reprieved, from_proto);
   read.all("passed_over", from.passed_over(), to.passed_over, from_proto);
   to.budget_reached = from.budget_reached();
+  to.proved_least = from.proved_least();
+  to.fewest_pods = from.fewest_pods();
   return read.result(std::move(to));
 }
 

@@ -3,6 +3,7 @@
 #include "state/heap_size.hpp"
 #include "state/packed_text.hpp"
 #include "state/series_name.hpp"
+#include "state/workload_record.hpp"
 
 #include <algorithm>
 
@@ -116,9 +117,15 @@ std::string cluster_view::owner(pod_row p) const {
 }
 
 bool cluster_view::is_owner(pod_row p) const {
-  // Series have a NUL in them, so a name like the uid was given by those who refer to it.
-  const auto name = names_.find(pod_uid(p));
-  return name != no_row && names_.references(name) > (kind_of(p).owner == name ? 1U : 0U);
+  // Series have a NUL in them, so a text like the uid or the name was given by those who refer to
+  // it.
+  const auto is_named = [&](const std::string& text) {
+    const auto name = names_.find(text);
+    return name != no_row && names_.references(name) > (kind_of(p).owner == name ? 1U : 0U);
+  };
+  const auto id = id_of(portion_of(p));
+  return is_named(pod_uid(p))
+         || is_named(pod_name(id.workload, {id.group, id.replica, index_of(p)}));
 }
 
 // -- portions ------------------------------------------------------------------------------------

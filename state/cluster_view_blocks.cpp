@@ -123,6 +123,7 @@ bool cluster_view::raise_bounds(node_block& block, node_row n) const {
         step.latest_start = std::max(step.latest_start, described.earliest_start == no_time
                                                           ? time_point::max()
                                                           : described.earliest_start);
+        step.only_groups = step.only_groups && described.group;
         least_pods = std::min(least_pods, described.pods);
         raise_to(largest, holds);
         if (gpu && holds[*gpu] > 0) {

@@ -67,6 +67,16 @@ struct spared {
   bool operator==(const spared&) const = default;
 };
 
+/// What tells victims of one priority apart: groups stay before single pods, more pods before
+/// fewer, and who has run for longer before others.
+struct importance {
+  bool group = false;
+  std::int64_t pods = 0;
+  time_point start = no_time;
+
+  bool operator==(const importance&) const = default;
+};
+
 /// The order of DESIGN 3.1 step 9, best first when compared field by field.
 struct score {
   std::int64_t budget_violations = 0;
@@ -74,6 +84,7 @@ struct score {
   bool cascades = false;
   std::int64_t priority_sum = 0; ///< of (priority + 2^31) over all pods that go
   std::int64_t pods = 0;
+  importance most_important;  ///< of those who go
   std::int64_t work_lost = 0; ///< GPU-seconds
   time_point earliest_start_of_most_important = no_time;
 
@@ -103,6 +114,9 @@ struct reasoning {
   std::vector<spared> reprieved;
   std::vector<spared> passed_over;
   bool budget_reached = false; ///< best found so far when the search budget ended
+  bool proved_least = false;   ///< no set of victims is better, by all that scores count
+  std::int64_t fewest_pods =
+    0; ///< otherwise: on these nodes no fewer have to go, as far as is known
 
   bool operator==(const reasoning&) const = default;
 };

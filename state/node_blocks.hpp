@@ -18,6 +18,7 @@ namespace reprieve {
 struct block_step {
   std::int32_t highest = 0;          ///< priority in this step
   std::int32_t lowest = 0;           ///< likewise
+  bool only_groups = true;           ///< no portion of the step is a single pod
   time_point latest_start = no_time; ///< of a pod of the step
   std::uint32_t least_pods = 0;      ///< of a portion up to the step, wherever they run
   std::int64_t least_gpu = 0;        ///< at work in a portion up to the step that holds any

@@ -63,8 +63,7 @@ void note_losses(workload_record& record, std::span<const lost_pod> lost, time_p
   for (const auto& one : lost)
     if (const auto known = slot_at(record, one.slot);
         known.incarnation == one.incarnation && known.state == slot_state::wanted)
-      by_node[{one.node, one.forgotten}].push_back(fmt::format(
-        "{}-{}-{}-{}", record.spec->name, one.slot.group, one.slot.replica, one.slot.index));
+      by_node[{one.node, one.forgotten}].push_back(pod_name(record.spec->name, one.slot));
   if (by_node.empty())
     return;
   auto told = losses_of(record.status);

@@ -22,4 +22,9 @@ std::optional<std::size_t> group_position(const workload& w, std::string_view gr
   return std::nullopt;
 }
 
+const pod_group* group_named(const workload& w, std::string_view group) {
+  const auto position = group_position(w, group);
+  return position ? &w.groups[*position] : nullptr;
+}
+
 } // namespace reprieve

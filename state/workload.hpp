@@ -153,5 +153,7 @@ portion_id portion_of(const workload& w, const pod_group& group, std::int32_t re
 
 /// The group's position in `w.groups`, or nothing.
 std::optional<std::size_t> group_position(const workload& w, std::string_view group);
+/// Likewise the group itself, or null.
+const pod_group* group_named(const workload& w, std::string_view group);
 
 } // namespace reprieve

@@ -78,6 +78,10 @@ slot_record slot_at(const workload_record& record, const pod_slot& slot) {
   return found != nullptr ? *found : slot_record{slot, 0, slot_state::wanted, {}};
 }
 
+std::string pod_name(std::string_view workload, const pod_slot& slot) {
+  return fmt::format("{}-{}-{}-{}", workload, slot.group, slot.replica, slot.index);
+}
+
 std::string pod_uid(std::string_view workload, std::string_view workload_uid, const pod_slot& slot,
                     std::uint32_t incarnation) {
   // Made for every pod that is looked for, so without a format to be read.

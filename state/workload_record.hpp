@@ -44,6 +44,9 @@ struct workload_course : workload_status {
 /// The slot's record, or what it stands for where there is none.
 slot_record slot_at(const workload_record& record, const pod_slot& slot);
 
+/// What a workload's pod is called, whichever of those that stood there it is.
+std::string pod_name(std::string_view workload, const pod_slot& slot);
+
 /// The uid of the pod that fills a place of the workload for the `incarnation`-th time.
 std::string pod_uid(std::string_view workload, std::string_view workload_uid, const pod_slot& slot,
                     std::uint32_t incarnation);

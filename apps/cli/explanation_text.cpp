@@ -1,6 +1,7 @@
 #include "apps/cli/explanation_text.hpp"
 
 #include "apps/cli/object_rows.hpp"
+#include "state/counted.hpp"
 #include "state/quantity.hpp"
 
 #include <fmt/format.h>
@@ -44,8 +45,8 @@ std::string victim_line(const victim& v) {
   std::string where;
   for (const auto& [node, count] : nodes)
     where += fmt::format("{}{}×{}", where.empty() ? "" : ", ", node, count);
-  return fmt::format("{}, priority {}, {} pods ({}): {}", to_string(v.portion), v.priority,
-                     v.pods.size(), where, v.reason);
+  return fmt::format("{}, priority {}, {} ({}): {}", to_string(v.portion), v.priority,
+                     counted(std::ssize(v.pods), "pod"), where, v.reason);
 }
 
 std::string domain_line(const domain_outcome& d) {
@@ -64,10 +65,15 @@ std::string plan_lines(const decision& d, std::string_view what_became_of_it) {
     text += fmt::format("  threshold   N = {}: nothing above it was touched\n", *d.why.threshold);
   if (d.scored.pods > 0) // nobody compares what the queue stage takes back
     text +=
-      fmt::format("  score       {} budget violations, highest victim priority {}, {}, {} "
-                  "pods, {} GPU-seconds lost\n",
-                  d.scored.budget_violations, d.scored.highest_victim_priority,
-                  d.scored.cascades ? "cascades" : "no cascade", d.scored.pods, d.scored.work_lost);
+      fmt::format("  score       {}, highest victim priority {}, {}, {}, {} lost\n",
+                  counted(d.scored.budget_violations, "budget violation"),
+                  d.scored.highest_victim_priority, d.scored.cascades ? "cascades" : "no cascade",
+                  counted(d.scored.pods, "pod"), counted(d.scored.work_lost, "GPU-second"));
+  if (!d.victims.empty() && d.why.proved_least)
+    text += "  search      proved: no other victims cost less\n";
+  else if (!d.victims.empty() && d.why.fewest_pods > 0 && !d.why.budget_reached)
+    text += fmt::format("  search      the least that were found; at least {} pod{} there\n",
+                        d.why.fewest_pods, d.why.fewest_pods == 1 ? " has to go" : "s have to go");
   if (d.why.budget_reached)
     text += d.assignments.empty() ? "  search      budget reached\n"
                                   : "  search      best found so far, budget reached\n";

@@ -3,6 +3,7 @@
 #include "apps/cli/explanation_text.hpp"
 #include "apps/cli/text_table.hpp"
 #include "preemption/queue_explain.hpp"
+#include "state/counted.hpp"
 #include "state/quantity.hpp"
 
 #include <fmt/format.h>
@@ -48,6 +49,10 @@ json json_of(const score& s) {
           {"cascades", s.cascades},
           {"prioritySum", s.priority_sum},
           {"pods", s.pods},
+          {"mostImportant",
+           {{"group", s.most_important.group},
+            {"pods", s.most_important.pods},
+            {"start", format_time(s.most_important.start)}}},
           {"workLostGpuSeconds", s.work_lost},
           {"earliestStartOfMostImportant", format_time(s.earliest_start_of_most_important)}};
 }
@@ -125,6 +130,9 @@ json json_of(const turn_taken& one) {
   if (made.why.threshold)
     told["threshold"] = *made.why.threshold;
   if (!made.victims.empty()) {
+    told["provedLeast"] = made.why.proved_least;
+    if (!made.why.proved_least)
+      told["fewestPods"] = made.why.fewest_pods;
     told["budgetViolations"] = made.scored.budget_violations;
     told["score"] = json_of(made.scored);
   }
@@ -244,7 +252,8 @@ std::string lifecycle_story(const lifecycle_plan& made) {
   for (const auto& p : made.awaited)
     text += fmt::format("wait for {} on {}, {}\n", p.uid, p.node, to_string(p.stage));
   for (const auto& u : made.unmatched)
-    text += fmt::format("nothing for {} pods of {}: {}\n", u.pods, u.deployment, u.reason);
+    text +=
+      fmt::format("nothing for {} of {}: {}\n", counted(u.pods, "pod"), u.deployment, u.reason);
   return text.empty() ? "nobody lacks a replica\n" : text;
 }
 

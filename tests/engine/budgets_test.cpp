@@ -50,7 +50,7 @@ TEST(budgets, a_node_that_breaks_none_wins_over_one_with_less_important_victims)
   const auto made = decide(view, lone("new", prio(10), gpu(8)), open_settings());
 
   EXPECT_THAT(victims_of(made), UnorderedElementsAre("batch"));
-  EXPECT_THAT(outcome_of(made, "n1").reason, HasSubstr("takes 1 pods more than budgets allow"));
+  EXPECT_THAT(outcome_of(made, "n1").reason, HasSubstr("takes 1 pod more than budgets allow"));
 }
 
 TEST(budgets, are_consumed_in_importance_order_so_the_less_important_are_put_back_first) {

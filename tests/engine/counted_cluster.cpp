@@ -103,7 +103,12 @@ std::map<std::size_t, std::int64_t> counted_cluster::pods_over_budget(const rank
 score counted_cluster::score_of(const ranks& victims, const seats& taken) const {
   score total;
   total.highest_victim_priority = std::numeric_limits<std::int32_t>::min();
-  total.earliest_start_of_most_important = now;
+  total.earliest_start_of_most_important = total.most_important.start = now;
+  if (!victims.empty()) {
+    const auto& first = portions[*victims.begin()];
+    total.most_important = {first.front()->disruption == disruption_mode::pod_group,
+                            std::ssize(first), start_of(first)};
+  }
   for (const auto rank : victims)
     for (const auto* p : portions[rank]) {
       total.highest_victim_priority = std::max(total.highest_victim_priority, p->priority);
@@ -126,15 +131,24 @@ bool counted_cluster::cascades(const ranks& victims, const seats& taken) const {
   node_names nodes;
   for (const auto& [name, left] : room)
     nodes.insert(name);
-  std::int32_t lowest = std::numeric_limits<std::int32_t>::max();
-  for (std::size_t rank = 0; rank < portions.size(); ++rank)
-    if (!victims.contains(rank))
-      lowest = std::min(lowest, priority_of(rank));
+  const auto without_those_below = [&](std::int32_t priority) {
+    auto left = room;
+    for (std::size_t rank = 0; rank < portions.size(); ++rank)
+      if (!victims.contains(rank) && priority_of(rank) < priority)
+        for (const auto* p : portions[rank])
+          for (const auto& [name, value] : taken_by(p->requests))
+            left[p->node][name] += value;
+    return left;
+  };
   seats back;
   for (const auto rank : victims)
     for (const auto* p : portions[rank])
-      if (p->priority > lowest && !first_fit(room, nodes, p->requests, back))
-        return true;
+      if (!first_fit(room, nodes, p->requests, back)) {
+        auto left = without_those_below(p->priority);
+        seats nowhere;
+        if (first_fit(left, nodes, p->requests, nowhere))
+          return true;
+      }
   return false;
 }
 

@@ -29,7 +29,7 @@ struct counted_cluster {
   /// Of each how many pods exceed a budget when all go, most important first.
   std::map<std::size_t, std::int64_t> pods_over_budget(const ranks& gone) const;
   score score_of(const ranks& victims, const seats& taken) const;
-  /// Whether a victim that comes back finds no room while somebody below it is left to preempt.
+  /// Whether a victim that comes back finds no room, and would without those below it.
   bool cascades(const ranks& victims, const seats& taken) const;
 
   std::int32_t priority_of(std::size_t rank) const {

@@ -475,8 +475,8 @@ TEST(cycle, a_node_counts_as_reserved_since_the_workload_was_submitted) {
     return told(run.cycle);
   };
 
-  EXPECT_THAT(told_after(29), ElementsAre("d reserves"));
-  EXPECT_THAT(told_after(30), ElementsAre("d preempts"));
+  EXPECT_THAT(told_after(30), ElementsAre("d reserves"));
+  EXPECT_THAT(told_after(31), ElementsAre("d preempts"));
 }
 
 // -- those who are held back ---------------------------------------------------------------------
@@ -496,6 +496,32 @@ TEST(cycle, a_queue_at_its_limit_gets_no_more_and_what_is_placed_counts) {
   EXPECT_THAT(told(run.cycle), ElementsAre("first placed", "second infeasible", "third placed"));
   EXPECT_EQ(run.cycle.turns()[1].made.why.summary,
             "queue q has a limit of 4 gpu here, 3 are taken and 2 more are asked for");
+}
+
+TEST(cycle, work_of_another_queue_has_its_turn_between_many_pods_of_one_workload) {
+  world in;
+  for (const auto* name : {"one", "other"}) {
+    queue q;
+    q.name = name;
+    in.add(q);
+  }
+  auto many = wanting("many", 5, {{"cpu", 1}}, 2000);
+  auto same = wanting("same", 5, {{"cpu", 1}});
+  auto less = wanting("less", 4, {{"cpu", 1}});
+  many.queue = "one";
+  same.queue = less.queue = "other";
+  workload_status later;
+  later.submitted = open_settings().now;
+  const cycle_run run{in.node("n1", {{"cpu", 100'000}}).waits(many).waits(same, later).waits(less),
+                      open_settings()};
+
+  const auto all = told(run.cycle);
+  const auto turn_of = [&](const char* name) {
+    return std::ranges::find(all, std::string(name) + " placed") - all.begin();
+  };
+  EXPECT_LE(turn_of("same"), 512);
+  EXPECT_GE(turn_of("less"), std::min<std::ptrdiff_t>(2000, std::ssize(all)))
+    << "whose priority is below theirs";
 }
 
 TEST(cycle, victims_of_the_same_queue_count_as_gone) {

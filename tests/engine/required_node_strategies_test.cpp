@@ -9,6 +9,7 @@ namespace reprieve::tests {
 
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -265,6 +266,28 @@ TEST(strategies, where_all_fail_each_says_why) {
   EXPECT_EQ(outcome_of(made, "n1").reason,
             "single: nobody frees enough alone; multiple: short of 2 "
             "cpu even with all candidates gone");
+}
+
+TEST(strategies, all_are_tried_before_a_later_class_is_looked_at) {
+  auto built = cluster().node("n1", cpu(8));
+  built.pods("regular", {"n1", "n1"}, prio(1), cpu(2));
+  built.pods("shy", {"n1"}, prio(1), cpu(4), opted_out());
+
+  const auto made = decide(built.view(), collector(cpu(4)), open_settings());
+
+  EXPECT_THAT(victims_of(made), ElementsAre("regular", "regular"));
+}
+
+TEST(strategies, a_later_class_goes_where_the_earlier_ones_would_be_too_many) {
+  auto settings = open_settings();
+  settings.group.required_node.max_victims = 1;
+  auto built = cluster().node("n1", cpu(8));
+  built.pods("regular", {"n1", "n1"}, prio(1), cpu(2));
+  built.pods("shy", {"n1"}, prio(1), cpu(4), opted_out());
+
+  const auto made = decide(built.view(), collector(cpu(4)), settings);
+
+  EXPECT_THAT(victims_of(made), ElementsAre("shy"));
 }
 
 TEST(strategies, a_guard_on_victims_per_decision_holds_for_both) {

@@ -37,7 +37,7 @@ TEST(required_node, is_reserved_before_anybody_goes) {
 
   EXPECT_EQ(made.result, outcome::reserves);
   EXPECT_EQ(made.reserve, (reservation{"n1", settings.now}));
-  EXPECT_EQ(made.look_again, settings.now + 30s);
+  EXPECT_EQ(made.look_again, settings.now + 30s + 1ns);
   EXPECT_THAT(made.victims, IsEmpty());
   EXPECT_THAT(made.assignments, IsEmpty());
   EXPECT_EQ(made.why.summary, "logs (priority 100) does not fit; n1 is reserved for it, and "
@@ -53,14 +53,16 @@ TEST(required_node, a_young_reservation_waits_and_says_when_to_look_again) {
 
   EXPECT_EQ(made.result, outcome::reserves);
   EXPECT_EQ(made.reserve, (reservation{"n1", who.reserved_since}));
-  EXPECT_EQ(made.look_again, settings.now + 1s);
+  EXPECT_EQ(made.look_again, settings.now + 1s + 1ns);
   EXPECT_THAT(made.victims, IsEmpty());
 }
 
-TEST(required_node, preemption_starts_when_the_reservation_is_as_old_as_the_delay) {
+TEST(required_node, preemption_starts_when_the_reservation_is_older_than_the_delay) {
   const auto settings = delayed_by(30s);
   auto who = collector(cpu(4));
   who.reserved_since = settings.now - 30s;
+  EXPECT_EQ(decide(full_node().view(), who, settings).result, outcome::reserves);
+  who.reserved_since -= 1ns;
 
   const auto made = decide(full_node().view(), who, settings);
 

@@ -25,13 +25,14 @@ std::vector<line_of_the_order> order_by_pods() {
           {"cascade", [](score& s) { s.cascades = true; }},
           {"sum", [](score& s) { s.priority_sum = 1; }},
           {"pods", [](score& s) { s.pods = 1; }},
+          {"importance", [](score& s) { s.most_important.group = true; }},
           {"work", [](score& s) { s.work_lost = 1; }},
           {"start", [](score& s) { s.earliest_start_of_most_important = at(-1); }}};
 }
 
 score neutral() {
   score s;
-  s.earliest_start_of_most_important = at(0);
+  s.earliest_start_of_most_important = s.most_important.start = at(0);
   return s;
 }
 
@@ -57,7 +58,7 @@ TEST(scoring, every_line_of_the_order_outweighs_all_that_follow) {
 
 TEST(scoring, minimising_work_moves_it_up_behind_the_cascade) {
   auto lines = order_by_pods();
-  std::rotate(lines.begin() + 3, lines.begin() + 5, lines.begin() + 6);
+  std::rotate(lines.begin() + 3, lines.begin() + 6, lines.begin() + 7);
   ASSERT_EQ(lines[3].name, "work");
 
   expect_order(lines, minimise::work);
@@ -186,15 +187,67 @@ TEST(scoring, names_decide_last_and_by_their_bytes) {
 
 TEST(cascade, is_a_victim_that_finds_no_room_while_somebody_is_below_it) {
   const auto view = cluster()
+                      .node("n1", gpu(8), label{"zone", "a"})
+                      .running("victim", prio(5), gpu(8))
+                      .node("n2", gpu(8))
+                      .running("lower", prio(1), gpu(8))
+                      .view();
+
+  const auto made =
+    decide(view, lone("new", prio(10), gpu(8), selecting{"zone", "a"}), open_settings());
+
+  EXPECT_TRUE(made.scored.cascades);
+}
+
+TEST(cascade, does_not_happen_where_those_below_hold_too_little_for_the_victim) {
+  const auto view = cluster()
                       .node("n1", gpu(8))
                       .running("victim", prio(5), gpu(8))
-                      .node("n2", gpu(4))
+                      .node("n2", gpu(4), cpu(64))
                       .running("lower", prio(1), gpu(4))
+                      .running("without", prio(1), cpu(64))
                       .view();
 
   const auto made = decide(view, lone("new", prio(10), gpu(8)), open_settings());
 
-  EXPECT_TRUE(made.scored.cascades);
+  EXPECT_FALSE(made.scored.cascades);
+}
+
+TEST(cascade, does_not_happen_where_only_daemons_are_below) {
+  const auto view = cluster()
+                      .node("n1", gpu(8), label{"zone", "a"})
+                      .running("victim", prio(5), gpu(8))
+                      .node("n2", gpu(8))
+                      .running("agent", prio(1), gpu(8), daemon())
+                      .view();
+
+  const auto made =
+    decide(view, lone("new", prio(10), gpu(8), selecting{"zone", "a"}), open_settings());
+
+  EXPECT_FALSE(made.scored.cascades);
+}
+
+TEST(cascade, looks_only_at_nodes_that_the_victim_may_run_on) {
+  const auto view = cluster()
+                      .node("n1", gpu(8), label{"zone", "a"})
+                      .running("victim", prio(5), gpu(8))
+                      .node("n2", gpu(8))
+                      .running("lower", prio(1), gpu(8))
+                      .node("n3", gpu(8), tainted{"reserved"})
+                      .view();
+  auto settings = open_settings();
+  pod_group of_victim;
+  settings.groups.find = [&](const portion_id& of) {
+    return of.workload == "victim" ? &of_victim : nullptr;
+  };
+  const auto new_one = lone("new", prio(10), gpu(8), selecting{"zone", "a"});
+
+  EXPECT_TRUE(decide(view, new_one, settings).scored.cascades) << "n3 is free, but not for it";
+  of_victim.pods.node_selector = {{"zone", "a"}};
+  EXPECT_FALSE(decide(view, new_one, settings).scored.cascades) << "it would wait";
+  of_victim.pods.node_selector.clear();
+  of_victim.pods.tolerations = {{"reserved", true, "", std::nullopt}};
+  EXPECT_FALSE(decide(view, new_one, settings).scored.cascades) << "n3 is free for it";
 }
 
 TEST(cascade, does_not_happen_where_nobody_is_below_the_victim) {
@@ -270,8 +323,8 @@ TEST(cascade, a_domain_without_it_wins_for_a_gang_too) {
   auto built = cluster()
                  .node("n1", gpu(4), label{"zone", "a"})
                  .node("n2", gpu(4), label{"zone", "b"})
-                 .node("n3", gpu(2), tainted{"reserved"})
-                 .running("lower", prio(1), gpu(1))
+                 .node("n3", gpu(4), tainted{"reserved"})
+                 .running("lower", prio(1), gpu(3))
                  .node("n4", gpu(2), tainted{"reserved"});
   built.group("large", {"n1"}, prio(5), gpu(4));
   built.pods("small", {"n2", "n2"}, prio(5), gpu(2));

@@ -159,7 +159,8 @@ TEST(sessions, an_opt_out_is_a_veto_where_the_group_says_so) {
 
 TEST(sessions, a_plan_with_too_many_victims_is_infeasible) {
   auto built = cluster().node("n1", gpu(4));
-  built.pods("low", {"n1", "n1", "n1"}, prio(1), gpu(1));
+  for (const auto* name : {"a", "b", "c"})
+    built.pods(name, {"n1"}, prio(1), gpu(1));
   auto settings = session_settings();
   settings.group.limits.victims_per_decision = 2;
 
@@ -187,7 +188,8 @@ TEST(sessions, daemons_and_protected_members_never_go) {
 TEST(sessions, a_search_ends_with_its_budget) {
   // A unit for the node, and one for each session in turn.
   auto built = cluster().node("n1", gpu(4));
-  built.pods("low", {"n1", "n1", "n1", "n1"}, prio(1), gpu(1));
+  for (const auto* name : {"a", "b", "c", "d"})
+    built.pods(name, {"n1"}, prio(1), gpu(1));
   const auto with = [&](std::int64_t budget) {
     auto settings = session_settings();
     settings.group.limits.search_budget = budget;

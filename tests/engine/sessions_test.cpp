@@ -144,6 +144,27 @@ TEST(sessions, of_equal_priority_the_oldest_goes_first_by_default) {
   EXPECT_THAT(victims_of(made), UnorderedElementsAre("b", "c"));
 }
 
+TEST(sessions, one_of_several_pods_goes_whole) {
+  auto built = cluster().node("n1", gpu(8)).node("n2", gpu(8));
+  built.pods("pair", {"n1", "n2"}, prio(1), gpu(8));
+
+  const auto made = decide(built.view(), lone("new", prio(10), gpu(8)), session_settings());
+
+  EXPECT_THAT(victims_of(made), ElementsAre("pair", "pair"));
+}
+
+TEST(sessions, one_of_which_a_pod_may_not_go_stays_whole) {
+  auto built = cluster().node("n1", gpu(8)).node("n2", gpu(8));
+  built.pods("pair", {"n1", "n2"}, prio(1), gpu(8),
+             [](pod& p) { p.protected_member = p.node == "n2"; });
+
+  const auto made = decide(built.view(), lone("new", prio(10), gpu(8)), session_settings());
+
+  EXPECT_EQ(made.result, outcome::infeasible);
+  EXPECT_EQ(reason_for(made.why.passed_over, "pair"),
+            "others of its session may not go, and a session goes whole");
+}
+
 TEST(sessions, of_equal_priority_the_newest_goes_first_where_that_is_the_order) {
   const auto view = cluster()
                       .node("n1", gpu(12))

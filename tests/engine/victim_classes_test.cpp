@@ -85,6 +85,18 @@ TEST(victim_classes, an_owner_is_one_that_another_pod_refers_to_while_that_is_th
   EXPECT_THAT(order_on_n1(view, collector(cpu(2))), ElementsAre("driver", "web"));
 }
 
+TEST(victim_classes, an_owner_may_be_referred_to_by_its_name) {
+  auto built = cluster().node("n1", cpu(4)).node("n2", cpu(2));
+  built.pods("driver", {"n1"}, prio(1), cpu(2));
+  built.pods("web", {"n1"}, prio(2), cpu(2));
+  const auto named = built.all_pods().front();
+  built.pods("executor", {"n2"}, prio(1), cpu(2), [&](pod& p) {
+    p.owner = pod_name(named.workload, {named.group, named.replica, named.index});
+  });
+
+  EXPECT_THAT(order_on_n1(built.view(), collector(cpu(2))), ElementsAre("web", "driver"));
+}
+
 TEST(victim_classes, a_pod_that_names_itself_is_no_owner) {
   const auto view = cluster()
                       .node("n1", cpu(4))

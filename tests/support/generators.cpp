@@ -267,9 +267,10 @@ void draw(spared& to) {
 }
 
 void draw(score& to) {
-  auto& [violations, highest_priority, cascades, priority_sum, pods, work_lost, earliest] = to;
-  draw_all(cascades, earliest);
-  draw_signed(violations, highest_priority, priority_sum, pods, work_lost);
+  auto& [violations, highest_priority, cascades, priority_sum, pods, most_important, work_lost,
+         earliest] = to;
+  draw_all(cascades, most_important.group, most_important.start, earliest);
+  draw_signed(violations, highest_priority, priority_sum, pods, most_important.pods, work_lost);
 }
 
 void draw(domain_outcome& to) {
@@ -280,9 +281,11 @@ void draw(domain_outcome& to) {
 }
 
 void draw(reasoning& to) {
-  auto& [summary, threshold, domains, reprieved, passed_over, budget_reached] = to;
-  draw_all(summary, domains, reprieved, passed_over, budget_reached);
+  auto& [summary, threshold, domains, reprieved, passed_over, budget_reached, proved_least,
+         fewest_pods] = to;
+  draw_all(summary, domains, reprieved, passed_over, budget_reached, proved_least);
   draw_signed(threshold);
+  draw_signed(fewest_pods);
 }
 
 void draw(trace_context& to) {
