@@ -403,8 +403,18 @@ std::string snapshot_cycle::next_id() const {
   return fmt::format("plan-{}", turns_.size() + taken_back_.size() + 1);
 }
 
-void snapshot_cycle::run(const plan_settings& settings,
+/// With what the snapshot knows of the groups that pods were made from.
+static plan_settings with_groups_of(const snapshot& taken, plan_settings settings) {
+  settings.groups.find = [&taken](const portion_id& of) -> const pod_group* {
+    const auto* record = find(taken.workloads(), of.workload);
+    return record == nullptr ? nullptr : group_named(*record->spec, of.group);
+  };
+  return settings;
+}
+
+void snapshot_cycle::run(const plan_settings& given,
                          const std::function<bool(std::string_view workload)>& left_out) {
+  const auto settings = with_groups_of(taken_, given);
   const bool counts = settings.group.policy == group_policy::lifecycle;
   if (counts)
     count_replicas(settings);
@@ -496,8 +506,9 @@ void snapshot_cycle::tell_sleepers(const plan_settings& settings,
   }
 }
 
-void snapshot_cycle::serve(std::vector<preemptor> waiting, const plan_settings& settings,
+void snapshot_cycle::serve(std::vector<preemptor> waiting, const plan_settings& given,
                            front_of_line line) {
+  const auto settings = with_groups_of(taken_, given);
   snapshot_port port{*this, settings};
   for (const auto& who : taken_.pending(settings.group.name))
     port.wait_for(who);

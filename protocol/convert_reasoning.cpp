@@ -32,10 +32,12 @@ v1::Score to_proto(const score& from) {
   to.set_cascades(from.cascades);
   to.set_priority_sum(from.priority_sum);
   to.set_pods(from.pods);
-  auto& most_important = *to.mutable_most_important();
-  most_important.set_group(from.most_important.group);
-  most_important.set_pods(from.most_important.pods);
-  most_important.set_start(to_nanoseconds(from.most_important.start));
+  if (from.most_important != importance{}) { // what an earlier version has written has none
+    auto& most_important = *to.mutable_most_important();
+    most_important.set_group(from.most_important.group);
+    most_important.set_pods(from.most_important.pods);
+    most_important.set_start(to_nanoseconds(from.most_important.start));
+  }
   to.set_work_lost(from.work_lost);
   to.set_earliest_start_of_most_important(to_nanoseconds(from.earliest_start_of_most_important));
   return to;

@@ -62,10 +62,6 @@ plan_settings settings_for(const decide_request& wanted, const snapshot& taken,
   settings.group.name = group;
   settings.now = now;
   settings.preempted_lately = taken.preempted_lately(now);
-  settings.groups.find = [&taken](const portion_id& of) -> const pod_group* {
-    const auto* record = find(taken.workloads(), of.workload);
-    return record == nullptr ? nullptr : group_named(*record->spec, of.group);
-  };
   if (wanted.policy == "workload-aware")
     settings.group.policy = group_policy::workload_aware;
   else if (wanted.policy == "sessions")

@@ -155,6 +155,10 @@ std::vector<expected_turn> reference_cycle::run(time_point now, std::size_t most
   plan_settings settings;
   settings.group = of_.settings;
   settings.now = now;
+  settings.groups.find = [this](const portion_id& of) -> const pod_group* {
+    const auto known = workloads_.find(of.workload);
+    return known == workloads_.end() ? nullptr : group_named(*known->second->spec, of.group);
+  };
   if (settings.group.limits.preemptions_per_workload_per_hour)
     for (const auto& one : of_.workloads)
       if (const auto times = preempted_lately(one.status, now); times > 0)

@@ -224,36 +224,6 @@ TEST(invariants, no_victim_of_a_gang_of_one_template_could_be_left_out) {
   });
 }
 
-TEST(invariants, who_is_said_to_stay_instead_of_a_victim_is_its_equal_and_more_important) {
-  int told = 0;
-  for_random_cases(
-    {.most_nodes = 2, .most_pods = 60}, draw_anyone, [&](const cluster& in, const preemptor& who) {
-      const auto view = in.view();
-      constexpr std::string_view words = "; it goes rather than ";
-      for (const auto& one : decide(view, who, open_settings()).victims) {
-        const auto at = one.reason.find(words);
-        if (at == std::string::npos)
-          continue;
-        ++told;
-        const auto name = one.reason.substr(at + words.size());
-        const auto stays = std::ranges::find_if(in.all_pods(), [&](const pod& p) {
-          return name.starts_with(to_string(portion_of(p)) + ", ");
-        });
-        RC_ASSERT(stays != in.all_pods().end());
-        const auto goes = view.find_portion(one.portion);
-        const auto equal = view.find_portion(portion_of(*stays));
-        RC_ASSERT(view.card(equal).priority == view.card(goes).priority);
-        RC_ASSERT(view.card(equal).pods == view.card(goes).pods);
-        RC_ASSERT(view.more_important(equal, goes));
-        if (name.ends_with("which started earlier"))
-          RC_ASSERT(view.card(equal).earliest_start < view.card(goes).earliest_start);
-        if (name.ends_with("which is a group"))
-          RC_ASSERT(view.card(equal).group && !view.card(goes).group);
-      }
-    });
-  EXPECT_GT(told, 10);
-}
-
 TEST(invariants, nobody_goes_for_what_fits) {
   const auto of_one_template = [] {
     return *rc::gen::arbitrary<bool>() ? draw_lone_pod() : draw_gang_of_one_template();
