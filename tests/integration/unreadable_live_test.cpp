@@ -283,7 +283,7 @@ TEST_F(unreadable_record, of_a_queue_stops_nobody_in_it) {
 
 TEST_F(unreadable_record, of_a_queue_in_a_cycle_stops_nobody_in_it) {
   start();
-  ASSERT_EQ(apply(nodes(1, "gpu: 4") + queue_of("top", "weight: 2")
+  ASSERT_EQ(apply(nodes(1, "gpu: 8") + queue_of("top", "weight: 2")
                   + queue_of("team", "parent: top, weight: 2")
                   + queue_of("below", "parent: team, weight: 2"))
               .code,
