@@ -306,9 +306,12 @@ void connection_door::refused_call(const std::string& peer) {
 }
 
 void connection_door::end(const open_connection& which) {
-  // gRPC sees the end of it, and closes the descriptor.
-  if (socket_of(which.descriptor) == which.socket)
-    (void)::shutdown(which.descriptor, SHUT_RDWR);
+  // gRPC sees the end of it, and closes the descriptor. What has come and was not read yet goes
+  // with it: else it would be taken for calls all the same.
+  if (socket_of(which.descriptor) != which.socket)
+    return;
+  (void)::shutdown(which.descriptor, SHUT_RDWR);
+  (void)::recv(which.descriptor, nullptr, most_stranger_bytes, MSG_TRUNC | MSG_DONTWAIT);
 }
 
 void connection_door::count_anew() {

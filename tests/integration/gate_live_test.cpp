@@ -352,7 +352,7 @@ TEST_F(gate, connections_whose_calls_are_begun_and_reset_again_and_again_end) {
     EXPECT_TRUE(within(seconds{5}, [&] { return !one.open(); }));
   }
   // What was read by the time that its end was decided: gRPC keeps some 50 KB for each of them.
-  EXPECT_LT(memory.end() - idle, 512 * mebibyte);
+  EXPECT_LT(memory.end() - idle, 256 * mebibyte);
   EXPECT_TRUE(serves_root());
 }
 
