@@ -31,7 +31,7 @@ constexpr std::size_t most_for_sparing = 4'000;
 } // namespace
 
 workload_aware::workload_aware(const problem& given)
-    : given_(given), rules_(given), cascade_(given), room_(given) {}
+    : given_(given), rules_(given), cascade_(given), room_(given), elsewhere_(given) {}
 
 domain_set workload_aware::domains() const {
   return given_.who.gang ? domain_set::for_gang(given_) : domain_set::single_nodes(given_);
@@ -58,12 +58,14 @@ attempt workload_aware::try_domain(const domain& where) {
     return none;
   }
   threshold_.reset();
+  enough_in_ = {};
   auto best = try_plainly(where, spent);
   if (given_.settings.placing == placing_rule::cheapest)
     try_thriftily(where, best, spent);
   if (!best) {
     best.emplace(given_.asked);
-    best->feasible = false;
+    if (!enough_in_.empty())
+      best->why_not = fmt::format("more would go than are enough in {}", enough_in_);
   }
   best->budget_reached = spent.exhausted();
   if (best->too_many_victims)
@@ -227,9 +229,9 @@ bool workload_aware::is_least_on_node(std::int64_t level, std::optional<attempt>
   auto made = outcome_of(least->portions);
   made.threshold = made.scored.highest_victim_priority;
   made.kept_for_budgets = best->kept_for_budgets;
-  consider(std::move(made), best);
+  const bool may_be = consider(std::move(made), best);
   best->floor = least->bound;
-  best->proved = least->proved && !best->scored.cascades;
+  best->proved = may_be && least->proved && !best->scored.cascades;
   return best->proved;
 }
 
@@ -249,8 +251,7 @@ bool workload_aware::try_everything(std::span<const portion_row> candidates, std
     const auto scored = made.feasible ? std::optional{made.scored} : std::nullopt;
     if (!victims.empty())
       made.threshold = made.scored.highest_victim_priority;
-    consider(std::move(made), best);
-    return scored;
+    return consider(std::move(made), best) ? scored : std::nullopt;
   });
   return all.was_complete();
 }
@@ -373,10 +374,10 @@ attempt workload_aware::outcome_of(std::span<const portion_row> victims, seating
   return made;
 }
 
-void workload_aware::consider(attempt made, std::optional<attempt>& best) const {
+bool workload_aware::consider(attempt made, std::optional<attempt>& best) {
   const bool is_outcome = made.feasible || made.too_many_victims;
   if (!is_outcome)
-    return;
+    return false;
   const auto wins = [&] {
     if (!best || made.feasible != best->feasible)
       return !best || made.feasible;
@@ -385,8 +386,19 @@ void workload_aware::consider(attempt made, std::optional<attempt>& best) const 
       return made.victims.size() < best->victims.size();
     return better(made.scored, best->scored, given_.settings.group.minimised);
   };
-  if (wins())
-    best = std::move(made);
+  if (!wins())
+    return true;
+  if (given_.settings.placing == placing_rule::cheapest) {
+    std::vector<portion_row> victims;
+    for (const auto& one : made.victims)
+      victims.push_back(one.portion);
+    if (const auto fewer_in = elsewhere_.find(room_, victims); !fewer_in.empty()) {
+      enough_in_ = fewer_in;
+      return false;
+    }
+  }
+  best = std::move(made);
+  return true;
 }
 
 } // namespace reprieve

@@ -2,6 +2,7 @@
 
 #include "preemption/cascade.hpp"
 #include "preemption/effort.hpp"
+#include "preemption/fewer_elsewhere.hpp"
 #include "preemption/policy.hpp"
 
 #include <cstdint>
@@ -77,12 +78,15 @@ private:
   attempt outcome_of(std::span<const portion_row> victims, seating found);
   /// Likewise with seats that are found now.
   attempt outcome_of(std::span<const portion_row> victims);
-  void consider(attempt made, std::optional<attempt>& best) const;
+  /// Whether the outcome may be, whether it is the best by now or not.
+  bool consider(attempt made, std::optional<attempt>& best);
 
   const problem& given_;
   candidate_rules rules_;
   cascade_check cascade_;
   domain_room room_;
+  fewer_elsewhere elsewhere_;
+  std::string_view enough_in_;            ///< a domain where fewer are enough than here
   std::optional<std::int64_t> threshold_; ///< of the domain, once it is known
 };
 

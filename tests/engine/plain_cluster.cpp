@@ -46,7 +46,7 @@ void add(resources& to, const resources& request, std::int64_t sign) {
     to[name] += sign * value;
 }
 
-std::int64_t seats(room_by_node room, const resources& request, std::int64_t most) {
+std::int64_t seat_count(room_by_node room, const resources& request, std::int64_t most) {
   std::int64_t count = 0;
   for (auto& [name, left] : room)
     for (; count < most && fits(left, request); ++count)

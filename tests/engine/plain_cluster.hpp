@@ -42,7 +42,7 @@ bool fits(const resources& room, const resources& request);
 /// What a pod takes, added or (by -1) taken away.
 void add(resources& to, const resources& request, std::int64_t sign);
 /// How many pods of one size fit, up to `most`.
-std::int64_t seats(room_by_node room, const resources& request, std::int64_t most);
+std::int64_t seat_count(room_by_node room, const resources& request, std::int64_t most);
 
 std::set<portion_id> portions_that_go(const plan& made);
 

@@ -62,7 +62,7 @@ public:
 
 private:
   bool enough(const std::set<portion_id>& gone) const {
-    return seats(plain_.room_without(gone), request_, wanted_.needed) == wanted_.needed;
+    return seat_count(plain_.room_without(gone), request_, wanted_.needed) == wanted_.needed;
   }
 
   /// Whether it is on a node that could take a pod, and holds something that may be short there.
