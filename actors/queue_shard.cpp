@@ -81,7 +81,8 @@ revision revision_of(const queue_shard_state& state) {
 
 /// Whether the queues still form a tree with the changes, which gateways may have looked at before
 /// others were made.
-absl::Status check_tree(const catalog& newest, const std::vector<catalog_change>& changes) {
+absl::Status check_tree(const catalog& newest, const objects_aside& aside,
+                        const std::vector<catalog_change>& changes) {
   auto after = newest;
   for (const auto& one : changes)
     make(one, after);
@@ -91,6 +92,12 @@ absl::Status check_tree(const catalog& newest, const std::vector<catalog_change>
     moves_queues = moves_queues || (put_in != nullptr && !put_in->parent.empty());
     if (put_in != nullptr && !put_in->parent.empty() && !after.queues.contains(put_in->parent))
       return used_goes(one.what, {object_kind::queue, put_in->parent});
+    // What its record says of its own parent is not known here.
+    if (put_in != nullptr && !put_in->parent.empty())
+      if (const auto* parent = aside.find(object_kind::queue, put_in->parent))
+        if (const auto* before = find(newest.queues, put_in->name);
+            before == nullptr || before->parent != put_in->parent)
+          return cannot_be_above(*parent);
     if (!one.next)
       if (const auto user = user_in_catalog(one.what.kind, one.what.name, after))
         return in_use(one.what, *user);
@@ -104,7 +111,7 @@ absl::Status check_tree(const catalog& newest, const std::vector<catalog_change>
 void commit(self_pointer self, std::vector<catalog_change> changes, status_answer answer,
             std::string lent_for = {}) {
   auto& state = self->state;
-  if (auto stands = check_tree(state.newest, changes); !stands.ok()) {
+  if (auto stands = check_tree(state.newest, state.aside, changes); !stands.ok()) {
     answer(stands);
     return;
   }

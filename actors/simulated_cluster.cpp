@@ -2,6 +2,8 @@
 
 #include "actors/given_up_nodes.hpp"
 
+#include "state/epoch.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -139,21 +141,11 @@ void enter(self_pointer self, simulated_pod& p, stage next) {
   report(self, p);
 }
 
-/// Whether no store can have given the epoch by now. An epoch is a revision, to which a store that
-/// was restored adds the microseconds since 1970 at that time, or more by as much as it had come
-/// before; and no store makes a revision every microsecond. Clocks differ by less than a day.
-bool is_beyond_all(revision epoch, time_point now) {
-  using std::chrono::microseconds;
-  return epoch
-         > std::chrono::duration_cast<microseconds>(now.time_since_epoch() + std::chrono::hours{24})
-             .count();
-}
-
 /// Orders of an older epoch come from somebody who lost its place; those of one that no store has
 /// given come from nobody, and must not shut out those who follow.
 bool is_stale(simulated_cluster_state& state, const std::string& node, revision epoch,
               time_point now) {
-  if (is_beyond_all(epoch, now))
+  if (is_beyond_all_epochs(epoch, now))
     return true;
   auto& newest = state.newest_epoch[node];
   if (epoch < newest) {
@@ -287,7 +279,7 @@ void give_up(self_pointer self, simulated_pod& p, bool so) {
 void take_order(self_pointer self, watch_nodes& order) {
   auto& state = self->state;
   auto& newest = state.newest_watch[order.shard];
-  if (order.epoch < newest || is_beyond_all(order.epoch, state.settings.clock.now(self)))
+  if (order.epoch < newest || is_beyond_all_epochs(order.epoch, state.settings.clock.now(self)))
     return; // also where it tells of no nodes
   newest = order.epoch;
   std::map<std::string_view, const node*> fresh;
@@ -310,7 +302,7 @@ void take_order(self_pointer self, watch_nodes& order) {
 
 void take_order(self_pointer self, count_order& order) {
   auto& state = self->state;
-  if (is_beyond_all(order.epoch, state.settings.clock.now(self)) || !state.scheduler.count(order))
+  if (is_beyond_all_epochs(order.epoch, state.settings.clock.now(self)) || !state.scheduler.count(order))
     return;
   for (const auto& uid : state.scheduler.replicas_of(order.what->what().workload)) {
     auto& p = state.pods.find(uid)->second;
@@ -423,7 +415,7 @@ simulated_cluster_actor::behavior_type simulated_cluster(self_pointer self,
   state.settings = std::move(settings);
   for (auto& [uid, life] : simulated_journal::read(state.settings.journal)) {
     auto& newest = state.newest_epoch[life.node];
-    if (!is_beyond_all(life.epoch, state.settings.clock.now(self)))
+    if (!is_beyond_all_epochs(life.epoch, state.settings.clock.now(self)))
       newest = std::max(newest, life.epoch);
     auto& p = state.pods[uid];
     p.life = std::move(life);
@@ -458,7 +450,7 @@ simulated_cluster_actor::behavior_type simulated_cluster(self_pointer self,
     },
     [self](const count_only& order) {
       auto& s = self->state;
-      if (!is_beyond_all(order.epoch, s.settings.clock.now(self)))
+      if (!is_beyond_all_epochs(order.epoch, s.settings.clock.now(self)))
         s.scheduler.count(order);
     },
     [self](delete_order& order) {

@@ -2,7 +2,9 @@
 
 #include "state/private_file.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include <array>
 #include <fstream>
@@ -14,6 +16,15 @@ namespace {
 constexpr std::array stages{"starting", "running", "stopping", "stopped", "succeeded"};
 
 } // namespace
+
+absl::Status simulated_journal::check(const std::string& path) {
+  const auto file = open_to_append(path);
+  if (!file.ok())
+    return absl::UnavailableError(fmt::format("can't keep the journal of the machines in {}: {}",
+                                              path, std::string(file.status().message())));
+  ::close(*file);
+  return absl::OkStatus();
+}
 
 simulated_journal::simulated_journal(const std::string& path) : file_(nullptr) {
   if (path.empty())
@@ -49,6 +60,36 @@ void simulated_journal::write(const entry& line) {
   std::fflush(file_.get());
 }
 
+/// What the line says. Throws where a field is of another kind than it has.
+static simulated_journal::entry entry_of(const nlohmann::json& text) {
+  simulated_journal::entry read;
+  read.uid = text.value("uid", "");
+  read.node = text.value("node", "");
+  read.decision = text.value("decision", "");
+  const auto stage_name = text.value("stage", "");
+  for (std::size_t i = 0; i < stages.size(); ++i)
+    if (stage_name == stages[i])
+      read.at = static_cast<simulated_journal::stage>(i);
+  read.since = time_point{duration{text.value("since", std::int64_t{0})}};
+  read.run_for = duration{text.value("runFor", std::int64_t{0})};
+  read.stop_takes = duration{text.value("stopTakes", std::int64_t{0})};
+  read.stuck_for = duration{text.value("stuckFor", std::int64_t{0})};
+  read.epoch = text.value("epoch", revision{0});
+  read.workload = text.value("workload", "");
+  if (const auto requests = text.find("requests"); requests != text.end())
+    for (const auto& [name, amount] : requests->items())
+      if (amount.is_number_integer())
+        read.requests[name] = amount.get<std::int64_t>();
+  read.given_up = text.value("givenUp", false);
+  read.counted = text.contains("ordinal");
+  read.ordinal = text.value("ordinal", std::int32_t{0});
+  read.created = time_point{duration{text.value("created", std::int64_t{0})}};
+  read.told = time_point{duration{text.value("told", std::int64_t{0})}};
+  read.grace = duration{text.value("grace", std::int64_t{0})};
+  read.forced = text.value("forced", false);
+  return read;
+}
+
 std::map<std::string, simulated_journal::entry> simulated_journal::read(const std::string& path) {
   std::map<std::string, entry> newest;
   std::ifstream file(path);
@@ -56,33 +97,12 @@ std::map<std::string, simulated_journal::entry> simulated_journal::read(const st
     const auto text = nlohmann::json::parse(line, nullptr, false);
     if (!text.is_object())
       continue;
-    entry read;
-    read.uid = text.value("uid", "");
-    read.node = text.value("node", "");
-    read.decision = text.value("decision", "");
-    const auto stage_name = text.value("stage", "");
-    for (std::size_t i = 0; i < stages.size(); ++i)
-      if (stage_name == stages[i])
-        read.at = static_cast<stage>(i);
-    read.since = time_point{duration{text.value("since", std::int64_t{0})}};
-    read.run_for = duration{text.value("runFor", std::int64_t{0})};
-    read.stop_takes = duration{text.value("stopTakes", std::int64_t{0})};
-    read.stuck_for = duration{text.value("stuckFor", std::int64_t{0})};
-    read.epoch = text.value("epoch", revision{0});
-    read.workload = text.value("workload", "");
-    if (const auto requests = text.find("requests"); requests != text.end())
-      for (const auto& [name, amount] : requests->items())
-        if (amount.is_number_integer())
-          read.requests[name] = amount.get<std::int64_t>();
-    read.given_up = text.value("givenUp", false);
-    read.counted = text.contains("ordinal");
-    read.ordinal = text.value("ordinal", std::int32_t{0});
-    read.created = time_point{duration{text.value("created", std::int64_t{0})}};
-    read.told = time_point{duration{text.value("told", std::int64_t{0})}};
-    read.grace = duration{text.value("grace", std::int64_t{0})};
-    read.forced = text.value("forced", false);
-    auto& known = newest[read.uid];
-    known = std::move(read);
+    try {
+      auto read = entry_of(text);
+      newest[read.uid] = std::move(read);
+    } catch (const nlohmann::json::type_error&) {
+      continue;
+    }
   }
   return newest;
 }

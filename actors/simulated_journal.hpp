@@ -4,6 +4,8 @@
 #include "state/store.hpp"
 #include "state/time.hpp"
 
+#include <absl/status/status.h>
+
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -40,12 +42,16 @@ public:
     bool forced = false; ///< was taken away by force
   };
 
+  /// Whether the file can be kept there, else why not.
+  static absl::Status check(const std::string& path);
+
   /// Opens the file for more lines, or keeps nothing where the path is empty.
   explicit simulated_journal(const std::string& path);
 
   void write(const entry& line);
 
-  /// The newest line of every pod in the file; lines that were cut off are passed over.
+  /// The newest line of every pod in the file; lines that were cut off, or can't be read, are
+  /// passed over.
   static std::map<std::string, entry> read(const std::string& path);
 
 private:

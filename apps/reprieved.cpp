@@ -22,14 +22,17 @@
 #include <caf/scoped_actor.hpp>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <thread>
 
@@ -90,7 +93,10 @@ absl::StatusOr<tracing_options> parse_trace(const std::string& text) {
   return options;
 }
 
-/// Waits for SIGINT or SIGTERM, or until `lost` says that the replica can't go on.
+/// Waits for SIGINT or SIGTERM, or until `lost` says that the replica can't go on. Who asks for the
+/// end gets it in any case: at once while the replica does not serve yet, and soon if something
+/// keeps it from ending by itself, as a store that does not answer or a log that nobody reads. What
+/// was acknowledged is in the store, and its leases end.
 class ending {
 public:
   ending() {
@@ -101,9 +107,14 @@ public:
     // Before any thread starts, so that none of them takes the signal.
     pthread_sigmask(SIG_BLOCK, &ends, nullptr);
     signals_ = signalfd(-1, &ends, SFD_CLOEXEC);
+    ended_ = eventfd(0, EFD_CLOEXEC);
+    watch_ = std::thread([this] { watch(); });
   }
 
   ~ending() {
+    (void)eventfd_write(ended_, 1);
+    watch_.join();
+    close(ended_);
     close(signals_);
   }
 
@@ -116,6 +127,11 @@ public:
     kill(getpid(), SIGTERM);
   }
 
+  /// From now on there is something to end.
+  void serves() {
+    serves_ = true;
+  }
+
   /// The exit code.
   int wait() {
     pollfd waited{signals_, POLLIN, 0};
@@ -125,9 +141,31 @@ public:
   }
 
 private:
+  static constexpr std::chrono::milliseconds most_to_end{8000};
+
+  void watch() {
+    std::array<pollfd, 2> waited{{{ended_, POLLIN, 0}, {signals_, POLLIN, 0}}};
+    while (poll(waited.data(), waited.size(), -1) < 0) {
+    }
+    if (waited[0].revents != 0)
+      return;
+    if (!serves_)
+      std::_Exit(lost_ ? 1 : 0);
+    if (poll(waited.data(), 1, static_cast<int>(most_to_end.count())) == 0)
+      std::_Exit(1);
+  }
+
   int signals_ = -1;
+  int ended_ = -1;
   std::atomic<bool> lost_ = false;
+  std::atomic<bool> serves_ = false;
+  std::thread watch_;
 };
+
+/// Where the machines that are played here keep what they did.
+std::string journal_of(const daemon_options& options) {
+  return options.data + "/simulated-cluster.jsonl";
+}
 
 /// What runs the pods: machines that are played here, or elsewhere for all replicas.
 cluster_actor start_machines(caf::actor_system& system, const daemon_options& options,
@@ -141,7 +179,7 @@ cluster_actor start_machines(caf::actor_system& system, const daemon_options& op
                                         {},
                                         limited(options.api.say)}));
   simulated_cluster_settings simulated;
-  simulated.journal = options.data + "/simulated-cluster.jsonl";
+  simulated.journal = journal_of(options);
   simulated.clock = clock;
   return system.spawn(simulated_cluster, simulated);
 }
@@ -165,6 +203,9 @@ int serve(const daemon_options& options, ending& end) {
       fmt::format("can't make the data directory {}: {}; give another with --data", options.data,
                   created.message())));
   warn_of_open_files(options);
+  if (options.peers.machines.empty())
+    if (auto usable = simulated_journal::check(journal_of(options)); !usable.ok())
+      return fail(usable);
   file_watch store_files;
   const duration lease = std::chrono::milliseconds{options.peers.lease_milliseconds};
   auto storage = options.storage;
@@ -252,6 +293,7 @@ int serve(const daemon_options& options, ending& end) {
       if (!options.address_file.empty())
         if (auto told = replace_file(options.address_file, (*server)->address() + "\n"); !told.ok())
           options.api.say(std::string(told.message()));
+      end.serves();
       code = end.wait();
       (*server)->stop();
       // Others take over at once what is given up; if that takes too long, when the lease ends.

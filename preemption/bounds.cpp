@@ -2,6 +2,7 @@
 
 #include "preemption/amounts.hpp"
 #include "preemption/scoring.hpp"
+#include "state/latest_few.hpp"
 #include "state/portions_on.hpp"
 
 #include <algorithm>
@@ -66,6 +67,13 @@ score bound_of(const offered& some, std::int64_t portions, std::int64_t work, ti
   return least;
 }
 
+/// The latest that all of so many of those who started then can have started; at least one goes.
+time_point latest_to_go(std::vector<time_point>& starts, std::int64_t going) {
+  const auto last = std::clamp<std::int64_t>(going - 1, 0, std::ssize(starts) - 1);
+  std::ranges::nth_element(starts, starts.begin() + last, std::greater{});
+  return starts[static_cast<std::size_t>(last)];
+}
+
 /// Of the node whose step `s` is the lowest that is enough.
 score bound_at_step(const problem& given, node_row n, std::size_t s) {
   const auto& view = given.view;
@@ -80,6 +88,8 @@ score bound_at_step(const problem& given, node_row n, std::size_t s) {
                true};
   std::vector<std::int64_t> largest(view.width());
   std::vector<std::int64_t> safe_until;
+  std::vector<time_point> starts; ///< of those of the highest priority
+  std::int64_t below = 0;         ///< portions of lower ones
   each_portion_on(view, view.pods_on(n).subspan(view.steps(n)[s].first),
                   [&](portion_row portion, amounts holds) {
                     for (std::size_t c = 0; c < holds.size(); ++c)
@@ -88,9 +98,9 @@ score bound_at_step(const problem& given, node_row n, std::size_t s) {
                     some.least_pods = std::min(some.least_pods, std::int64_t{card.pods});
                     if (card.priority == some.highest) {
                       some.only_groups = some.only_groups && card.group;
-                      some.latest_start = std::max(some.latest_start, card.earliest_start == no_time
-                                                                        ? time_point::max()
-                                                                        : card.earliest_start);
+                      starts.push_back(start_at_latest(card));
+                    } else {
+                      ++below;
                     }
                     if (gpu && holds[*gpu] > 0) {
                       const auto work = view.work_of(portion);
@@ -108,7 +118,9 @@ score bound_at_step(const problem& given, node_row n, std::size_t s) {
       least_work(holders, some.least_gpu,
                  std::accumulate(safe_until.begin(), last, std::int64_t{0}), given.settings.now);
   }
-  return bound_of(some, fewest(request, room, largest), work, given.settings.now);
+  const auto portions = fewest(request, room, largest);
+  some.latest_start = latest_to_go(starts, portions - below);
+  return bound_of(some, portions, work, given.settings.now);
 }
 
 } // namespace
@@ -132,11 +144,14 @@ score floor_on_node(const problem& given, node_row n, const score& found) {
   score least = found;
   least.cascades = false;
   least.budget_violations = 0;
-  least.most_important = {true, found.most_important.pods, found.most_important.start};
+  least.most_important = {true, found.most_important.pods, now};
+  std::vector<time_point> starts; ///< of those of the highest priority
+  std::int64_t most_of_highest = 0;
   for (const auto& [card, work, holds] : holders)
     if (card.priority == found.highest_victim_priority) {
       least.most_important.group = least.most_important.group && card.group;
       least.most_important.pods = std::min(least.most_important.pods, std::int64_t{card.pods});
+      starts.push_back(start_at_latest(card));
     }
   least.priority_sum = least.pods = least.work_lost = 0;
   for (std::size_t c = 0; c < request.size(); ++c) {
@@ -146,8 +161,10 @@ score floor_on_node(const problem& given, node_row n, const score& found) {
     std::vector<std::int64_t> works;
     std::vector<std::int64_t> weights;
     std::vector<std::int64_t> counts;
+    std::int64_t below = 0;
     for (const auto& one : holders)
       if (one.holds[c] > 0) {
+        below += one.card.priority < found.highest_victim_priority ? 1 : 0;
         largest = std::max(largest, one.holds[c]);
         works.push_back(one.work);
         weights.push_back(priority_weight(one.card));
@@ -155,6 +172,7 @@ score floor_on_node(const problem& given, node_row n, const score& found) {
       }
     const auto going =
       std::min<std::int64_t>(fewest(request[c] - room[c], largest), std::ssize(works));
+    most_of_highest = std::max(most_of_highest, going - below);
     const auto least_of = [&](std::vector<std::int64_t>& some) {
       std::ranges::nth_element(some, some.begin() + going);
       return std::accumulate(some.begin(), some.begin() + going, std::int64_t{0});
@@ -163,6 +181,9 @@ score floor_on_node(const problem& given, node_row n, const score& found) {
     least.priority_sum = std::max(least.priority_sum, least_of(weights));
     least.pods = std::max(least.pods, least_of(counts));
   }
+  if (!starts.empty())
+    least.most_important.start = least.earliest_start_of_most_important =
+      std::min(latest_to_go(starts, most_of_highest), now);
   return least;
 }
 
@@ -208,8 +229,15 @@ std::optional<score> bound_on_block(const problem& given, const node_block& bloc
       continue;
     const auto& step = block.steps[s];
     const auto largest = block.amounts_at(node_block::largest_portion(s), width);
-    const offered some{step.lowest,    block.steps.back().lowest, step.least_pods,
-                       step.least_gpu, step.latest_start,         step.only_groups};
+    const auto portions = fewest(request, room, largest);
+    const auto most_told = std::ssize(step.latest_starts);
+    const offered some{
+      step.lowest,
+      block.steps.back().lowest,
+      step.least_pods,
+      step.least_gpu,
+      step.latest_starts[static_cast<std::size_t>(std::min(portions, most_told) - 1)],
+      step.only_groups};
     std::int64_t work = 0;
     if (gpu && request[*gpu] > room[*gpu]) {
       const auto holders = std::min<std::int64_t>(fewest(request[*gpu] - room[*gpu], largest[*gpu]),
@@ -218,7 +246,7 @@ std::optional<score> bound_on_block(const problem& given, const node_block& bloc
           safe != std::numeric_limits<std::int64_t>::min())
         work = least_work(holders, step.least_gpu, safe, now);
     }
-    return bound_of(some, fewest(request, room, largest), work, now);
+    return bound_of(some, portions, work, now);
   }
   return std::nullopt;
 }

@@ -30,9 +30,31 @@ candidate_rules::candidate_rules(const problem& given, candidate_terms terms)
   terms_.scope = given.scope;
 }
 
+standing standing_by_guards(const cluster_view& view, const plan_settings& settings, portion_row p,
+                            const guards_that_hold& with) {
+  const auto card = view.card(p);
+  const auto& limits = settings.group.limits;
+  if (card.daemon)
+    return standing::daemon;
+  if (!card.evictable && with.any)
+    return standing::protected_member;
+  if (card.arriving)
+    return standing::arriving;
+  if (card.opted_out && limits.opt_out_is_veto && with.opt_out_may_veto && with.any)
+    return standing::opted_out;
+  // Who has not started yet has nothing to lose.
+  const auto has_to_run = std::max(limits.minimum_runtime, card.minimum_runtime);
+  if (with.any && has_to_run > duration{0} && card.earliest_start != no_time
+      && settings.now - card.earliest_start < has_to_run)
+    return standing::too_young;
+  if (const auto most = limits.preemptions_per_workload_per_hour;
+      most && settings.times_preempted(view.id_of(p).workload) >= *most)
+    return standing::too_often;
+  return standing::candidate;
+}
+
 standing candidate_rules::of_itself(portion_row p) const {
   const auto card = view_.card(p);
-  const auto& limits = settings_.group.limits;
   const bool shielded = !terms_.scope || !terms_.scope->overrules;
   if (terms_.scope && !terms_.scope->portions.contains(p))
     return standing::out_of_scope;
@@ -42,23 +64,7 @@ standing candidate_rules::of_itself(portion_row p) const {
     return standing::own;
   if (card.priority > terms_.highest)
     return standing::not_preemptible;
-  if (card.daemon)
-    return standing::daemon;
-  if (!card.evictable && shielded)
-    return standing::protected_member;
-  if (card.arriving)
-    return standing::arriving;
-  if (card.opted_out && limits.opt_out_is_veto && terms_.opt_out_may_veto && shielded)
-    return standing::opted_out;
-  // Who has not started yet has nothing to lose.
-  if (shielded && card.earliest_start != no_time
-      && settings_.now - card.earliest_start
-           < std::max(limits.minimum_runtime, card.minimum_runtime))
-    return standing::too_young;
-  if (const auto most = limits.preemptions_per_workload_per_hour;
-      most && settings_.times_preempted(view_.id_of(p).workload) >= *most)
-    return standing::too_often;
-  return standing::candidate;
+  return standing_by_guards(view_, settings_, p, {terms_.opt_out_may_veto, shielded});
 }
 
 standing candidate_rules::of(portion_row p) const {

@@ -28,6 +28,16 @@ enum class standing : std::uint8_t {
   out_of_scope,     ///< not among those that the plan may take
 };
 
+/// Which shields count.
+struct guards_that_hold {
+  bool opt_out_may_veto = true;
+  bool any = true; ///< else only daemons, who arrives, and the limit per hour
+};
+
+/// Whether the portion may go, for anybody of whatever priority (DESIGN 3.7).
+standing standing_by_guards(const cluster_view& view, const plan_settings& settings, portion_row p,
+                            const guards_that_hold& with = {});
+
 /// Who may be a victim (DESIGN 3.1 step 3, with the guards of 3.7).
 class candidate_rules {
 public:

@@ -15,7 +15,7 @@ constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
 
 cover_relaxation::cover_relaxation(std::span<const double> costs,
                                    std::span<const std::vector<double>> gives,
-                                   std::span<const double> most)
+                                   std::span<const double> needs, std::span<const double> most)
     : items_(costs.size()), reduced_(costs.begin(), costs.end()) {
   for (std::size_t i = 0; i < items_; ++i) {
     bounds_.push_back({0, most[i]});
@@ -25,7 +25,7 @@ cover_relaxation::cover_relaxation(std::span<const double> costs,
   for (std::size_t r = 0; r < gives.size(); ++r) {
     bounds_.push_back({0, std::numeric_limits<double>::infinity()});
     basic_.push_back(items_ + r);
-    constants_.push_back(-1);
+    constants_.push_back(-needs[r]);
     for (const double given : gives[r])
       table_.push_back(-given);
   }

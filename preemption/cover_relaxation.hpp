@@ -11,9 +11,9 @@ namespace reprieve {
 /// which goes on from where it is when bounds change. Copies are made where a search branches.
 class cover_relaxation {
 public:
-  /// `gives` has a row for each need, of which 1 is needed. Costs are not negative.
+  /// `gives` has a row for each need. Costs are not negative.
   cover_relaxation(std::span<const double> costs, std::span<const std::vector<double>> gives,
-                   std::span<const double> most);
+                   std::span<const double> needs, std::span<const double> most);
 
   void set_bounds(std::size_t item, double least, double most);
 

@@ -165,6 +165,13 @@ std::vector<given_up> never_admitted(cycle_port& port, const by_name<queue>& que
   return which;
 }
 
+std::int64_t pods_of(const preemptor& who) {
+  std::int64_t pods = 0;
+  for (const auto& group : who.groups)
+    pods += std::ssize(group.pods);
+  return pods;
+}
+
 void add_demand(by_name<resources>& to, const by_name<resources>& more) {
   for (const auto& [queue, amounts] : more)
     add_to(to[queue], amounts);
@@ -196,8 +203,8 @@ bool scheduling_cycle::run() {
       return true;
     const auto [place, unit, kind] = line->heap.front();
     last_ = {place, precedence_of(*line)};
-    // Others are to be heard between those of a workload with many units.
-    const bool is_of_many = port_.line().size_of(unit.who->workload) > unit_run::served_at_once
+    // Others are to be heard between those of a queue with many units.
+    const bool is_of_many = port_.line().size_of(unit.queue()) > unit_run::served_at_once
                             && !is_bound_to_a_node(*unit.who); // one node takes no more than that
     if (is_of_many && line->served_of_many >= most_of_many()) {
       line->pauses = true;
@@ -213,7 +220,7 @@ bool scheduling_cycle::run() {
     if (made_room_)
       wake_kinds(&last_);
     if (found == turn_result::decided && is_of_many) {
-      ++line->served_of_many;
+      line->served_of_many += pods_of(*unit.who);
       served_of_many_ = true;
     }
     if (found == turn_result::parked && effort_in_vain_ >= most_effort_in_vain) {

@@ -133,6 +133,9 @@ public:
 
   /// Runs it for these alone, in this order, with who else waits counted in.
   void serve_only(const std::vector<waiting_unit>& units, front_of_line line);
+  const front_of_line& front() const {
+    return front_;
+  }
 
   /// Somebody waits until others have gone within a limit, and has its part of that already.
   struct kept_part {
@@ -187,7 +190,7 @@ private:
     /// until somebody gives room back.
     std::optional<std::pair<service_place, group_shares::amounts_by_column>> entitled;
     bool nobody_entitled = false;
-    /// Of workloads with many units, so many were served; and whether more of them have to wait
+    /// Where many wait in it: how many pods of it have got a place, and whether more have to wait
     /// until others were heard.
     std::int64_t served_of_many = 0;
     bool pauses = false;
@@ -238,7 +241,7 @@ private:
   /// Whether the line may be next although others pause: nobody of it comes before those who should
   /// be after them.
   bool may_come_between(queue_line& line) const;
-  /// How many units of workloads with many of them a queue may have served in a cycle.
+  /// How many pods of a queue in which many wait may get a place in a cycle.
   std::int64_t most_of_many() const;
   precedence precedence_of(queue_line& line) const;
   /// Whether its first is within what its queue deserves.
@@ -301,7 +304,7 @@ private:
   /// Of runs for which there was nothing, and when they had their turn.
   std::vector<std::pair<candidate, precedence>> passed_over_;
   std::int64_t most_of_runs_ = 0;
-  bool served_of_many_ = false; ///< somebody of a workload with many units
+  bool served_of_many_ = false; ///< somebody of a queue in which many wait
   std::optional<turn_of> first_to_pause_;
   std::int64_t effort_in_vain_ = 0; ///< for those who were set aside
   bool begun_ = false;

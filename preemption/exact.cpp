@@ -60,7 +60,7 @@ void exact_search::decide(std::size_t at, const score& so_far) {
 
 bool exact_search::may_be_better(const score& some) const {
   const auto minimised = given_.settings.group.minimised;
-  return found_any_ ? cheaper(some, *best_, minimised) : !cheaper(*best_, some, minimised);
+  return found_any_ ? better(some, *best_, minimised) : !better(*best_, some, minimised);
 }
 
 /// Nobody goes who could stay, not even to spare a victim the temptation to preempt it.

@@ -1,5 +1,6 @@
 #include "preemption/explain.hpp"
 
+#include "preemption/scoring.hpp"
 #include "state/counted.hpp"
 #include "state/quantity.hpp"
 
@@ -75,13 +76,14 @@ std::optional<looks> looks_of(const cluster_view& view, portion_row p) {
   return found;
 }
 
-/// Why of two that look the same the first one stays.
-std::string_view why_more_important(const portion_card& stays, const portion_card& goes) {
+/// Why of two that look the same the first one stays, where its importance says so.
+std::optional<std::string_view> why_more_important(const portion_card& stays,
+                                                   const portion_card& goes) {
   if (stays.group != goes.group)
     return "which is a group";
   if (stays.earliest_start != goes.earliest_start)
     return "which started earlier";
-  return "which comes before it by name";
+  return std::nullopt;
 }
 
 std::string_view why_unsuitable(suitability s) {
@@ -238,8 +240,8 @@ std::string explainer::why_passed_over(standing s, portion_row p) const {
       format_duration(settings_.now - card.earliest_start),
       format_duration(std::max(settings_.group.limits.minimum_runtime, card.minimum_runtime)));
   case standing::too_often:
-    return fmt::format("its workload was preempted {} times in the last hour, of {} allowed",
-                       settings_.times_preempted(view_.id_of(p).workload),
+    return fmt::format("its workload was preempted {} in the last hour, of {} allowed",
+                       counted(settings_.times_preempted(view_.id_of(p).workload), "time"),
                        settings_.group.limits.preemptions_per_workload_per_hour.value_or(0));
   case standing::opted_out:
     return "has opted out of preemption";
@@ -317,12 +319,11 @@ void explainer::tell_of_victims(const candidate_rules& rules, std::span<const po
                                 plan& made) const {
   const auto& followed = made.followed;
   const std::set<portion_row> victims(followed.victims.begin(), followed.victims.end());
-  // Of those that look the same the least important that stays.
-  std::map<looks, portion_row> stays;
+  std::map<looks, std::vector<portion_row>> stay; // the most important first
   for (const auto p : all)
     if (!victims.contains(p) && rules.may_go(p))
       if (auto seen = looks_of(view_, p))
-        stays.insert_or_assign(*std::move(seen), p);
+        stay[*std::move(seen)].push_back(p);
   for (std::size_t i = 0; i < made.victims.size(); ++i) {
     auto& one = made.victims[i];
     if (!one.reason.empty())
@@ -330,12 +331,33 @@ void explainer::tell_of_victims(const candidate_rules& rules, std::span<const po
     const auto goes = followed.victims[i];
     one.reason = why_victim(followed.nodes, goes, one.violates_budget);
     const auto seen = looks_of(view_, goes);
-    const auto equal = seen ? stays.find(*seen) : stays.end();
-    if (equal != stays.end() && view_.more_important(equal->second, goes))
-      one.reason +=
-        fmt::format("; it goes rather than {}, {}", to_string(view_.id_of(equal->second)),
-                    why_more_important(view_.card(equal->second), view_.card(goes)));
+    if (const auto equals = seen ? stay.find(*seen) : stay.end(); equals != stay.end())
+      one.reason += why_rather_than_equals(equals->second, goes);
   }
+}
+
+std::string explainer::why_rather_than_equals(std::span<const portion_row> equals,
+                                              portion_row goes) const {
+  // The last of those that are more important is nearest to it.
+  const auto less_important =
+    std::ranges::find_if(equals, [&](portion_row p) { return view_.more_important(goes, p); });
+  const auto work = work_lost(view_, goes, settings_.now);
+  const auto told = [&](portion_row stays, std::string_view why) {
+    return fmt::format("; it goes rather than {}, {}", to_string(view_.id_of(stays)), why);
+  };
+  constexpr std::string_view loses_more = "which would lose more work";
+  if (less_important != equals.begin()) {
+    const auto stays = *std::prev(less_important);
+    const auto importance = why_more_important(view_.card(stays), view_.card(goes));
+    if (importance)
+      return told(stays, *importance);
+    return told(stays, work_lost(view_, stays, settings_.now) > work
+                         ? loses_more
+                         : "which comes before it by name");
+  }
+  const auto dearer = std::ranges::find_if(
+    equals, [&](portion_row p) { return work_lost(view_, p, settings_.now) > work; });
+  return dearer == equals.end() ? std::string{} : told(*dearer, loses_more);
 }
 
 void explainer::tell_who_may_not_go(const candidate_rules& rules, const domain& where,

@@ -63,6 +63,9 @@ private:
   /// Why each goes, and which of those `all` on the nodes that look the same stays instead.
   void tell_of_victims(const candidate_rules& rules, std::span<const portion_row> all,
                        plan& made) const;
+  /// Those that look the same and stay, the most important first; nothing where none is told from
+  /// the one that goes.
+  std::string why_rather_than_equals(std::span<const portion_row> equals, portion_row goes) const;
   /// The nodes among those used by the preemptor that the portion is on.
   std::string shared_nodes(std::span<const node_row> used, portion_row p) const;
 

@@ -449,7 +449,7 @@ std::optional<plan> unit_judge::reclaim_without_some(const case_at_hand& of,
 /// than they deserve: without room they would take it from others.
 bool unit_judge::others_find_room_again(const case_at_hand& of, const plan& made) {
   const auto& view = port_.view();
-  room_after room{view};
+  room_after room{view, settings_};
   std::vector<pod_row> going;
   for (const auto& one : made.victims)
     for (const auto& each : one.pods)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -40,18 +41,22 @@ private:
     for (const auto& item : items_)
       costs_.push_back(static_cast<double>(item.cost) / cost_unit_);
     for (std::size_t r = 0; r < of_.needs_.size(); ++r) {
+      const auto size = std::abs(static_cast<double>(of_.needs_[r]));
+      needs_.push_back(of_.needs_[r] < 0 ? -1 : 1);
       auto& row = gives_.emplace_back();
       for (const auto& item : items_)
-        row.push_back(static_cast<double>(item.gives[r]) / static_cast<double>(of_.needs_[r]));
+        row.push_back(static_cast<double>(item.gives[r]) / size);
     }
-    return {costs_, gives_, counts};
+    return {costs_, gives_, needs_, counts};
   }
 
   void descend(cover_relaxation relaxed, cover_counts least, cover_counts most) {
     const bool solved = solve(relaxed, least, most);
     const double bound = bound_by(relaxed, least, most);
     const auto costs = rounded_up(bound);
-    if (costs > limit_ || (!solved && !of_.covers(most)))
+    // With a cap it can't be told so simply, and is: who comes within its limit does so by a whole
+    // amount, which is far beyond what rounding may hide.
+    if (costs > limit_ || (!solved && (is_capped() || !of_.could_cover(least, most))))
       return;
     if (steps_ == 0) {
       gave_up_ = true;
@@ -60,7 +65,7 @@ private:
     }
     --steps_;
     if (narrow(bound, least, most)) {
-      if (!of_.covers(most))
+      if (!of_.could_cover(least, most))
         return;
       solve(relaxed, least, most);
     }
@@ -93,15 +98,19 @@ private:
                   const cover_counts& most) {
     adds_ = costs_;
     double bound = 0;
+    double sizes = 0;
     for (std::size_t r = 0; r < gives_.size(); ++r) {
       const double price = relaxed.price(r);
       if (price == 0)
         continue;
-      bound += price;
-      for (std::size_t i = 0; i < adds_.size(); ++i)
+      bound += price * needs_[r];
+      sizes += price;
+      for (std::size_t i = 0; i < adds_.size(); ++i) {
         adds_[i] -= price * gives_[r][i];
+        if (needs_[r] < 0)
+          sizes += price * std::abs(gives_[r][i]) * static_cast<double>(most[i]);
+      }
     }
-    double sizes = bound;
     for (std::size_t i = 0; i < adds_.size(); ++i) {
       const double part = adds_[i] * static_cast<double>(adds_[i] > 0 ? least[i] : most[i]);
       bound += part;
@@ -149,10 +158,24 @@ private:
     if (!of_.covers(taken))
       return;
     of_.trim(taken);
-    if (const auto cost = of_.cost_of(taken); cost <= limit_) {
-      limit_ = cost - of_.cost_step_;
-      best_ = std::move(taken);
-    }
+    const auto cost = of_.cost_of(taken);
+    if (cost > limit_ || !may_be(taken))
+      return;
+    limit_ = cost - of_.cost_step_;
+    best_ = std::move(taken);
+  }
+
+  bool may_be(const cover_counts& taken) {
+    if (!of_.may_be_)
+      return true;
+    const auto [at, fresh] = judged_.try_emplace(taken, false);
+    if (fresh)
+      at->second = of_.may_be_(taken);
+    return at->second;
+  }
+
+  bool is_capped() const {
+    return std::ranges::any_of(needs_, [](double sign) { return sign < 0; });
   }
 
   bool is_over() const {
@@ -186,8 +209,10 @@ private:
   double cost_unit_ = 1;
   std::vector<double> costs_;              ///< by item
   std::vector<std::vector<double>> gives_; ///< by need, by item
+  std::vector<double> needs_;              ///< 1, or -1 for a cap
   std::vector<double> adds_;               ///< by item, from the last bound
   std::optional<cover_counts> best_;
+  std::map<cover_counts, bool> judged_;
   bool gave_up_ = false;
   std::int64_t lowest_open_ = least_cover::any_cost;
 };
@@ -229,6 +254,12 @@ void least_cover::sharpen(std::size_t& steps) {
     items_[i].gives.push_back(std::min(counted[i].cost, count));
 }
 
+void least_cover::cap(const std::vector<std::int64_t>& each, std::int64_t most) {
+  needs_.push_back(-most);
+  for (std::size_t i = 0; i < items_.size(); ++i)
+    items_[i].gives.push_back(-each[i]);
+}
+
 least_cover::answer least_cover::cheapest(const cover_counts& most, std::int64_t limit,
                                           std::size_t& steps) const {
   return cover_search{*this, limit, steps, false}.run(most);
@@ -249,7 +280,19 @@ cover_counts least_cover::all() const {
 bool least_cover::covers(const cover_counts& taken) const {
   for (std::size_t r = 0; r < needs_.size(); ++r) {
     auto left = needs_[r];
-    for (std::size_t i = 0; i < items_.size() && left > 0; ++i)
+    for (std::size_t i = 0; i < items_.size(); ++i)
+      left -= items_[i].gives[r] * taken[i];
+    if (left > 0)
+      return false;
+  }
+  return true;
+}
+
+bool least_cover::could_cover(const cover_counts& least, const cover_counts& most) const {
+  for (std::size_t r = 0; r < needs_.size(); ++r) {
+    const auto& taken = needs_[r] < 0 ? least : most;
+    auto left = needs_[r];
+    for (std::size_t i = 0; i < items_.size(); ++i)
       left -= items_[i].gives[r] * taken[i];
     if (left > 0)
       return false;

@@ -2,8 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace reprieve {
@@ -25,8 +27,19 @@ class least_cover {
 public:
   static constexpr std::int64_t any_cost = std::numeric_limits<std::int64_t>::max() / 2;
 
+  /// Says of a choice, from which nothing can be left out, whether it may be.
+  using judge = std::function<bool(const cover_counts& taken)>;
+
   /// All costs together, and all that is given of one need, stay below 2^61.
   least_cover(std::vector<cover_item> items, std::vector<std::int64_t> needs);
+
+  /// From now on choices count only that together have no more than `most`, above 0, of what one of
+  /// each item has.
+  void cap(const std::vector<std::int64_t>& each, std::int64_t most);
+  /// From now on choices count only if they may be.
+  void judge_by(judge may_be) {
+    may_be_ = std::move(may_be);
+  }
 
   /// Finds how many must be taken in any case, however cheap, and adds that to the needs: bounds
   /// come closer, because a part of an item is no longer as good as its part of the cost.
@@ -45,6 +58,8 @@ public:
   answer any(const cover_counts& most, std::int64_t limit, std::size_t& steps) const;
 
   bool covers(const cover_counts& taken) const;
+  /// Whether something between these may.
+  bool could_cover(const cover_counts& least, const cover_counts& most) const;
   std::int64_t cost_of(const cover_counts& taken) const;
   /// Leaves out what is not needed, the dearest first.
   void trim(cover_counts& taken) const;
@@ -55,8 +70,9 @@ public:
 private:
   friend class cover_search;
 
-  std::vector<cover_item> items_;
-  std::vector<std::int64_t> needs_;
+  std::vector<cover_item> items_;   ///< what they give is negative in the row of a cap
+  std::vector<std::int64_t> needs_; ///< likewise
+  judge may_be_;
   std::vector<std::size_t> dearest_first_;
   std::int64_t cost_step_ = 1; ///< all costs are multiples of it
 };

@@ -1,5 +1,6 @@
 #include "preemption/lifecycle_explain.hpp"
 
+#include "state/counted.hpp"
 #include "state/quantity.hpp"
 
 #include <fmt/format.h>
@@ -134,8 +135,8 @@ std::string lifecycle_explainer::why_passed_over(const lifecycle_passed& one,
     return fmt::format("its priority {} is not below {}", victims_.priority_of(one.entry),
                        who.priority);
   case pod_standing::too_often:
-    return fmt::format("its workload was preempted {} times in the last hour already",
-                       victims_.owner(share.owner).preempted_lately);
+    return fmt::format("its workload was preempted {} in the last hour already",
+                       counted(victims_.owner(share.owner).preempted_lately, "time"));
   case pod_standing::last_replica:
     return fmt::format("{} would be left without a replica in {}", victims_.owner(share.owner).name,
                        share.cluster);

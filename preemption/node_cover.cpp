@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <tuple>
 #include <utility>
 
 namespace reprieve {
@@ -29,32 +28,35 @@ std::vector<std::int64_t> lacking_on(const problem& given, const domain_room& ro
   return lacking;
 }
 
-std::int64_t cost_of_going(const problem& given, portion_row p) {
-  const auto card = given.view.card(p);
-  if (given.settings.group.minimised == minimise::pods)
-    return priority_weight(card);
-  // Pods only where the work is the same.
-  constexpr std::int64_t pods_in_a_second = std::int64_t{1} << 16;
-  const auto work = work_lost(given.view, p, given.settings.now);
-  return std::min(work, std::numeric_limits<std::int64_t>::max() / pods_in_a_second - 1)
-           * pods_in_a_second
-         + std::min<std::int64_t>(card.pods, pods_in_a_second - 1);
+} // namespace
+
+bool are_as_important(const portion_card& a, const portion_card& b) {
+  return a.priority == b.priority && a.group == b.group && a.pods == b.pods
+         && a.earliest_start == b.earliest_start;
 }
 
-} // namespace
+cost_of_going cost_of_going_of(const problem& given, portion_row p) {
+  const auto card = given.view.card(p);
+  // Of the lowest priority there is a pod weighs nothing, and yet fewer of them are to go.
+  const auto weight = std::max(priority_weight(card), std::int64_t{card.pods});
+  const auto work = work_lost(given.view, p, given.settings.now);
+  return given.settings.group.minimised == minimise::pods ? cost_of_going{weight, work}
+                                                          : cost_of_going{work, weight};
+}
 
 std::optional<node_victims> least_victims_on_node(const problem& given, domain_room& room,
                                                   std::span<const portion_row> candidates,
-                                                  std::size_t most_steps) {
+                                                  std::size_t most_steps,
+                                                  const victims_judge& may_go) {
   room.open(nobody_goes);
   return least_victims_who_give(given, room.node(0), lacking_on(given, room), candidates,
-                                most_steps);
+                                most_steps, may_go);
 }
 
-std::optional<node_victims> least_victims_who_give(const problem& given, node_row n,
-                                                   amounts lacking,
-                                                   std::span<const portion_row> candidates,
-                                                   std::size_t most_steps) {
+std::optional<node_victims>
+least_victims_who_give(const problem& given, node_row n, amounts lacking,
+                       std::span<const portion_row> candidates, std::size_t most_steps,
+                       const victims_judge& may_go, bool spare_the_important) {
   const auto& view = given.view;
   std::vector<std::size_t> short_of;
   std::vector<std::int64_t> needs;
@@ -63,22 +65,14 @@ std::optional<node_victims> least_victims_who_give(const problem& given, node_ro
       short_of.push_back(c);
       needs.push_back(lacking[c]);
     }
-  // Of those that are alike otherwise whoever loses more work stays.
-  std::vector<portion_row> in_order(candidates.begin(), candidates.end());
-  std::ranges::stable_sort(in_order, [&](portion_row a, portion_row b) {
-    const auto one = view.card(a);
-    const auto other = view.card(b);
-    return std::tuple{-std::int64_t{one.priority}, !one.group, -std::int64_t{one.pods},
-                      -work_lost(view, a, given.settings.now)}
-           < std::tuple{-std::int64_t{other.priority}, !other.group, -std::int64_t{other.pods},
-                        -work_lost(view, b, given.settings.now)};
-  });
   std::vector<cover_candidate> all;
   std::vector<portion_row> who;
   wide_int costs = 0;
+  wide_int losses = 0;
   std::vector<wide_int> given_in_all(needs.size());
-  for (const auto portion : in_order) {
-    cover_candidate one{cost_of_going(given, portion), std::vector<std::int64_t>(needs.size())};
+  for (const auto portion : candidates) {
+    const auto cost = cost_of_going_of(given, portion);
+    cover_candidate one{cost.first, std::vector<std::int64_t>(needs.size()), cost.second};
     for (const auto p : view.pods_of(portion))
       if (view.node_of(p) == n)
         for (std::size_t r = 0; r < needs.size(); ++r)
@@ -86,26 +80,38 @@ std::optional<node_victims> least_victims_who_give(const problem& given, node_ro
     if (std::ranges::all_of(one.gives, [](std::int64_t amount) { return amount <= 0; }))
       continue; // whose going is of no use
     costs += one.cost;
+    losses += one.loss;
     for (std::size_t r = 0; r < needs.size(); ++r)
       given_in_all[r] += one.gives[r] = std::clamp<std::int64_t>(one.gives[r], 0, needs[r]);
+    one.like_before = !who.empty() && are_as_important(view.card(who.back()), view.card(portion));
     all.push_back(std::move(one));
     who.push_back(portion);
   }
   if (std::max(costs, needs.empty() ? 0 : *std::ranges::max_element(given_in_all)) > most_in_all)
     return std::nullopt;
-  const auto chosen = choose_least(all, needs, most_steps);
+  if (losses > most_in_all)
+    for (auto& one : all)
+      one.loss = 0;
+  const auto portions_of = [&](std::span<const std::size_t> chosen) {
+    std::vector<portion_row> portions;
+    for (const auto at : chosen)
+      portions.push_back(who[at]);
+    std::ranges::sort(portions,
+                      [&](portion_row a, portion_row b) { return view.more_important(a, b); });
+    return portions;
+  };
+  choice_rules rules;
+  if (given.settings.group.minimised == minimise::work || !spare_the_important)
+    rules.then = then_counts::what_is_lost;
+  if (may_go)
+    rules.may_be = [&](std::span<const std::size_t> chosen) { return may_go(portions_of(chosen)); };
+  const auto chosen = choose_least(all, needs, most_steps, rules);
   if (!chosen)
     return std::nullopt;
-  node_victims found;
-  for (const auto at : chosen->who)
-    found.portions.push_back(who[at]);
-  std::ranges::sort(found.portions,
-                    [&](portion_row a, portion_row b) { return view.more_important(a, b); });
-  if (given.settings.group.minimised == minimise::pods) {
-    found.proved = chosen->proved;
+  node_victims found{portions_of(chosen->who), chosen->proved && losses <= most_in_all, 0,
+                     chosen->steps};
+  if (given.settings.group.minimised == minimise::pods)
     found.bound = chosen->bound;
-  }
-  found.steps = chosen->steps;
   return found;
 }
 

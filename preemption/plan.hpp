@@ -4,6 +4,7 @@
 #include "state/cluster_view.hpp"
 #include "state/decision.hpp"
 #include "state/resource_group.hpp"
+#include "state/workload_record.hpp"
 
 #include <functional>
 #include <map>
@@ -71,13 +72,30 @@ enum class depth {
   all      ///< and what came of every domain
 };
 
-/// Who knows from which groups of workloads pods were made. Plans that were made by different ones
-/// may still be the same.
-struct group_source {
-  /// Null where it is not known.
-  std::function<const pod_group*(const portion_id& of)> find;
+/// The group of a workload that pods were made from, and how it would wait if they came back.
+struct pod_origin {
+  const pod_group* group = nullptr;
+  resolved_priority standing;
+};
 
-  bool operator==(const group_source&) const {
+/// Nothing where the workload has no such group.
+inline std::optional<pod_origin> origin_in(const workload_record& record, std::string_view group) {
+  const auto at = group_position(*record.spec, group);
+  if (!at || *at >= record.status.by_group.size())
+    return std::nullopt;
+  return pod_origin{&record.spec->groups[*at], record.status.by_group[*at]};
+}
+
+/// Who knows what pods were made from. Plans that were made by different ones may still be the
+/// same.
+struct origin_source {
+  /// Nothing where it is not known.
+  std::function<std::optional<pod_origin>(const portion_id& of)> find;
+
+  std::optional<pod_origin> of(const portion_id& some) const {
+    return find ? find(some) : std::nullopt;
+  }
+  bool operator==(const origin_source&) const {
     return true;
   }
 };
@@ -91,7 +109,7 @@ struct plan_settings {
   placing_rule placing = placing_rule::cheapest;
   depth explained = depth::all;
   bool tells_failure = true; ///< false where nobody asked why there is no plan
-  group_source groups;       ///< tells on which nodes victims could run again
+  origin_source origins;     ///< tells where and over whom victims could run again
 
   std::int32_t times_preempted(std::string_view workload) const {
     const auto lately = preempted_lately.find(workload);

@@ -1,6 +1,7 @@
 #include "preemption/queue_victims.hpp"
 
 #include "preemption/apportion.hpp"
+#include "state/counted.hpp"
 #include "state/quantity.hpp"
 
 #include <fmt/format.h>
@@ -78,8 +79,8 @@ std::string why_exempt(const queue_portion& one, const guards& limits, const que
     const auto* lately = find(what.preempted_lately, one.id.workload);
     const auto times = lately == nullptr ? 0 : *lately;
     if (times >= *most)
-      return fmt::format("its workload was preempted {} times in the last hour, of {} allowed",
-                         times, *most);
+      return fmt::format("its workload was preempted {} in the last hour, of {} allowed",
+                         counted(times, "time"), *most);
   }
   return {};
 }

@@ -1,6 +1,7 @@
 #include "preemption/required_node.hpp"
 
 #include "preemption/search.hpp"
+#include "state/counted.hpp"
 #include "state/quantity.hpp"
 
 #include <fmt/format.h>
@@ -42,10 +43,11 @@ plan wait_for(reservation kept, duration delay, const problem& given) {
   plan made;
   made.result = plan::outcome::reserves;
   made.look_again = kept.since + delay + duration{1};
-  made.why.summary = fmt::format(
-    "{} does not fit; {} is reserved for it, and preemption may start there in {}",
-    explainer{given}.preemptor_name(), kept.node,
-    format_duration(std::chrono::ceil<std::chrono::seconds>(kept.since + delay - given.settings.now)));
+  made.why.summary =
+    fmt::format("{} does not fit; {} is reserved for it, and preemption may start there in {}",
+                explainer{given}.preemptor_name(), kept.node,
+                format_duration(std::chrono::ceil<std::chrono::seconds>(kept.since + delay
+                                                                        - given.settings.now)));
   made.reserve = std::move(kept);
   return made;
 }
@@ -219,8 +221,8 @@ std::string required_node::why_failed(victim_strategy by, const selection& faile
                        settings_.deviation_percent);
   }
   case selection::failure::too_many:
-    return fmt::format("{}: needs {} victim{}, and may have {}", name_of(by), failed.needed,
-                       failed.needed == 1 ? "" : "s", most_victims());
+    return fmt::format("{}: takes {} in its order, and may have {}", name_of(by),
+                       counted(failed.needed, "victim"), most_victims());
   case selection::failure::none:
     break;
   }

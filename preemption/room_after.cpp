@@ -1,5 +1,6 @@
 #include "preemption/room_after.hpp"
 
+#include "preemption/candidates.hpp"
 #include "preemption/node_filter.hpp"
 #include "preemption/seating.hpp"
 
@@ -32,8 +33,8 @@ bool room_after::place(amounts request, const pod_group* group) {
   return false;
 }
 
-bool room_after::has_room_without_those_below(std::int32_t priority, amounts request,
-                                              const pod_group* group) const {
+bool room_after::place_without_those_below(std::int32_t priority, amounts request,
+                                           const pod_group* group) {
   const auto& blocks = view_.blocks();
   for (std::size_t b = 0; b < blocks.count(); ++b) {
     const auto& block = blocks.at(b);
@@ -45,8 +46,10 @@ bool room_after::has_room_without_those_below(std::int32_t priority, amounts req
       auto room_then = held_below(n, priority);
       const auto now = room(n);
       std::ranges::transform(room_then, now, room_then.begin(), std::plus{});
-      if (covers(room_then, request))
+      if (covers(room_then, request)) {
+        take(n, request);
         return true;
+      }
     }
   }
   return false;
@@ -79,11 +82,13 @@ std::vector<std::int64_t> room_after::held_below(node_row n, std::int32_t priori
   const auto all = view_.held_from(n, step);
   std::ranges::copy(all, held.begin());
   const auto gone = gone_.find(n);
-  if (gone == gone_.end() && !view_.has_immovable(n))
+  const auto& limits = settings_.group.limits;
+  if (gone == gone_.end() && !view_.has_immovable(n) && limits.minimum_runtime == duration{0}
+      && !limits.preemptions_per_workload_per_hour)
     return held;
   const auto counts = [&](pod_row p) {
-    const auto card = view_.card(view_.portion_of(p));
-    return !card.daemon && card.evictable
+    const auto is = standing_by_guards(view_, settings_, view_.portion_of(p));
+    return (is == standing::candidate || is == standing::arriving)
            && (gone == gone_.end() || std::ranges::find(gone->second, p) == gone->second.end());
   };
   for (const auto p : view_.pods_on(n).subspan(view_.steps(n)[step].first))

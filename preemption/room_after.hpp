@@ -1,6 +1,7 @@
 #pragma once
 
 #include "preemption/amounts.hpp"
+#include "preemption/plan.hpp"
 #include "state/cluster_view.hpp"
 #include "state/workload.hpp"
 
@@ -18,7 +19,8 @@ namespace reprieve {
 class room_after {
 public:
   /// As the view has it; whoever leaves anyway has gone.
-  explicit room_after(const cluster_view& view) : view_(view) {}
+  room_after(const cluster_view& view, const plan_settings& settings)
+      : view_(view), settings_(settings) {}
 
   void vacate(pod_row p);
   void take(node_row n, amounts request) {
@@ -29,10 +31,9 @@ public:
   /// anything afterwards. Of a group that is known only nodes count on which its pods may run.
   bool place(amounts request, const pod_group* group = nullptr);
 
-  /// Whether some node would have room for the pod without those of less than that priority who run
-  /// there and may go.
-  bool has_room_without_those_below(std::int32_t priority, amounts request,
-                                    const pod_group* group) const;
+  /// Puts the pod on a node that would have room without those of less than that priority who run
+  /// there and may go; false where none would.
+  bool place_without_those_below(std::int32_t priority, amounts request, const pod_group* group);
 
 private:
   struct place_in_order {
@@ -53,6 +54,7 @@ private:
   void change(node_row n, amounts request, std::int64_t sign);
 
   const cluster_view& view_;
+  const plan_settings& settings_;
   std::map<node_row, std::vector<std::int64_t>> changed_;
   std::map<node_row, std::vector<pod_row>> gone_;
   std::map<wanted_place, place_in_order> reached_;

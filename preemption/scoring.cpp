@@ -55,27 +55,33 @@ constexpr criterion pods{[](const score& a, const score& b) { return a.pods <=> 
                          [](const score& l, const score& w) {
                            return fmt::format("costs {}, not {}", counted(l.pods, "pod"), w.pods);
                          }};
-/// Whoever started earlier has more work to lose most of the time: that counts first.
 constexpr criterion most_important{
   [](const score& a, const score& b) {
-    const auto order = a.most_important.group <=> b.most_important.group;
-    return order != 0 ? order : a.most_important.pods <=> b.most_important.pods;
+    auto order = a.most_important.group <=> b.most_important.group;
+    if (order == 0)
+      order = a.most_important.pods <=> b.most_important.pods;
+    return order != 0 ? order : b.most_important.start <=> a.most_important.start;
   },
   [](const score& l, const score& w) {
-    return fmt::format("its most important victim is {}, not {}", to_text(l.most_important),
-                       to_text(w.most_important));
+    const bool look_the_same = l.most_important.group == w.most_important.group
+                               && l.most_important.pods == w.most_important.pods;
+    return look_the_same
+             ? fmt::format("its most important victim has run since {}, not {}",
+                           format_time(l.most_important.start), format_time(w.most_important.start))
+             : fmt::format("its most important victim is {}, not {}", to_text(l.most_important),
+                           to_text(w.most_important));
   }};
 constexpr criterion lost_work{
   [](const score& a, const score& b) { return a.work_lost <=> b.work_lost; },
   [](const score& l, const score& w) {
-    return fmt::format("loses {} GPU-seconds of work, not {}", l.work_lost, w.work_lost);
+    return fmt::format("loses {} of work, not {}", counted(l.work_lost, "GPU-second"), w.work_lost);
   }};
 constexpr criterion latest_start{
   [](const score& a, const score& b) {
     return b.earliest_start_of_most_important <=> a.earliest_start_of_most_important;
   },
   [](const score& l, const score& w) {
-    return fmt::format("its most important victim has run since {}, not {}",
+    return fmt::format("one of its most important victims has run since {}, not {}",
                        format_time(l.earliest_start_of_most_important),
                        format_time(w.earliest_start_of_most_important));
   }};

@@ -105,6 +105,10 @@ public:
       held_before_.insert(held.id);
   }
 
+  const std::string& group() const {
+    return settings_.group.name;
+  }
+
   void wait_for(const preemptor& who) {
     auto& units = units_[who.workload];
     units.push_back({cycle_.record_of(who.workload), std::make_shared<const preemptor>(who)});
@@ -404,17 +408,17 @@ std::string snapshot_cycle::next_id() const {
 }
 
 /// With what the snapshot knows of the groups that pods were made from.
-static plan_settings with_groups_of(const snapshot& taken, plan_settings settings) {
-  settings.groups.find = [&taken](const portion_id& of) -> const pod_group* {
+static plan_settings with_origins_of(const snapshot& taken, plan_settings settings) {
+  settings.origins.find = [&taken](const portion_id& of) -> std::optional<pod_origin> {
     const auto* record = find(taken.workloads(), of.workload);
-    return record == nullptr ? nullptr : group_named(*record->spec, of.group);
+    return record == nullptr ? std::nullopt : origin_in(*record, of.group);
   };
   return settings;
 }
 
 void snapshot_cycle::run(const plan_settings& given,
                          const std::function<bool(std::string_view workload)>& left_out) {
-  const auto settings = with_groups_of(taken_, given);
+  const auto settings = with_origins_of(taken_, given);
   const bool counts = settings.group.policy == group_policy::lifecycle;
   if (counts)
     count_replicas(settings);
@@ -435,6 +439,7 @@ void snapshot_cycle::run(const plan_settings& given,
   scheduling_cycle cycle{port, settings};
   cycle.run();
   queues_[settings.group.name] = cycle.queues();
+  front_ = cycle.front();
 }
 
 /// Nothing is decided while what was decided before is under way; what is asked for counts.
@@ -508,10 +513,11 @@ void snapshot_cycle::tell_sleepers(const plan_settings& settings,
 
 void snapshot_cycle::serve(std::vector<preemptor> waiting, const plan_settings& given,
                            front_of_line line) {
-  const auto settings = with_groups_of(taken_, given);
+  const auto settings = with_origins_of(taken_, given);
   snapshot_port port{*this, settings};
   for (const auto& who : taken_.pending(settings.group.name))
     port.wait_for(who);
+  keep_reservations(waiting, port);
   std::vector<waiting_unit> units;
   for (auto& who : waiting) {
     auto record = record_of(who.workload);
@@ -525,21 +531,26 @@ void snapshot_cycle::serve(std::vector<preemptor> waiting, const plan_settings& 
   cycle.serve_only(units, std::move(line));
 }
 
-front_of_line snapshot_cycle::line_in(const plan_settings& settings) const {
-  front_of_line line;
-  auto view = taken_.view_of(settings.group.name);
-  for (const auto& who : taken_.pending(settings.group.name)) {
-    const auto record = record_of(who.workload);
-    if (is_bound_to_a_node(who) || (record && why_backed_off(*record, who, settings.now)))
+void snapshot_cycle::keep_reservations(std::span<const preemptor> served,
+                                       snapshot_port& port) const {
+  const auto& group = port.group();
+  for (const auto& who : taken_.pending(group)) {
+    const auto* known =
+      is_bound_to_a_node(who) ? taken_.reservation_for(group, first_uid(who)) : nullptr;
+    if (known == nullptr || std::ranges::any_of(served, [&](const preemptor& one) {
+          return one.priority > who.priority || first_uid(one) == first_uid(who);
+        }))
       continue;
-    const auto made = place(view, who, settings);
-    if (could_ever_run(view, who))
-      line.served(who, made);
-    if (line.session())
-      break;
-    carry_out(made, "ahead", pods_, view);
+    plan kept;
+    kept.reserve = reservation{known->node, known->since};
+    port.reserve(who, kept);
   }
-  return line;
+}
+
+front_of_line snapshot_cycle::line_in(const plan_settings& settings) const {
+  snapshot_cycle whole{taken_};
+  whole.run(settings);
+  return whole.front_;
 }
 
 cluster_view snapshot_cycle::whole_view() const {

@@ -14,6 +14,8 @@
 
 namespace reprieve {
 
+class snapshot_port;
+
 /// What came of one that waits when it was its turn.
 struct turn_taken {
   std::string id; ///< stands for a decision's
@@ -81,6 +83,9 @@ public:
 private:
   friend class snapshot_port;
 
+  /// What is reserved for others keeps its room, but before those who come first anyway.
+  void keep_reservations(std::span<const preemptor> served, snapshot_port& port) const;
+
   std::shared_ptr<const workload_record> record_of(std::string_view workload) const;
   void count_replicas(const plan_settings& settings);
   std::set<std::string> drop_groundless(const plan_settings& settings);
@@ -98,6 +103,7 @@ private:
   std::vector<given_up> groundless_;
   by_name<queue_stage_result> queues_;
   by_name<lifecycle_outcome> replicas_;
+  front_of_line front_; ///< among sessions, once the cycle has run
 };
 
 /// Puts what came of the turn into the view: its placements and the room that it reserves are held,

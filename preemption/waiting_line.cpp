@@ -142,6 +142,9 @@ bool waiting_line::entry::is_of(const waiting_unit& other) const {
 void waiting_line::count(const entry& one, std::int64_t sign) {
   if (one.unit.record)
     asked_.add(one.unit.queue(), one.wanted, sign * one.count);
+  const auto known = by_queue_.try_emplace(std::string(one.unit.queue())).first;
+  if ((known->second += sign * one.count) == 0)
+    by_queue_.erase(known);
 }
 
 void waiting_line::add(const entry& one) {
@@ -194,7 +197,7 @@ void waiting_line::put(const std::string& workload, std::vector<waiting_unit> un
 /// are looked at closer.
 std::set<std::string> waiting_line::exchange(const std::string& workload,
                                              std::vector<waiting_unit> units) {
-  auto& [entries, by_uid, units_in_all] = by_workload_[workload];
+  auto& [entries, by_uid] = by_workload_[workload];
   const auto both = std::min(entries.size(), units.size());
   const bool shifts = entries.size() != units.size();
   std::size_t front = 0;
@@ -222,7 +225,6 @@ std::set<std::string> waiting_line::exchange(const std::string& workload,
       asleep_.erase({one.due, workload});
     if (!one.unit.run)
       by_uid.erase(by_uid.find(first_uid(*one.unit.who)));
-    units_in_all -= one.count;
     size_ -= static_cast<std::size_t>(one.count);
   }
   std::vector<entry> come;
@@ -246,7 +248,6 @@ std::set<std::string> waiting_line::exchange(const std::string& workload,
         one.kind = *std::move(kind);
     count(one, 1);
     add(one);
-    units_in_all += one.count;
     size_ += static_cast<std::size_t>(one.count);
   }
   const auto at = entries.erase(entries.begin() + static_cast<std::ptrdiff_t>(front),
@@ -304,7 +305,7 @@ const waiting_line::entry* waiting_line::find(const preemptor& who) const {
   const auto known = by_workload_.find(who.workload);
   if (known == by_workload_.end())
     return nullptr;
-  const auto& [entries, by_uid, units_in_all] = known->second;
+  const auto& [entries, by_uid] = known->second;
   if (const auto at = by_uid.find(first_uid(who)); at != by_uid.end())
     return &entries[at->second];
   if (by_uid.size() == entries.size())
@@ -389,9 +390,9 @@ std::optional<waiting_unit> waiting_line::last_of(std::string_view workload) con
   return waiting_unit{last->unit.record, run.unit_at(run.last())};
 }
 
-std::int64_t waiting_line::size_of(std::string_view workload) const {
-  const auto known = by_workload_.find(workload);
-  return known == by_workload_.end() ? 0 : known->second.count;
+std::int64_t waiting_line::size_of(std::string_view queue) const {
+  const auto known = by_queue_.find(queue);
+  return known == by_queue_.end() ? 0 : known->second;
 }
 
 std::vector<waiting_unit> waiting_line::in_order() const {

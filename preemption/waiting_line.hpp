@@ -219,8 +219,8 @@ public:
   std::size_t size() const {
     return size_;
   }
-  /// How many of them are the workload's.
-  std::int64_t size_of(std::string_view workload) const;
+  /// How many of them are the queue's.
+  std::int64_t size_of(std::string_view queue) const;
   /// Everybody, in the order in which they are served where queues do not matter.
   std::vector<waiting_unit> in_order() const;
   /// Everybody, in no order; of runs the first.
@@ -248,7 +248,6 @@ private:
   struct units_of_workload {
     std::vector<entry> entries;
     text_map<std::size_t> by_uid; ///< positions of those that are no runs, by first uid
-    std::int64_t count = 0;       ///< of all units, those of runs too
   };
 
   std::set<std::string> exchange(const std::string& workload, std::vector<waiting_unit> units);
@@ -266,6 +265,7 @@ private:
   std::set<std::pair<time_point, std::string>> asleep_; ///< workloads by when they are due
   by_name<std::set<service_place>> places_asleep_;      ///< theirs, by queue
   demand_by_queue asked_;
+  text_map<std::int64_t> by_queue_; ///< how many there are
   std::vector<std::string> columns_; ///< in which kinds were judged
   std::uint64_t settled_ = 0;
   time_point now_ = no_time;

@@ -4,6 +4,7 @@
 #include "preemption/budgets.hpp"
 #include "preemption/exact.hpp"
 #include "preemption/node_cover.hpp"
+#include "preemption/seat_cover.hpp"
 #include "preemption/sizes.hpp"
 #include "preemption/thrift.hpp"
 
@@ -24,7 +25,12 @@ constexpr std::size_t exact_steps = 20'000;
 constexpr std::size_t exact_steps_on_a_node = 500;
 /// Of the search for the least by amounts alone; a step looks at all candidates that differ.
 constexpr std::size_t most_cover_steps = 2'000;
+/// Likewise where each set that is found is looked at whole.
+constexpr std::size_t most_judged_steps = 500;
 constexpr std::size_t candidates_in_all_cover_steps = 400'000;
+/// Up to so many pods a gang's seats are shared out among few nodes by what they cost there.
+constexpr std::size_t most_to_share_out = 400;
+constexpr std::size_t share_out_steps = 100;
 /// Up to so many pods everybody goes and comes back one by one.
 constexpr std::size_t most_for_sparing = 4'000;
 
@@ -129,23 +135,27 @@ std::optional<attempt> workload_aware::try_plainly(const domain& where, effort& 
 
 void workload_aware::try_thriftily(const domain& where, std::optional<attempt>& best,
                                    effort& spent) {
-  const bool budgets = given_.view.budget_rows() > 0;
+  const auto counted = counted_by_budgets({where.name, where.nodes});
+  const bool budgets = std::ranges::any_of(pods_over_budget(given_.view, counted),
+                                           [](std::int64_t pods) { return pods > 0; });
   const bool one_node = room_.size() == 1;
   room_.open(highest_level());
   const auto kept_before = room_.kept();
-  const auto kept =
-    respect_budgets(counted_by_budgets({where.name, where.nodes}), [&](portion_row p) {
-      room_.occupy(p);
-      if (room_.fits())
-        return true;
-      room_.vacate(p);
-      return false;
-    });
+  const auto kept = respect_budgets(counted, [&](portion_row p) {
+    room_.occupy(p);
+    if (room_.fits())
+      return true;
+    room_.vacate(p);
+    return false;
+  });
   const auto threshold = try_keeping(kept, best, spent);
   room_.forget_kept(kept_before);
   // In the end few of the candidates go, and budgets may hold although nobody was kept for them.
   if (!kept.empty() && !one_node && !spent.exhausted())
     try_keeping({}, best, spent);
+
+  if (!one_node && best && best->feasible)
+    try_to_share_out(threshold, best, spent);
 
   const bool too_many = best && best->too_many_victims;
   if (too_many)
@@ -191,6 +201,35 @@ std::int64_t workload_aware::try_keeping(const std::set<portion_row>& kept,
   return threshold;
 }
 
+void workload_aware::try_to_share_out(std::int64_t threshold, std::optional<attempt>& best,
+                                      effort& spent) {
+  const auto pods = pods_up_to(threshold);
+  if (!may_share_out_seats(given_, room_) || pods <= most_for_exact || pods > most_to_share_out
+      || spent.exhausted())
+    return;
+  const auto candidates = rules_.candidates_on(room_.nodes(), threshold);
+  std::vector<portion_row> on_several_nodes;
+  for (const auto& one : best->victims)
+    if (std::ranges::any_of(one.pods, [&](pod_row p) {
+          return given_.view.node_of(p) != given_.view.node_of(one.pods.front());
+        }))
+      on_several_nodes.push_back(one.portion);
+  const auto try_with = [&](std::span<const portion_row> gone) {
+    spent.spend(room_.size() * share_out_steps);
+    const auto least = least_victims_for_seats(given_, room_, candidates, gone, share_out_steps);
+    if (!least)
+      return;
+    auto made = outcome_of(least->portions);
+    made.threshold = made.scored.highest_victim_priority;
+    made.kept_for_budgets = best->kept_for_budgets;
+    consider(std::move(made), best);
+    best->floor = std::max(best->floor, least->bound);
+  };
+  try_with({});
+  if (!on_several_nodes.empty())
+    try_with(on_several_nodes);
+}
+
 void workload_aware::try_fewer_victims(std::int64_t threshold, std::optional<attempt>& best,
                                        effort& spent) {
   const auto wanted = what_is_short(given_, room_);
@@ -219,19 +258,37 @@ bool workload_aware::is_least_on_node(std::int64_t level, std::optional<attempt>
     return true;
   }
   const auto candidates = rules_.candidates_on(room_.nodes(), level);
-  const auto steps = std::clamp<std::size_t>(candidates_in_all_cover_steps
-                                               / std::max<std::size_t>(candidates.size(), 1),
-                                             1, most_cover_steps);
-  const auto least = least_victims_on_node(given_, room_, candidates, steps);
-  spent.spend(candidates.size() + (least ? least->steps : steps));
+  const auto most_steps = std::clamp<std::size_t>(candidates_in_all_cover_steps
+                                                    / std::max<std::size_t>(candidates.size(), 1),
+                                                  1, most_cover_steps);
+  const auto take = [&](std::span<const portion_row> victims) {
+    auto made = outcome_of(victims);
+    made.threshold = made.scored.highest_victim_priority;
+    made.kept_for_budgets = best->kept_for_budgets;
+    const bool is_calm = made.feasible && !made.scored.cascades;
+    return consider(std::move(made), best) && is_calm;
+  };
+  const auto least = least_victims_on_node(given_, room_, candidates, most_steps);
+  spent.spend(candidates.size() + (least ? least->steps : most_steps));
   if (!least)
     return false;
-  auto made = outcome_of(least->portions);
-  made.threshold = made.scored.highest_victim_priority;
-  made.kept_for_budgets = best->kept_for_budgets;
-  const bool may_be = consider(std::move(made), best);
   best->floor = least->bound;
-  best->proved = may_be && least->proved && !best->scored.cascades;
+  if (take(least->portions)) {
+    best->proved = least->proved;
+  } else {
+    // Others may cost more, and yet nobody of them would have to preempt.
+    const auto calm = least_victims_on_node(
+      given_, room_, candidates, most_judged_steps, [&](std::span<const portion_row> victims) {
+        const auto made = outcome_of(victims);
+        return made.feasible && made.victims.size() == victims.size() && !made.scored.cascades
+               && !is_more_than_enough(made);
+      });
+    spent.spend(calm ? calm->steps : most_judged_steps);
+    if (calm && !calm->portions.empty())
+      take(calm->portions);
+    best->proved = least->proved && calm && calm->proved;
+  }
+  best->floor = least->bound;
   return best->proved;
 }
 
@@ -388,17 +445,22 @@ bool workload_aware::consider(attempt made, std::optional<attempt>& best) {
   };
   if (!wins())
     return true;
-  if (given_.settings.placing == placing_rule::cheapest) {
-    std::vector<portion_row> victims;
-    for (const auto& one : made.victims)
-      victims.push_back(one.portion);
-    if (const auto fewer_in = elsewhere_.find(room_, victims); !fewer_in.empty()) {
-      enough_in_ = fewer_in;
-      return false;
-    }
-  }
+  if (is_more_than_enough(made))
+    return false;
   best = std::move(made);
   return true;
+}
+
+bool workload_aware::is_more_than_enough(const attempt& made) {
+  if (given_.settings.placing == placing_rule::plain)
+    return false;
+  std::vector<portion_row> victims;
+  for (const auto& one : made.victims)
+    victims.push_back(one.portion);
+  const auto fewer_in = elsewhere_.find(room_, victims);
+  if (!fewer_in.empty())
+    enough_in_ = fewer_in;
+  return !fewer_in.empty();
 }
 
 } // namespace reprieve

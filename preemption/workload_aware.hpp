@@ -48,6 +48,8 @@ private:
   /// With these kept, by a rule of thumb or two. Returns the threshold.
   std::int64_t try_keeping(const std::set<portion_row>& kept, std::optional<attempt>& best,
                            effort& spent);
+  /// Where it may be done in time, by all ways to share out a gang's seats.
+  void try_to_share_out(std::int64_t threshold, std::optional<attempt>& best, effort& spent);
   /// Where those are too many for one decision: those who hold much, up to the lowest level from
   /// the threshold on at which they are few enough.
   void try_fewer_victims(std::int64_t threshold, std::optional<attempt>& best, effort& spent);
@@ -80,6 +82,8 @@ private:
   attempt outcome_of(std::span<const portion_row> victims);
   /// Whether the outcome may be, whether it is the best by now or not.
   bool consider(attempt made, std::optional<attempt>& best);
+  /// Whether some of its victims are enough in another domain.
+  bool is_more_than_enough(const attempt& made);
 
   const problem& given_;
   candidate_rules rules_;

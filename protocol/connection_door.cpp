@@ -35,8 +35,10 @@ constexpr std::chrono::seconds between_words{10};
 /// What a stranger may send: a first call, with as much of its body as comes before it is read,
 /// which is one window of HTTP/2. And what all of them may have sent together: gRPC keeps all of a
 /// header block until its end.
-constexpr std::uint64_t most_stranger_bytes = 256 << 10;
-constexpr std::uint64_t most_bytes_of_strangers = 16 << 20;
+constexpr std::uint64_t most_stranger_bytes = 96 << 10;
+constexpr std::uint64_t most_bytes_of_strangers = 8 << 20;
+/// As much as has come by a connection and was not read.
+constexpr std::size_t most_in_a_socket = 16 << 20;
 /// How many calls of a connection may be refused, and how many of all strangers of an address in a
 /// second. What gRPC keeps of each until the other end has taken the answer is some 25 KB.
 constexpr int most_refusals_of_strangers = 20;
@@ -311,7 +313,7 @@ void connection_door::end(const open_connection& which) {
   if (socket_of(which.descriptor) != which.socket)
     return;
   (void)::shutdown(which.descriptor, SHUT_RDWR);
-  (void)::recv(which.descriptor, nullptr, most_stranger_bytes, MSG_TRUNC | MSG_DONTWAIT);
+  (void)::recv(which.descriptor, nullptr, most_in_a_socket, MSG_TRUNC | MSG_DONTWAIT);
 }
 
 void connection_door::count_anew() {

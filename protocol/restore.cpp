@@ -5,6 +5,7 @@
 #include "state/keys.hpp"
 #include "state/membership_rules.hpp"
 #include "state/printable.hpp"
+#include "state/epoch.hpp"
 #include "state/queue_cycles.hpp"
 
 #include <fmt/format.h>
@@ -221,7 +222,7 @@ private:
 
 } // namespace
 
-absl::StatusOr<checked_backup> check_backup(std::istream& from) {
+absl::StatusOr<checked_backup> check_backup(std::istream& from, time_point now) {
   backup_decoder decoder(from);
   auto about = decoder.begin();
   if (!about.ok())
@@ -237,6 +238,13 @@ absl::StatusOr<checked_backup> check_backup(std::istream& from) {
     return schema.status();
   if (auto tree = queues.result(); !tree.ok())
     return tree;
+  if (revision newest = 0;
+      __builtin_add_overflow(schema->epoch_base, about->at, &newest)
+      || is_beyond_all_epochs(newest, now))
+    return absl::InvalidArgumentError(fmt::format(
+      "it would go on behind epoch {} + {}, to which no cluster can have come by the clock of this "
+      "machine, and machines would take no orders; set the clock right, or take another backup",
+      schema->epoch_base, about->at));
   return checked_backup{*std::move(about), decoder.count()};
 }
 

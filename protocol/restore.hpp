@@ -18,8 +18,8 @@ struct checked_backup {
   std::int64_t count = 0;
 };
 
-/// Reads the whole backup, and says what is wrong with it, if anything is.
-absl::StatusOr<checked_backup> check_backup(std::istream& from);
+/// Reads the whole backup, and says what is wrong with it, if anything is, where it is `now`.
+absl::StatusOr<checked_backup> check_backup(std::istream& from, time_point now);
 
 struct restore_settings {
   time_point now = no_time; ///< from which epochs count on

@@ -34,7 +34,7 @@ private:
 
 rules::prospect with_batch(std::span<const object> batch, const catalog& known,
                            const catalog& after, const admission_facts& facts, const caller* by) {
-  rules::prospect result{known, after, facts, by, {}, {}, {}, {}, {}, {}, {}};
+  rules::prospect result{known, after, facts, by, {}, {}, {}, {}, {}, {}, {}, {}};
   for (const auto& o : batch) {
     if (const auto* n = std::get_if<node>(&o))
       result.nodes.emplace(n->name, n);
@@ -48,8 +48,10 @@ rules::prospect with_batch(std::span<const object> batch, const catalog& known,
     const auto fill = facts.fill_of_queue(added.first);
     return added.second <= fill.most - fill.workloads;
   });
-  if (!result.queues.empty())
+  if (!result.queues.empty()) {
     result.guaranteed_below = rules::sum_guaranteed_by_parent(after.queues);
+    result.levels_below = rules::count_levels_below(after.queues);
+  }
   if (!result.nodes.empty())
     result.too_much = rules::too_much_in_all(result);
   result.pods_by_queue = rules::pods_by_queue_with(result);

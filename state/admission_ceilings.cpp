@@ -20,7 +20,7 @@ struct tightest_ceiling {
 class queues_above {
 public:
   queues_above(const by_name<queue>& queues, std::string_view name) {
-    for (const auto* at = find(queues, name); at != nullptr && chain_.size() <= most_queues_above;
+    for (const auto* at = find(queues, name); at != nullptr && chain_.size() <= queues.size();
          at = find(queues, at->parent))
       chain_.push_back(at);
   }

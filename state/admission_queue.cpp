@@ -13,7 +13,8 @@ namespace {
 
 /// Follows the parents as they would be with the batch applied. Of a cycle only its members are
 /// refused, not what hangs below it.
-void check_ancestors(findings& out, const by_name<queue>& queues, const queue& q) {
+void check_ancestors(findings& out, const prospect& cluster, const queue& q) {
+  const auto& queues = cluster.after.queues;
   std::vector<std::string_view> above{q.name};
   for (std::string_view next = q.parent; !next.empty();) {
     if (next == q.name) {
@@ -26,7 +27,7 @@ void check_ancestors(findings& out, const by_name<queue>& queues, const queue& q
       return;
     const auto* parent = find(queues, next);
     if (parent == nullptr)
-      return;
+      break;
     if (above.size() > most_queues_above) {
       out.refuse("spec.parent", "is {}, which puts more than {} queues above this one; move it up",
                  in_quotes(q.parent), most_queues_above);
@@ -35,6 +36,11 @@ void check_ancestors(findings& out, const by_name<queue>& queues, const queue& q
     above.push_back(next);
     next = parent->parent;
   }
+  const auto below = cluster.levels_below.find(q.name);
+  if (below != cluster.levels_below.end() && above.size() - 1 + below->second > most_queues_above)
+    out.refuse("spec.parent",
+               "is {}, which puts more than {} queues above one that is below this one; move it up",
+               in_quotes(q.parent), most_queues_above);
 }
 
 void check_guaranteed(findings& out, const queue& q) {
@@ -89,6 +95,23 @@ std::map<std::string_view, resources> sum_guaranteed_by_parent(const by_name<que
   return sums;
 }
 
+std::map<std::string_view, std::size_t> count_levels_below(const by_name<queue>& queues) {
+  std::map<std::string_view, std::size_t> levels;
+  for (const auto& [name, q] : queues) {
+    // In a cycle, too, it ends.
+    std::size_t below = 0;
+    for (const auto* parent = find(queues, q.parent);
+         parent != nullptr && ++below <= most_queues_above + 1;
+         parent = find(queues, parent->parent)) {
+      auto& known = levels[parent->name];
+      if (known >= below)
+        break;
+      known = below;
+    }
+  }
+  return levels;
+}
+
 void check_grants(findings& out, std::string_view field, const queue& q, std::size_t groups) {
   constexpr std::size_t name_of_group = 80;
   const auto bytes = (bytes_of(q.limit) + name_of_group) * groups;
@@ -111,7 +134,7 @@ std::size_t depth_of(const queue& q, const by_name<queue>& queues) {
 void check(findings& out, const prospect& cluster, const queue& q) {
   check_dns_label(out, "metadata.name", q.name);
   if (find(cluster.after.queues, q.parent) != nullptr)
-    check_ancestors(out, cluster.after.queues, q);
+    check_ancestors(out, cluster, q);
   else if (!q.parent.empty())
     out.refuse("spec.parent",
                "is {}, and there is no queue of that name; create it, or leave the parent out",

@@ -1,4 +1,5 @@
 #include "state/cluster_view.hpp"
+#include "state/latest_few.hpp"
 #include "state/portions_on.hpp"
 
 #include <algorithm>
@@ -28,28 +29,11 @@ std::vector<block_step> steps_for(std::span<const std::int32_t> priorities) {
   return steps;
 }
 
-/// The latest instants among those added, latest first.
-class latest_few {
-public:
-  void add(std::int64_t instant) {
-    auto at = count_ < instants_.size() ? count_++ : instants_.size();
-    if (at == instants_.size() && instant <= instants_[--at])
-      return;
-    for (; at > 0 && instants_[at - 1] < instant; --at)
-      instants_[at] = instants_[at - 1];
-    instants_[at] = instant;
-  }
-
-  void raise(std::array<std::int64_t, 8>& sums) const {
-    std::int64_t sum = 0;
-    for (std::size_t k = 0; k < count_; ++k)
-      sums[k] = std::max(sums[k], sum += instants_[k]);
-  }
-
-private:
-  std::array<std::int64_t, 8> instants_{};
-  std::size_t count_ = 0;
-};
+void raise_sums(std::array<std::int64_t, 8>& sums, const latest_few<std::int64_t>& of) {
+  std::int64_t sum = 0;
+  for (std::size_t k = 0; k < of.size(); ++k)
+    sums[k] = std::max(sums[k], sum += of[k]);
+}
 
 } // namespace
 
@@ -105,7 +89,8 @@ bool cluster_view::raise_bounds(node_block& block, node_row n) const {
   std::vector<std::int64_t> largest(width());
   auto least_pods = std::numeric_limits<std::uint32_t>::max();
   auto least_gpu = std::numeric_limits<std::int64_t>::max();
-  latest_few safe;
+  latest_few<std::int64_t> safe;
+  std::size_t below = 0;                      ///< portions of lower steps
   auto taken = std::size_t{record.evictable}; // the first pod that the steps so far have taken
   for (auto s = block.steps.size(); s-- > 0;) {
     auto& step = block.steps[s];
@@ -118,11 +103,12 @@ bool cluster_view::raise_bounds(node_block& block, node_row n) const {
         room[column] += held[column];
       const auto going = pods_on(n).subspan(opened->first, taken - opened->first);
       taken = opened->first;
+      latest_few<time_point> starts;
+      std::size_t portions = 0;
       each_portion_on(*this, going, [&](portion_row portion, std::span<const std::int64_t> holds) {
         const auto described = card(portion);
-        step.latest_start = std::max(step.latest_start, described.earliest_start == no_time
-                                                          ? time_point::max()
-                                                          : described.earliest_start);
+        ++portions;
+        starts.add(start_at_latest(described));
         step.only_groups = step.only_groups && described.group;
         least_pods = std::min(least_pods, described.pods);
         raise_to(largest, holds);
@@ -132,12 +118,14 @@ bool cluster_view::raise_bounds(node_block& block, node_row n) const {
           safe.add(work.safe_until);
         }
       });
+      raise_starts(step, starts, below);
+      below += portions;
     }
     raise_to(row(node_block::most_room(s)), room);
     raise_to(row(node_block::largest_portion(s)), largest);
     step.least_pods = std::min(step.least_pods, least_pods);
     step.least_gpu = std::min(step.least_gpu, least_gpu);
-    safe.raise(step.safe_until);
+    raise_sums(step.safe_until, safe);
   }
   return true;
 }

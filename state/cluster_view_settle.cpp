@@ -1,6 +1,8 @@
 #include "state/cluster_view.hpp"
+#include "state/latest_few.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <tuple>
 #include <utility>
@@ -24,47 +26,67 @@ void tighten(std::vector<T>& list) {
     list.shrink_to_fit();
 }
 
-/// The latest start of a pod of the node's step that ends before position `end` of `pods_on`.
-time_point latest_start_in(const cluster_view& view, node_row n, const priority_step& step,
-                           std::size_t end) {
-  const auto start_of = [&](const portion_card& card) {
-    return card.earliest_start == no_time ? time_point::max() : card.earliest_start;
-  };
+/// Adds the starts of the portions of the node's step that ends before position `end` of
+/// `pods_on`. How many there are, as far as that matters.
+std::size_t add_starts(const cluster_view& view, node_row n, const priority_step& step,
+                       std::size_t end, latest_few<time_point>& starts) {
   const auto pods = view.pods_on(n).subspan(step.first, end - step.first);
-  auto latest = no_time;
   // By importance the whole replicas come first, and of single pods the last to start comes last.
-  for (const auto p : pods) {
-    const auto card = view.card(view.portion_of(p));
+  std::size_t portions = 0;
+  std::size_t single = 0;
+  for (; single < pods.size(); ++single) {
+    const auto portion = view.portion_of(pods[single]);
+    const auto card = view.card(portion);
     if (!card.group && card.pods <= 1)
       break;
-    latest = std::max(latest, start_of(card));
+    if (single > 0 && view.portion_of(pods[single - 1]) == portion)
+      continue;
+    ++portions;
+    starts.add(start_at_latest(card));
   }
-  return std::max(latest, start_of(view.card(view.portion_of(pods.back()))));
+  constexpr std::size_t most = std::tuple_size_v<decltype(block_step::latest_starts)>;
+  const auto last = pods.subspan(single);
+  for (const auto p : last.last(std::min(most, last.size())))
+    starts.add(start_at_latest(view.card(view.portion_of(p))));
+  return portions + last.size();
 }
 
 /// Brings down what a block promises of starts: it decides between nodes that are equal otherwise,
 /// and whoever was chosen was the latest. False where nobody of a step is left.
 bool bring_down_starts(const cluster_view& view, node_block& block) {
-  std::vector<time_point> latest(block.steps.size(), no_time);
+  if (block.steps.empty())
+    return false;
+  for (auto& step : block.steps)
+    step.latest_starts.fill(no_time);
   for (const auto n : block.nodes) {
     if (!view.usable(n))
       continue;
     const auto steps = view.steps(n);
     auto end = view.pods_on(n).size();
     auto at = block.steps.size();
+    latest_few<time_point> starts;
+    std::size_t below = 0;
+    std::size_t here = 0;
+    const auto close_step = [&] {
+      if (at < block.steps.size())
+        raise_starts(block.steps[at], starts, below);
+      below += std::exchange(here, 0);
+      starts = {};
+    };
     for (auto s = steps.size(); s-- > 0; end = steps[s].first) {
-      while (at > 0 && block.steps[at - 1].highest < steps[s].priority)
-        --at;
-      if (at > 0)
-        latest[at - 1] = std::max(latest[at - 1], latest_start_in(view, n, steps[s], end));
+      auto of = std::min(at, block.steps.size() - 1);
+      while (of > 0 && block.steps[of].highest < steps[s].priority)
+        --of;
+      if (of != at) {
+        close_step();
+        at = of;
+      }
+      here += add_starts(view, n, steps[s], end, starts);
     }
+    close_step();
   }
-  for (std::size_t s = 0; s < latest.size(); ++s) {
-    if (latest[s] == no_time)
-      return false;
-    block.steps[s].latest_start = latest[s];
-  }
-  return true;
+  return std::ranges::none_of(
+    block.steps, [](const block_step& step) { return step.latest_starts.front() == no_time; });
 }
 
 } // namespace

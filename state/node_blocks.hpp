@@ -19,7 +19,9 @@ struct block_step {
   std::int32_t highest = 0;          ///< priority in this step
   std::int32_t lowest = 0;           ///< likewise
   bool only_groups = true;           ///< no portion of the step is a single pod
-  time_point latest_start = no_time; ///< of a pod of the step
+  /// Where one, two, three … portions up to the step go from one node, the latest that all those
+  /// of the step among them can have started; no time where no node has so many.
+  std::array<time_point, 8> latest_starts{};
   std::uint32_t least_pods = 0;      ///< of a portion up to the step, wherever they run
   std::int64_t least_gpu = 0;        ///< at work in a portion up to the step that holds any
   /// Up to which second work is safe: the most that the best one, two, three … portions with GPUs

@@ -78,4 +78,8 @@ absl::Status cannot_be_made(const set_aside& what) {
   return absl::FailedPreconditionError("the name is taken: " + describe(what));
 }
 
+absl::Status cannot_be_above(const set_aside& what) {
+  return absl::FailedPreconditionError("no queue can be put below it: " + describe(what));
+}
+
 } // namespace reprieve

@@ -67,4 +67,7 @@ absl::Status cannot_be_read(const set_aside& what);
 /// The answer to whoever wants to make another of the name.
 absl::Status cannot_be_made(const set_aside& what);
 
+/// Likewise to whoever wants to put a queue below it.
+absl::Status cannot_be_above(const set_aside& what);
+
 } // namespace reprieve

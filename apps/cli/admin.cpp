@@ -140,7 +140,9 @@ int restore(const std::string& file, const restore_target& target) {
     return fail(bad_input,
                 absl::NotFoundError(fmt::format("{} can't be read: {}", file,
                                                 std::generic_category().message(errno))));
-  const auto found = check_backup(in);
+  restore_settings settings;
+  settings.now = std::chrono::time_point_cast<duration>(std::chrono::system_clock::now());
+  const auto found = check_backup(in, settings.now);
   if (!found.ok())
     return fail(failed, {found.status().code(),
                          fmt::format("{}: {}", file, std::string(found.status().message()))});
@@ -149,8 +151,6 @@ int restore(const std::string& file, const restore_target& target) {
     return fail(absl::IsInvalidArgument(into.status()) ? bad_input : failed, into.status());
   in.clear();
   in.seekg(0);
-  restore_settings settings;
-  settings.now = std::chrono::time_point_cast<duration>(std::chrono::system_clock::now());
   if (auto put_back = restore(in, **into, settings); !put_back.ok())
     return fail(failed, put_back);
   fmt::print("{}: {} records of cluster {}, as of {}, are restored to {}\n", file, found->count,

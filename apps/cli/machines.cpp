@@ -25,6 +25,10 @@ int play_machines(const machines_request& wanted) {
     fmt::print(stderr, "reprieve machines: {}\n", what);
   };
   limit_grpc_log(say);
+  if (auto usable = simulated_journal::check(wanted.journal); !usable.ok()) {
+    say(std::string(usable.message()));
+    return 1;
+  }
   caf::actor_system_config config;
   config.set("scheduler.max-threads", std::size_t{1});
   config.set("scheduler.policy", caf::atom("sharing"));

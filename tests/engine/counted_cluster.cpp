@@ -26,10 +26,11 @@ bool overdrawn(const resources& room) {
 }
 
 bool first_fit(rooms& room, const node_names& nodes, const resources& requests, seats& taken) {
+  const auto wanted = taken_by(requests);
   const auto found = std::ranges::find_if(nodes, [&](const auto& name) {
-    auto with = room[name];
-    take(with, requests);
-    return !overdrawn(with);
+    return std::ranges::all_of(wanted, [&](const auto& one) {
+      return one.second <= 0 || one.second <= amount_of(room[name], one.first);
+    });
   });
   if (found == nodes.end())
     return false;
@@ -140,15 +141,24 @@ bool counted_cluster::cascades(const ranks& victims, const seats& taken) const {
             left[p->node][name] += value;
     return left;
   };
-  seats back;
-  for (const auto rank : victims)
-    for (const auto* p : portions[rank])
-      if (!first_fit(room, nodes, p->requests, back)) {
-        auto left = without_those_below(p->priority);
-        seats nowhere;
-        if (first_fit(left, nodes, p->requests, nowhere))
-          return true;
-      }
+  for (const auto rank : victims) {
+    bool preempts = false;
+    bool all_come_back = true;
+    for (const auto* p : portions[rank]) {
+      seats found;
+      if (first_fit(room, nodes, p->requests, found))
+        continue;
+      auto left = without_those_below(p->priority);
+      const bool comes_back = first_fit(left, nodes, p->requests, found);
+      if (comes_back)
+        take(room[found.front().first], p->requests);
+      preempts = preempts || comes_back;
+      all_come_back = all_come_back && comes_back;
+    }
+    const bool whole = portions[rank].front()->disruption == disruption_mode::pod_group;
+    if (preempts && (all_come_back || !whole))
+      return true;
+  }
   return false;
 }
 

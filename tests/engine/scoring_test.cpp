@@ -237,8 +237,10 @@ TEST(cascade, looks_only_at_nodes_that_the_victim_may_run_on) {
                       .view();
   auto settings = open_settings();
   pod_group of_victim;
-  settings.groups.find = [&](const portion_id& of) {
-    return of.workload == "victim" ? &of_victim : nullptr;
+  settings.origins.find = [&](const portion_id& of) -> std::optional<pod_origin> {
+    if (of.workload != "victim")
+      return std::nullopt;
+    return pod_origin{&of_victim, {.priority = 5, .preemption_priority = 5}};
   };
   const auto new_one = lone("new", prio(10), gpu(8), selecting{"zone", "a"});
 

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 
 #include <csignal>
 #include <fstream>
@@ -130,6 +131,19 @@ TEST_F(ending_live, a_replica_ends_beside_machines_with_streams_open) {
   const auto heartbeats = leave_open({"heartbeat", "n0", "--every", "1s"});
   std::this_thread::sleep_for(seconds{2});
   expect_end(*daemon_);
+}
+
+TEST_F(ending_live, a_replica_that_does_not_serve_yet_ends_at_once) {
+  const auto pipe = (data_.path() / "pipe").string();
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const auto& waits_for : {std::vector<std::string>{"--etcd", free_endpoint()},
+                                std::vector<std::string>{"--tokens", pipe}}) {
+    daemon_process early{data_.path() / "early", waits_for};
+    std::this_thread::sleep_for(std::chrono::milliseconds{700});
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_EQ(early.stop(), 0) << early.output();
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, seconds{2}) << waits_for.front();
+  }
 }
 
 TEST_F(ending_live, a_replica_ends_whose_machines_are_not_there) {

@@ -143,6 +143,15 @@ std::string of_many_groups(int pods_of_each, int labels) {
   return all;
 }
 
+/// Gangs of eight pods, each a workload of its own.
+std::string many_gangs(int gangs) {
+  const work_shape gang{.queue = "tenant", .pods = 8, .gang = true, .requests = "cpu: 1m"};
+  auto all = work_of("tiny", gang);
+  for (int i = 1; i < gangs; ++i)
+    all += work_of(fmt::format("tiny-{}", i), gang);
+  return all;
+}
+
 struct shape_of_many {
   const char* name;
   std::string manifest;
@@ -179,6 +188,7 @@ std::vector<shape_of_many> shapes_of_many() {
           {"of_a_gang_without_places", work_of("tiny", gang)},
           {"of_a_gang_that_no_record_takes", work_of("tiny", gang), "cpu: 64"},
           {"of_gangs_of_one", gangs_of_one(many)},
+          {"of_many_gangs", many_gangs(2'500), "cpu: 64"},
           {"bound_to_one_node", bound_to_a_node(many)},
           {"of_many_groups", of_many_groups(many / 128, 0), "cpu: 64"},
           {"of_many_groups_with_labels", of_many_groups(50, 60), "cpu: 64"}};

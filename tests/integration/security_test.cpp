@@ -386,6 +386,23 @@ TEST_F(security, a_pipe_in_place_of_the_audit_file_stops_changes_and_nothing_els
   EXPECT_EQ(daemon->stop(), 0);
 }
 
+TEST_F(security, a_pipe_in_place_of_the_journal_of_machines_ends_the_start) {
+  const auto directory = data.path() / "fresh";
+  std::filesystem::create_directory(directory);
+  const auto journal = (directory / "simulated-cluster.jsonl").string();
+  ASSERT_EQ(mkfifo(journal.c_str(), 0600), 0);
+  daemon = std::make_unique<daemon_process>(directory);
+  EXPECT_FALSE(daemon->serves());
+  EXPECT_NE(daemon->output().find("can't keep the journal of the machines in " + journal
+                                  + ": it is not a regular file"),
+            std::string::npos)
+    << daemon->output();
+  const auto played = run_program(
+    {REPRIEVE_BINARIES "/reprieve", "machines", "--listen", "127.0.0.1:0", "--journal", journal});
+  EXPECT_EQ(played.code, 1);
+  EXPECT_NE(played.output.find("it is not a regular file"), std::string::npos) << played.output;
+}
+
 TEST_F(security, a_store_that_is_a_symbolic_link_is_refused) {
   const auto directory = data.path() / "fresh";
   std::filesystem::create_directory(directory);

@@ -312,6 +312,31 @@ TEST_F(unreadable_record, of_a_queue_in_a_cycle_stops_nobody_in_it) {
   EXPECT_EQ(daemon->stop(), 0) << daemon->output();
 }
 
+TEST_F(unreadable_record, of_a_queue_is_no_parent_for_those_who_come) {
+  start();
+  ASSERT_EQ(apply(queue_of("owner", "weight: 2") + queue_of("borrower", "parent: owner, weight: 2"))
+              .code,
+            0);
+  start_with("q/%/queue/owner", [](const std::string& bytes) {
+    v1::QueueRecord record;
+    EXPECT_TRUE(record.ParseFromString(bytes));
+    record.mutable_queue()->set_parent("borrower");
+    return record.SerializeAsString();
+  });
+  expect_set_aside("queue", "borrower");
+  EXPECT_EQ(daemon->cli({"delete", "queue", "owner", "--force"}).code, 0);
+  const auto refused = apply(queue_of("owner", "parent: borrower, weight: 2"));
+  EXPECT_EQ(refused.code, 1) << refused.output;
+  EXPECT_THAT(refused.output, HasSubstr("no queue can be put below it"));
+  EXPECT_EQ(daemon->cli({"delete", "queue", "borrower", "--force"}).code, 0);
+  const auto applied = apply(queue_of("owner", "parent: borrower, weight: 2"));
+  EXPECT_EQ(applied.code, 0) << applied.output;
+  ASSERT_EQ(daemon->stop(), 0) << daemon->output();
+  start();
+  EXPECT_THAT(daemon->output().substr(said_before), Not(HasSubstr("can't be read")));
+  EXPECT_EQ(daemon->cli({"get", "queue", "owner"}).code, 0);
+}
+
 TEST_F(unreadable_record, of_a_schema_without_shards_ends_the_start_with_a_sentence) {
   start();
   ASSERT_EQ(daemon->stop(), 0) << daemon->output();

@@ -96,8 +96,8 @@ static void draw(preemptor& to) {
 }
 
 static void draw(plan_settings& to) {
-  auto& [group, now, preempted_lately, placing, explained, tells_failure, groups] = to;
-  groups.find = nullptr; // shards know no workloads
+  auto& [group, now, preempted_lately, placing, explained, tells_failure, origins] = to;
+  origins.find = nullptr; // shards know no workloads
   draw_all(group, preempted_lately);
   tells_failure = true; // shards make no plans that could fail
   draw_signed(now);

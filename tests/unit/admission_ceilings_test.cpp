@@ -77,6 +77,19 @@ TEST_F(ceilings, come_down_from_the_queues_above_and_the_tightest_counts) {
   EXPECT_EQ(said_of(job), "");
 }
 
+TEST_F(ceilings, come_down_however_many_queues_are_between) {
+  std::string above = "tenants";
+  for (int i = 0; i < 200; ++i) {
+    const auto name = fmt::format("level-{}", i);
+    put_in(cluster_.known, a_queue(name, above));
+    above = name;
+  }
+  put_in(cluster_.known, a_queue("team", above));
+  of("tenants").priority = 5;
+  EXPECT_EQ(said_of(in_team([](auto& w) { w.priority = 5; })), "");
+  EXPECT_THAT(said_of(in_team([](auto& w) { w.priority = 6; })), HasSubstr("tenants"));
+}
+
 TEST_F(ceilings, are_beneath_admins_and_whoever_is_not_asked_for_a_name) {
   of("team").priority = 0;
   const auto job = in_team([](auto& w) { w.priority_class = "system-node-critical"; });

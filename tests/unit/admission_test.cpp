@@ -358,6 +358,19 @@ TEST(admission, allows_sixty_four_levels_of_queues_above_one) {
                   "one; move it up"});
 }
 
+TEST(admission, allows_no_more_levels_where_others_move_with_a_queue) {
+  std::vector<object> chain{a_queue("q0"), a_queue("top"), a_queue("mid", "top")};
+  for (int i = 1; i <= 63; ++i)
+    chain.emplace_back(a_queue("q" + std::to_string(i), "q" + std::to_string(i - 1)));
+  auto c = a_cluster();
+  for (const auto& one : chain)
+    put_in(c.known, one);
+  EXPECT_EQ(refusals_of({a_queue("q0", "top")}, c), lines{});
+  EXPECT_EQ(refusals_of({a_queue("q0", "mid")}, c),
+            lines{"Queue 'q0': spec.parent is 'mid', which puts more than 64 queues above one that "
+                  "is below this one; move it up"});
+}
+
 TEST(admission, counts_the_guarantees_of_a_whole_batch_against_the_parents_limit) {
   const auto c = a_cluster();
   EXPECT_EQ(refusals_of({a_queue("speech", "research", 4), a_queue("vision", "research", 4)}, c),

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <map>
 #include <sstream>
 
@@ -191,11 +192,30 @@ TEST_F(restored, from_a_damaged_file_is_not_usable) {
   EXPECT_FALSE(contents().contains(std::string(keys::schema)));
 }
 
+TEST(check_backup, refuses_epochs_to_which_no_cluster_can_have_come) {
+  const auto said_of = [](revision base, revision at) {
+    auto about = some_header();
+    about.at = at;
+    schema_record schema;
+    schema.epoch_base = base;
+    std::istringstream in(backup_bytes({{std::string(keys::schema), encode(schema)}}, about));
+    return std::string(check_backup(in, now).status().message());
+  };
+  const auto microseconds =
+    std::chrono::duration_cast<std::chrono::microseconds>(now.time_since_epoch()).count();
+  EXPECT_EQ(said_of(microseconds, 1000), "");
+  const auto three_days = std::chrono::microseconds{std::chrono::days{3}}.count();
+  for (const auto& [base, at] : {std::pair{microseconds + three_days, revision{1}},
+                                 {revision{1} << 62, revision{1} << 62},
+                                 {revision{0}, std::numeric_limits<revision>::max()}})
+    EXPECT_NE(said_of(base, at).find("to which no cluster can have come"), std::string::npos);
+}
+
 TEST(check_backup, tells_what_is_in_a_good_one) {
   std::istringstream in(backup_bytes(with_schema({{"seq/a", encode(sequence_record{})},
                                                   {"seq/b", encode(sequence_record{})},
                                                   {"seq/c", encode(sequence_record{})}})));
-  const auto found = check_backup(in);
+  const auto found = check_backup(in, now);
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ(found->count, 4);
   EXPECT_EQ(found->about, some_header());
@@ -204,7 +224,7 @@ TEST(check_backup, tells_what_is_in_a_good_one) {
 TEST(check_backup, refuses_a_schema_of_a_later_time) {
   std::istringstream in(backup_bytes(with_schema({{"w/a", "x"}}, {schema_version + 1, "c"})));
   EXPECT_EQ(
-    check_backup(in).status().message(),
+    check_backup(in, now).status().message(),
     fmt::format(
       "the backup has schema version {}, this program knows versions up to {}; use a newer one",
       schema_version + 1, schema_version));
@@ -213,17 +233,17 @@ TEST(check_backup, refuses_a_schema_of_a_later_time) {
 TEST(check_backup, refuses_what_is_of_no_cluster) {
   std::istringstream in(
     backup_bytes(std::vector<backup_record>{{"seq/a", encode(sequence_record{})}}));
-  EXPECT_EQ(check_backup(in).status().message(),
+  EXPECT_EQ(check_backup(in, now).status().message(),
             "the backup has no record at meta/schema; it is of no cluster");
   std::istringstream unreadable(
     backup_bytes(std::vector<backup_record>{{std::string(keys::schema), "\xff"}}));
-  EXPECT_NE(check_backup(unreadable).status().message().find("can't be read"),
+  EXPECT_NE(check_backup(unreadable, now).status().message().find("can't be read"),
             absl::string_view::npos);
 }
 
 TEST(check_backup, refuses_a_schema_without_shards) {
   std::istringstream in(backup_bytes(with_schema({}, {schema_version, "c", now, 0, 2})));
-  EXPECT_EQ(check_backup(in).status().message(),
+  EXPECT_EQ(check_backup(in, now).status().message(),
             "the backup's record at meta/schema can't be read: it gives each resource group 0 node "
             "shards; there are 1 to 1024 of them");
 }
@@ -238,7 +258,7 @@ TEST(check_backup, refuses_queues_that_are_no_tree) {
       records["q/main/queue/" + name] = encode(q);
     }
     std::istringstream in(backup_bytes(with_schema(std::move(records))));
-    return std::string(check_backup(in).status().message());
+    return std::string(check_backup(in, now).status().message());
   };
   EXPECT_EQ(why({{"a", ""}, {"b", "a"}, {"c", "b"}}), "");
   EXPECT_EQ(why({{"a", "gone"}}), "");
@@ -258,7 +278,7 @@ TEST(check_backup, refuses_a_record_that_nobody_could_read) {
   record.status.uid = "u";
   const auto why = [&](const std::string& key, std::string value) {
     std::istringstream in(backup_bytes(with_schema({{key, std::move(value)}})));
-    return std::string(check_backup(in).status().message());
+    return std::string(check_backup(in, now).status().message());
   };
   EXPECT_EQ(why("w/default.0/train", encode(record)),
             "the backup's record at w/default.0/train can't be read: status: it has the priorities "
