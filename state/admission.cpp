@@ -50,7 +50,7 @@ rules::prospect with_batch(std::span<const object> batch, const catalog& known,
   });
   if (!result.queues.empty()) {
     result.guaranteed_below = rules::sum_guaranteed_by_parent(after.queues);
-    result.levels_below = rules::count_levels_below(after.queues);
+    result.levels_below = rules::count_levels_below(after.queues, result.queues);
   }
   if (!result.nodes.empty())
     result.too_much = rules::too_much_in_all(result);

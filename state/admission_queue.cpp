@@ -1,10 +1,10 @@
 #include "state/admission_rules.hpp"
-
 #include "state/object_size.hpp"
 #include "state/quantity.hpp"
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <limits>
 
 namespace reprieve::rules {
@@ -95,19 +95,23 @@ std::map<std::string_view, resources> sum_guaranteed_by_parent(const by_name<que
   return sums;
 }
 
-std::map<std::string_view, std::size_t> count_levels_below(const by_name<queue>& queues) {
+std::map<std::string_view, std::size_t>
+count_levels_below(const by_name<queue>& queues,
+                   const std::map<std::string_view, const queue*>& batch) {
   std::map<std::string_view, std::size_t> levels;
   for (const auto& [name, q] : queues) {
+    if (batch.contains(name))
+      continue;
     // In a cycle, too, it ends.
     std::size_t below = 0;
     for (const auto* parent = find(queues, q.parent);
          parent != nullptr && ++below <= most_queues_above + 1;
-         parent = find(queues, parent->parent)) {
-      auto& known = levels[parent->name];
-      if (known >= below)
+         parent = find(queues, parent->parent))
+      if (batch.contains(parent->name)) {
+        auto& known = levels[parent->name];
+        known = std::max(known, below);
         break;
-      known = below;
-    }
+      }
   }
   return levels;
 }

