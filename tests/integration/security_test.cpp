@@ -403,6 +403,18 @@ TEST_F(security, a_pipe_in_place_of_the_journal_of_machines_ends_the_start) {
   EXPECT_NE(played.output.find("it is not a regular file"), std::string::npos) << played.output;
 }
 
+TEST_F(security, odd_lines_in_the_journal_of_machines_stop_nobody) {
+  std::ofstream(data.path() / "simulated-cluster.jsonl")
+    << "{\"uid\": 5}\n{\"uid\": \"a\", \"since\": \"yesterday\"}\n[]\nno json\n";
+  start({});
+  const auto file = (data.path() / "work.yaml").string();
+  std::ofstream(file) << "kind: Node\nmetadata: {name: n1}\nspec: {capacity: {cpu: 4}}\n---\n"
+                      << a_workload("job", "default");
+  expect(0, "created", {"apply", "-f", file});
+  EXPECT_TRUE(within(std::chrono::seconds{20}, [&] { return daemon->pods("job", "Running") == 1; }))
+    << daemon->output();
+}
+
 TEST_F(security, a_store_that_is_a_symbolic_link_is_refused) {
   const auto directory = data.path() / "fresh";
   std::filesystem::create_directory(directory);
