@@ -40,4 +40,14 @@ std::vector<std::int64_t> apportion(wide_int total, std::span<const std::int64_t
   return shares;
 }
 
+std::vector<std::int64_t> apportion_upwards(wide_int total, std::span<const std::int64_t> parts) {
+  std::vector<std::int64_t> shares(parts.size());
+  const auto sum = std::accumulate(parts.begin(), parts.end(), wide_int{0});
+  if (total <= 0 || sum == 0)
+    return shares;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    shares[i] = narrowed((total * parts[i] + sum - 1) / sum);
+  return shares;
+}
+
 } // namespace reprieve

@@ -19,4 +19,8 @@ std::int64_t narrowed(wide_int amount);
 /// Parts are not negative, nor is the total, which is below 2^64.
 std::vector<std::int64_t> apportion(wide_int total, std::span<const std::int64_t> parts);
 
+/// Likewise, each share rounded up: together they may be more than the total, and no share is less
+/// of a larger total.
+std::vector<std::int64_t> apportion_upwards(wide_int total, std::span<const std::int64_t> parts);
+
 } // namespace reprieve

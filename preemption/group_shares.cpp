@@ -250,12 +250,13 @@ std::int64_t group_shares::keeps(std::size_t leaf, std::size_t column) const {
   }
   const auto capacity = capacity_[column];
   const auto twice = std::clamp<wide_int>(all - capacity, 0, leaving);
-  const auto kept = [&](wide_int of, const std::vector<std::int64_t>& by) {
-    return kept_shares(tree_, columns_[column], narrowed(of), by, units_[column])[leaf];
+  const auto kept = [&](wide_int more, const std::vector<std::int64_t>& by) {
+    return kept_shares(tree_, columns_[column], narrowed(capacity + more), by, units_[column],
+                       more > 0 ? share_rounding::upwards : share_rounding::exact)[leaf];
   };
-  auto most = kept(capacity + twice, used);
+  auto most = kept(twice, used);
   if (leaving > 0)
-    most = std::max(most, kept(capacity, staying));
+    most = std::max(most, kept(0, staying));
   return std::max(deserved, std::min(stays, most));
 }
 

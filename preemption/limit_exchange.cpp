@@ -31,7 +31,7 @@ bool lacks(const queue_choice& of) {
 
 } // namespace
 
-std::set<std::size_t> limit_exchange::run(std::vector<queue_choice>& by_row) {
+limit_exchange::changed_rows limit_exchange::run(std::vector<queue_choice>& by_row) {
   changed_.clear();
   bool any = false;
   for (std::size_t row = 0; row < table_.rows(); ++row)
@@ -52,7 +52,7 @@ std::set<std::size_t> limit_exchange::run(std::vector<queue_choice>& by_row) {
       if (limit != exceeded_.end() && spare_below(*limit, *one))
         break;
     }
-  for (const auto row : changed_)
+  for (const auto& [row, gives_way] : changed_)
     rewrite(row, by_row[row]);
   return changed_;
 }
@@ -191,12 +191,12 @@ bool limit_exchange::spare_below(exceeded_limit& limit, known_portion& one) {
       --going_[one.is.resource_group];
       one.told.reset();
       one.spared_by = limit.vertex;
-      changed_.insert(one.row);
+      changed_.try_emplace(one.row, false);
       for (const auto& going : others->victims) {
         auto& other = *by_id_.at(going.portion);
         other.told = going;
         ++going_[other.is.resource_group];
-        changed_.insert(other.row);
+        changed_[other.row] = true;
       }
       return true;
     }

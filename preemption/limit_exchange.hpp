@@ -27,8 +27,11 @@ class limit_exchange {
 public:
   limit_exchange(const queue_stage_input& in, const queue_table& table) : in_(in), table_(table) {}
 
+  /// By row that was changed, whether some of it go in the stead of others.
+  using changed_rows = std::map<std::size_t, bool>;
+
   /// Of `by_row`, who goes of each leaf queue, changes the rows that it returns.
-  std::set<std::size_t> run(std::vector<queue_choice>& by_row);
+  changed_rows run(std::vector<queue_choice>& by_row);
 
 private:
   using amounts_by_column = group_shares::amounts_by_column;
@@ -77,7 +80,7 @@ private:
 
   std::optional<group_shares> after_; ///< as all who go have gone
   by_name<std::int32_t> going_;       ///< how many portions, by resource group
-  std::set<std::size_t> changed_;
+  changed_rows changed_;
 };
 
 /// These queues and all that share a limit above them with one of them: whose pods have to be

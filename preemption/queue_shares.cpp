@@ -25,6 +25,13 @@ wide_int sum_of_least(std::span<const share_bounds> among) {
                          });
 }
 
+bool suffices_for_all(std::int64_t total, std::span<const share_bounds> among) {
+  wide_int all = 0;
+  for (const auto& one : among)
+    all += std::max<std::int64_t>(one.weight > 0 ? one.most : one.least, 0);
+  return all <= total;
+}
+
 /// A water level, `amount / weight`, at which one of the queues begins to rise, or stops.
 struct turning_point {
   std::size_t who = 0;
@@ -54,14 +61,16 @@ std::vector<turning_point> turning_points(std::span<const share_bounds> among) {
 
 } // namespace
 
-std::vector<std::int64_t> fill_by_weight(std::int64_t total, std::span<const share_bounds> among) {
+std::vector<std::int64_t> fill_by_weight(std::int64_t total, std::span<const share_bounds> among,
+                                         share_rounding rounding) {
+  const auto divide = rounding == share_rounding::exact ? apportion : apportion_upwards;
   std::vector<std::int64_t> shares;
   shares.reserve(among.size());
   for (const auto& one : among)
     shares.push_back(std::max<std::int64_t>(one.least, 0));
   wide_int settled = sum_of_least(among); // what those have who do not rise with the water
   if (settled > total)
-    return apportion(total, shares);
+    return divide(total, shares);
 
   std::vector<std::int64_t> rising(among.size()); // the weights of those who do
   wide_int weights = 0;
@@ -82,7 +91,7 @@ std::vector<std::int64_t> fill_by_weight(std::int64_t total, std::span<const sha
     }
   }
   // The level is within the bounds of all who rise. These are whole, so rounding keeps to them.
-  const auto by_weight = apportion(total - settled, rising);
+  const auto by_weight = divide(total - settled, rising);
   for (std::size_t i = 0; i < among.size(); ++i)
     if (rising[i] > 0)
       shares[i] = by_weight[i];
@@ -90,9 +99,9 @@ std::vector<std::int64_t> fill_by_weight(std::int64_t total, std::span<const sha
 }
 
 std::vector<std::int64_t> fill_in_units(std::int64_t total, std::span<const share_bounds> among,
-                                        std::int64_t unit) {
-  if (unit <= 1)
-    return fill_by_weight(total, among);
+                                        std::int64_t unit, share_rounding rounding) {
+  if (unit <= 1 || suffices_for_all(total, among))
+    return fill_by_weight(total, among, rounding);
   const auto units = [&](std::int64_t amount) {
     return amount / unit + (amount % unit > 0 ? 1 : 0);
   };
@@ -101,7 +110,7 @@ std::vector<std::int64_t> fill_in_units(std::int64_t total, std::span<const shar
   for (const auto& one : among)
     whole.push_back({one.weight, units(std::max<std::int64_t>(one.least, 0)),
                      units(std::max<std::int64_t>(one.most, 0))});
-  auto shares = fill_by_weight(total / unit, whole);
+  auto shares = fill_by_weight(total / unit, whole, rounding);
   for (std::size_t i = 0; i < shares.size(); ++i)
     shares[i] = shares[i] > among[i].most / unit ? among[i].most : shares[i] * unit;
   return shares;
@@ -134,6 +143,7 @@ struct division_rules {
   /// What pods keep, rather than what is deserved: guarantees count no further than the demand that
   /// caps a queue, and what is less than a unit is left over.
   bool kept = false;
+  share_rounding rounding = share_rounding::exact;
 };
 
 class share_division {
@@ -195,7 +205,7 @@ private:
       among.push_back(bounds_[v]);
     if (const auto guaranteed = sum_of_least(among); guaranteed > amount)
       shares_.cuts.push_back({parent, std::string{resource_}, narrowed(guaranteed), amount});
-    auto given = fill_in_units(amount, among, rules_.unit);
+    auto given = fill_in_units(amount, among, rules_.unit, rules_.rounding);
     if (!rules_.kept)
       complete_parts(given, amount, among, rules_.unit);
     for (std::size_t i = 0; i < siblings.size(); ++i)
@@ -220,9 +230,9 @@ queue_shares deserved_shares(const queue_tree& tree, std::string_view resource,
 
 std::vector<std::int64_t> kept_shares(const queue_tree& tree, std::string_view resource,
                                       std::int64_t capacity, std::span<const std::int64_t> used,
-                                      std::int64_t unit) {
+                                      std::int64_t unit, share_rounding rounding) {
   const auto divide = [&](std::int64_t by) {
-    return share_division{tree, resource, used, {.unit = by, .kept = true}}
+    return share_division{tree, resource, used, {.unit = by, .kept = true, .rounding = rounding}}
       .divide(capacity)
       .deserved;
   };

@@ -144,7 +144,8 @@ private:
       leaving += accounts[row].used - accounts[row].staying;
     }
     const auto twice = std::clamp<wide_int>(all - capacity, 0, leaving);
-    auto kept = kept_shares(table_.tree(), name, narrowed(capacity + twice), used, unit);
+    auto kept = kept_shares(table_.tree(), name, narrowed(capacity + twice), used, unit,
+                            twice > 0 ? share_rounding::upwards : share_rounding::exact);
     // Nobody goes who may stay when they are gone: those who come now are let in by that.
     if (leaving > 0) {
       const auto then = kept_shares(table_.tree(), name, capacity, staying, unit);
@@ -176,12 +177,12 @@ private:
       choices_[row] = choose(row, allowed(row));
     if (!exchanges_)
       return;
-    for (const auto row : exchange_.run(choices_)) {
+    for (const auto& [row, gives_way] : exchange_.run(choices_)) {
       auto may_use = allowed(row);
       for (std::size_t c = 0; c < may_use.size(); ++c) {
         const auto freed = choices_[row].freed[c];
         const auto stays = courses_[c].before[row].staying - freed;
-        if (freed > 0 || stays > may_use[c])
+        if ((gives_way && freed > 0) || stays > may_use[c])
           may_use[c] = stays;
       }
       exchanged_[row] = std::move(may_use);

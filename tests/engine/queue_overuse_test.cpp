@@ -111,6 +111,22 @@ TEST(queue_stage, what_runs_above_the_limit_goes_when_a_cluster_begins_to_have_t
   EXPECT_THAT(victims_in(result, "a"), SizeIs(2));
 }
 
+TEST(queue_stage, who_stays_below_a_limit_costs_its_queue_nothing_of_what_the_limit_does_not_name) {
+  const auto result = queues(cpu(20), gpu(8))
+                        .queue("all", limited{cpu(3)})
+                        .queue("a", below{"all"}, capped_by_demand{}, weight{1})
+                        .queue("b", below{"all"}, capped_by_demand{}, weight{2})
+                        .running("a", "important", cpu(2), prio(9))
+                        .pods("a", "one", 2, cpu(1), gpu(1), prio(-1))
+                        .pods("b", "low", 2, cpu(1), prio(-5))
+                        .run();
+
+  EXPECT_THAT(victims_in(result, "a"), ElementsAre("one"));
+  EXPECT_THAT(victims_in(result, "b"), ElementsAre("low", "low"));
+  EXPECT_EQ(line_of(result, "a", "gpu").to_free, 0);
+  EXPECT_EQ(line_of(result, "a", "gpu").may_use, line_of(result, "a", "gpu").deserved);
+}
+
 TEST(queue_stage, overuse_ends_though_more_is_assigned_to_nobody) {
   const auto built =
     queues(cpu(9)).queue("a", limited{cpu(3)}).allocated("a", cpu(3)).pods("a", "w", 5, cpu(1));

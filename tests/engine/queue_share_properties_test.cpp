@@ -94,6 +94,45 @@ TEST(queue_share_properties, shares_are_level_where_no_bound_stops_them) {
   });
 }
 
+TEST(queue_share_properties, shares_that_are_rounded_upwards_never_fall_as_there_is_more) {
+  int larger = 0;
+  for_many([&] {
+    const auto among = draw_bounds();
+    const auto total = between(0, 150);
+    const auto unit = between(1, 4);
+
+    const auto exact = fill_in_units(total, among, unit);
+    const auto upwards = fill_in_units(total, among, unit, share_rounding::upwards);
+    const auto of_more =
+      fill_in_units(total + between(0, 20), among, unit, share_rounding::upwards);
+
+    for (std::size_t i = 0; i < among.size(); ++i) {
+      RC_ASSERT(upwards[i] >= exact[i]);
+      RC_ASSERT(upwards[i] <= std::max(exact[i] + unit, among[i].least));
+      RC_ASSERT(upwards[i] <= among[i].most);
+      RC_ASSERT(of_more[i] >= upwards[i]);
+      larger += upwards[i] > exact[i] ? 1 : 0;
+    }
+  });
+  EXPECT_GT(larger, 100);
+}
+
+TEST(queue_share_properties, everybody_has_all_it_may_where_there_is_enough) {
+  for_many([] {
+    auto among = draw_bounds();
+    std::int64_t all = 0;
+    for (auto& one : among) {
+      one.most = std::min(one.most, one.least + 30);
+      all += one.most;
+    }
+
+    const auto shares = fill_in_units(all + between(0, 3), among, between(1, 4));
+
+    for (std::size_t i = 0; i < among.size(); ++i)
+      RC_ASSERT(shares[i] == among[i].most);
+  });
+}
+
 TEST(queue_share_properties, more_weight_never_means_a_smaller_share_where_nothing_else_binds) {
   for_many([] {
     std::vector<share_bounds> among;
