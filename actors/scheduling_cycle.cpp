@@ -433,13 +433,17 @@ public:
   void look_again(time_point when) override {
     try_again_at(self_, when);
   }
-  /// Not so many that others would have to wait behind them at the shards.
+  /// Where queues share the group, not so many that those of others would have to wait behind them
+  /// at the shards.
   std::int64_t most_of_runs() override {
-    constexpr std::ptrdiff_t most_in_preparation = 4;
+    const bool are_shared = state_.known->queues.size() > 1;
+    const std::ptrdiff_t most_in_preparation = are_shared ? 2 : 4;
+    const std::int64_t most_at_once = are_shared ? 128 : unit_run::served_at_once;
     const auto in_preparation = std::ranges::count_if(state_.decisions, [](const auto& one) {
       return one.second.phase == decision_phase::preparing && one.second.after.empty();
     });
-    return in_preparation < most_in_preparation ? unit_run::served_at_once : 0;
+    return in_preparation < most_in_preparation ? std::min(unit_run::served_at_once, most_at_once)
+                                                : 0;
   }
 
 private:
@@ -543,10 +547,14 @@ private:
     constexpr std::ptrdiff_t most = 2048;
     const evaluation_request kind = request_for(who, {});
     std::ptrdiff_t waiting = 0;
-    for (const auto& [queue, units] : state_.mirror.line().fresh())
+    const auto& line = state_.mirror.line();
+    for (const auto& [queue, units] : line.fresh())
       for (const auto& [place, one] : units)
         if (is_for(kind, *one.who))
           waiting += one.run ? one.run->size() : 1;
+    for (const auto& [key, one] : line.all_kinds())
+      if (!one.aside && !one.units.empty() && is_for(kind, *one.units.begin()->second.who))
+        waiting += one.count;
     const auto shards = std::ssize(state_.settings.shards->nodes);
     return static_cast<std::size_t>(std::clamp(2 * waiting / shards, least, most));
   }
@@ -797,10 +805,12 @@ std::string why_waits(self_pointer self, const std::string& workload) {
     return fmt::format("{} is put aside and is tried again in {}: {}", workload,
                        format_duration(std::chrono::ceil<std::chrono::seconds>(aside->until - now)),
                        aside->why);
-  const auto found = state.waiting_because.find(workload);
-  if (found != state.waiting_because.end() && !found->second.empty())
-    return found->second;
   const auto unit = state.mirror.line().last_of(workload);
+  const bool is_aside = unit && state.mirror.line().parked(*unit) != nullptr;
+  // Of those who are set aside, others had their turn since.
+  const auto found = state.waiting_because.find(workload);
+  if (found != state.waiting_because.end() && !found->second.empty() && !is_aside)
+    return found->second;
   if (!unit)
     return {};
   if (const auto back = why_backed_off(*unit->record, *unit->who, now))

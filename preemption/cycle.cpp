@@ -29,7 +29,6 @@ constexpr std::chrono::seconds until_others_cost_less{30};
 /// is set aside is not looked at again there.
 constexpr std::int64_t most_effort_in_vain = 100'000;
 constexpr std::int64_t effort_to_judge = 100;
-constexpr std::int64_t effort_to_join = 5;
 
 /// So many pods of one group keep room for themselves at the node that the group is bound to, or
 /// are told why not. Those behind them would find less still, and may be a hundred thousand.
@@ -1118,8 +1117,7 @@ scheduling_cycle::turn_result scheduling_cycle::serve(const waiting_unit& unit) 
     port_.waits(unit, std::move(none));
     return turn_result::waits;
   }
-  if (may_park(unit) && port_.line().joins_parked(unit)) {
-    effort_in_vain_ += effort_to_join;
+  if (may_park(unit) && port_.line().parked(unit) != nullptr) {
     port_.waits(unit, plan{});
     return turn_result::parked;
   }

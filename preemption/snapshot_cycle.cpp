@@ -375,7 +375,7 @@ private:
   snapshot_cycle& cycle_;
   const plan_settings& settings_;
   cluster_view view_;
-  waiting_line line_;
+  waiting_line line_{waiting_line::order::one_by_one};
   std::set<std::string, std::less<>> held_before_; ///< decisions that stood when the cycle began
   std::map<std::string, std::vector<waiting_unit>> units_; ///< by workload
   std::set<std::string> changed_;                          ///< workloads, before the cycle

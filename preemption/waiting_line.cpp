@@ -59,13 +59,6 @@ const std::string& first_uid(const preemptor& who) {
   return who.groups.front().pods.front().uid;
 }
 
-/// What tells a unit from others of its workload: runs go by their groups.
-std::string name_of(const waiting_unit& unit) {
-  if (!unit.run)
-    return first_uid(*unit.who);
-  return unit.run->comes_back() ? unit.run->group().name + '\x1f' : unit.run->group().name;
-}
-
 resources times(std::int64_t count, const resources& of_one) {
   resources all;
   add_times(all, of_one, count);
@@ -156,7 +149,12 @@ void waiting_line::add(const entry& one) {
     fresh_[std::string(one.unit.queue())].emplace(one.place, one.unit);
     return;
   }
-  auto& kind = kinds_[one.kind];
+  const auto [known, fresh] = kinds_.try_emplace(one.kind);
+  auto& kind = known->second;
+  if (fresh) {
+    kind.queue = one.unit.queue();
+    kind.wanted = one.wanted;
+  }
   kind.units.emplace(one.place, one.unit);
   kind.last.reset();
   kind.count += one.count;
@@ -211,14 +209,11 @@ std::set<std::string> waiting_line::exchange(const std::string& workload,
       break;
   }
 
-  text_map<std::string> kinds; // by what tells that a unit is the same as before
-  std::set<std::string> all;
+  std::set<std::string> kinds;
   for (auto i = front; i < entries.size() - back; ++i) {
     const auto& one = entries[i];
-    if (!one.kind.empty()) {
-      kinds.emplace(name_of(one.unit), one.kind);
-      all.insert(one.kind);
-    }
+    if (!one.kind.empty())
+      kinds.insert(one.kind);
     count(one, -1);
     remove(one);
     if (one.asleep)
@@ -234,18 +229,10 @@ std::set<std::string> waiting_line::exchange(const std::string& workload,
     auto wanted = demand_of(*units[i].who);
     const auto pods = units[i].run ? units[i].run->size() : 1;
     const auto changes = units[i].run ? units[i].run->changes() : 0;
-    auto& one = come.emplace_back(entry{std::move(place),
-                                        std::move(units[i]),
-                                        {},
-                                        std::move(wanted),
-                                        pods,
-                                        due,
-                                        due > now_,
-                                        changes});
-    // Who is the same as before stays among its kind: it may be the next of it.
-    if (const auto before = kinds.find(name_of(one.unit)); before != kinds.end() && !one.asleep)
-      if (auto kind = kind_of(one.unit); kind && *kind == before->second)
-        one.kind = *std::move(kind);
+    auto kind =
+      order_ == order::by_kind ? kind_of(units[i]).value_or(std::string{}) : std::string{};
+    auto& one = come.emplace_back(entry{std::move(place), std::move(units[i]), std::move(kind),
+                                        std::move(wanted), pods, due, due > now_, changes});
     count(one, 1);
     add(one);
     size_ += static_cast<std::size_t>(one.count);
@@ -262,7 +249,7 @@ std::set<std::string> waiting_line::exchange(const std::string& workload,
       asleep_.emplace(one.due, workload);
   if (entries.empty())
     by_workload_.erase(by_workload_.find(workload));
-  return all;
+  return kinds;
 }
 
 void waiting_line::wake_sleepers(time_point now) {
@@ -317,46 +304,14 @@ const waiting_line::entry* waiting_line::find(const preemptor& who) const {
 }
 
 void waiting_line::park(const waiting_unit& unit, parked_reason why) {
-  auto* one = find(*unit.who);
-  if (one == nullptr || one->asleep)
-    return;
-  if (one->kind.empty()) {
-    auto key = kind_of(unit);
-    if (!key)
-      return;
-    remove(*one);
-    one->kind = *std::move(key);
-    add(*one);
-  }
-  auto& kind = kinds_.find(one->kind)->second;
-  if (kind.queue.empty() && kind.wanted.empty()) {
-    kind.queue = unit.queue();
-    kind.wanted = one->wanted;
-  }
-  kind.aside = std::move(why);
-}
-
-bool waiting_line::joins_parked(const waiting_unit& unit) {
-  if (kinds_.empty())
-    return false;
-  auto* one = find(*unit.who);
-  if (one == nullptr || one->asleep)
-    return false;
-  if (!one->kind.empty())
-    return kinds_.find(one->kind)->second.aside.has_value();
-  const auto key = kind_of(unit);
-  const auto known = key ? kinds_.find(*key) : kinds_.end();
-  if (known == kinds_.end() || !known->second.aside)
-    return false;
-  remove(*one);
-  one->kind = *key;
-  add(*one);
-  return true;
+  const auto* one = find(*unit.who);
+  if (one != nullptr && !one->asleep && !one->kind.empty())
+    kinds_.find(one->kind)->second.aside = std::move(why);
 }
 
 const parked_reason* waiting_line::parked(const waiting_unit& unit) const {
   const auto* one = find(*unit.who);
-  if (one == nullptr || one->kind.empty())
+  if (one == nullptr || one->asleep || one->kind.empty())
     return nullptr;
   const auto& aside = kinds_.find(one->kind)->second.aside;
   return aside ? &*aside : nullptr;

@@ -93,10 +93,16 @@ struct parked_reason {
 /// All that wait in a resource group, by queue and in the order in which they are served. Units
 /// that ask for the same in the same queue with the same priority are of one kind: where there was
 /// nothing for one of them there is nothing for the others, so the kind is set aside as a whole
-/// until something changes that could help it. Neither adding a unit nor a cycle looks at kinds
-/// that are set aside, however many units they have.
+/// until something changes that could help it. A cycle looks at kinds, however many units they
+/// have.
 class waiting_line {
 public:
+  enum class order : std::uint8_t {
+    by_kind,    ///< a kind has its turn with its first unit
+    one_by_one, ///< each unit has its turn, and nobody is set aside
+  };
+  explicit waiting_line(order order = order::by_kind) : order_(order) {}
+
   /// In place of all units that the workload had.
   void put(const std::string& workload, std::vector<waiting_unit> units);
 
@@ -120,8 +126,6 @@ public:
 
   /// Sets all units of this one's kind aside, where they are alike.
   void park(const waiting_unit& unit, parked_reason why);
-  /// Whether the unit is of a kind that is set aside; if so, it is among them from now on.
-  bool joins_parked(const waiting_unit& unit);
   /// Why the unit's kind is set aside; null where it is not.
   const parked_reason* parked(const waiting_unit& unit) const;
 
@@ -188,7 +192,7 @@ public:
     return asked_.told();
   }
 
-  /// Everybody who waits and is not known to be of a kind with others, by queue.
+  /// Everybody who waits and is of no kind with others, by queue.
   using units_by_place = std::map<service_place, waiting_unit>;
   const std::map<std::string, units_by_place, std::less<>>& fresh() const {
     return fresh_;
@@ -235,7 +239,7 @@ private:
   struct entry {
     service_place place;
     waiting_unit unit;
-    std::string kind; ///< empty where it is not known to be of one
+    std::string kind; ///< empty where it is of none
     resources wanted; ///< by each of its units
     std::int64_t count = 1;
     time_point due = no_time;
@@ -255,17 +259,15 @@ private:
   void remove(const entry& one);
   void count(const entry& one, std::int64_t sign);
   const entry* find(const preemptor& who) const;
-  entry* find(const preemptor& who) {
-    return const_cast<entry*>(std::as_const(*this).find(who)); // NOLINT: of one that may change
-  }
 
+  order order_;
   text_map<units_of_workload> by_workload_;
   std::map<std::string, units_by_place, std::less<>> fresh_; ///< by queue
   kinds kinds_;
   std::set<std::pair<time_point, std::string>> asleep_; ///< workloads by when they are due
   by_name<std::set<service_place>> places_asleep_;      ///< theirs, by queue
   demand_by_queue asked_;
-  text_map<std::int64_t> by_queue_; ///< how many there are
+  text_map<std::int64_t> by_queue_;  ///< how many there are
   std::vector<std::string> columns_; ///< in which kinds were judged
   std::uint64_t settled_ = 0;
   time_point now_ = no_time;

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-// What queues allow submitters at most (README.md, "Ceilings").
+// What queues allow submitters at most (docs/security.md, "Ceilings").
 
 namespace reprieve::admission_tests {
 

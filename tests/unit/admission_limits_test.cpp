@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-// What records have no room for is refused before it is written (README.md, "Limits of objects").
+// What records have no room for is refused before it is written (docs/manifests.md, "Limits of objects").
 
 namespace reprieve::admission_tests {
 

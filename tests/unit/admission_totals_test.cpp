@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-// What nodes have together has to add up in 64 bits (README.md, "Limits of objects").
+// What nodes have together has to add up in 64 bits (docs/manifests.md, "Limits of objects").
 
 namespace reprieve::admission_tests {
 
