@@ -164,6 +164,11 @@ std::vector<given_up> never_admitted(cycle_port& port, const by_name<queue>& que
   return which;
 }
 
+/// Sessions find something or nothing by who is at the front, and not by what they ask for alone.
+bool sets_kinds_aside(cycle_port& port, const plan_settings& settings) {
+  return settings.group.policy != group_policy::sessions && port.sets_aside();
+}
+
 std::int64_t pods_of(const preemptor& who) {
   std::int64_t pods = 0;
   for (const auto& group : who.groups)
@@ -737,10 +742,18 @@ void scheduling_cycle::line_up() {
       line.heap.push_back({place, unit, {}});
   }
   const auto& kinds = port_.line().all_kinds();
-  for (const auto& [key, kind] : kinds)
-    if (!kind.aside && !kind.units.empty())
-      lines_[kind.queue].heap.push_back(
-        {kind.units.begin()->first, kind.units.begin()->second, key});
+  const bool by_kind = sets_kinds_aside(port_, settings_);
+  for (const auto& [key, kind] : kinds) {
+    if (kind.aside || kind.units.empty())
+      continue;
+    auto& heap = lines_[kind.queue].heap;
+    if (by_kind) {
+      heap.push_back({kind.units.begin()->first, kind.units.begin()->second, key});
+      continue;
+    }
+    for (const auto& [place, unit] : kind.units) // each of them is told why it waits
+      heap.push_back({place, unit, {}});
+  }
   for (auto& [queue, line] : lines_) {
     std::make_heap(line.heap.begin(), line.heap.end());
     line.leaf = queue.empty() ? no_vertex : shares_->leaf_of(queue);
@@ -932,8 +945,7 @@ bool scheduling_cycle::lacks_its_pods(const waiting_unit& unit) {
 }
 
 bool scheduling_cycle::may_park(const waiting_unit& unit) const {
-  return settings_.group.policy != group_policy::sessions && port_.sets_aside() && unit.record
-         && !is_bound_to_a_node(*unit.who);
+  return sets_kinds_aside(port_, settings_) && unit.record && !is_bound_to_a_node(*unit.who);
 }
 
 parked_reason scheduling_cycle::reason_to_park(const waiting_unit& unit,

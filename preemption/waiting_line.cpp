@@ -371,7 +371,7 @@ std::optional<placed_unit> waiting_line::next_of_run(const waiting_unit& of,
   const auto& group = of.who->groups.front().name;
   const bool comes_back = was_there_before(*of.who);
   for (const auto& one : known->second.entries)
-    if (one.unit.run && one.kind.empty() && !one.asleep && one.unit.run->group().name == group
+    if (one.unit.run && !one.asleep && one.unit.run->group().name == group
         && one.unit.run->comes_back() == comes_back)
       return next_in(one.unit, behind);
   return std::nullopt;
