@@ -2,7 +2,6 @@
 
 #include "preemption/bounds.hpp"
 #include "preemption/domains.hpp"
-#include "preemption/required_node.hpp"
 #include "preemption/scoring.hpp"
 
 #include <algorithm>

@@ -30,6 +30,11 @@ bool opts_out(const string_map& labels) {
   });
 }
 
+bool is_bound_to_a_node(const preemptor& who) {
+  return who.groups.size() == 1 && who.groups.front().pods.size() == 1
+         && !who.groups.front().required_node.empty();
+}
+
 std::string uid_at(const workload& w, const workload_status& status, std::size_t group,
                    std::int32_t replica, std::int32_t index, std::uint32_t incarnation) {
   return pod_uid(w.name, status.uid, {w.groups[group].name, replica, index}, incarnation);

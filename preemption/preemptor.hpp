@@ -39,6 +39,10 @@ struct preemptor {
   bool operator==(const preemptor&) const = default;
 };
 
+/// Whether the preemptor is one pod that only one node will do for, such as that of a DaemonSet.
+/// A gang that names a node is not: whom to take for it is not told by the size of one pod.
+bool is_bound_to_a_node(const preemptor& who);
+
 /// The uid of the pod of `w` at a slot.
 std::string uid_at(const workload& w, const workload_status& status, std::size_t group,
                    std::int32_t replica, std::int32_t index, std::uint32_t incarnation);

@@ -54,11 +54,6 @@ plan wait_for(reservation kept, duration delay, const problem& given) {
 
 } // namespace
 
-bool is_bound_to_a_node(const preemptor& who) {
-  return who.groups.size() == 1 && who.groups.front().pods.size() == 1
-         && !who.groups.front().required_node.empty();
-}
-
 plan preempt_on_required_node(const problem& given) {
   required_node rules{given};
   // A node that will never do is not reserved.

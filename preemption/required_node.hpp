@@ -14,10 +14,6 @@
 
 namespace reprieve {
 
-/// Whether the preemptor is one pod that only one node will do for, such as that of a DaemonSet.
-/// A gang that names a node is not: whom to take for it is not told by the size of one pod.
-bool is_bound_to_a_node(const preemptor& who);
-
 /// Reserves the node of a pod that is bound to it and does not fit, and looks for victims there
 /// once the reservation is old enough (DESIGN 3.5).
 plan preempt_on_required_node(const problem& given);

@@ -35,7 +35,7 @@ std::string documents(const node_record& record) {
 }
 
 std::string document(const workload_record& record) {
-  return document(*record.spec, workload_course{record});
+  return document(*record.spec, course_of(record));
 }
 
 } // namespace

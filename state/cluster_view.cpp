@@ -9,6 +9,19 @@
 
 namespace reprieve {
 
+namespace {
+
+/// Of a node without its capacity.
+std::size_t heap_size_of(const node& n) {
+  auto bytes =
+    heap_size(n.name) + heap_size(n.resource_group) + heap_size(n.labels) + heap_size(n.taints);
+  for (const auto& t : n.taints)
+    bytes += heap_size(t.key) + heap_size(t.value);
+  return bytes;
+}
+
+} // namespace
+
 cluster_view::cluster_view() {
   add_columns({{std::string(resource::pods), unlimited_pods}});
 }
@@ -208,7 +221,7 @@ std::size_t cluster_view::memory() const {
     bytes += heap_size(name);
   for (node_row n = 0; n < nodes_.rows(); ++n) {
     const auto& record = nodes_[n];
-    bytes += heap_size(record.as_given) + heap_size(record.pods) + heap_size(record.steps)
+    bytes += heap_size_of(record.as_given) + heap_size(record.pods) + heap_size(record.steps)
              + heap_size(record.held);
   }
   constexpr std::size_t link_and_hash = 2 * sizeof(void*);

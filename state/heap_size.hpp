@@ -1,6 +1,6 @@
 #pragma once
 
-#include "state/node.hpp"
+#include "state/resources.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -32,15 +32,6 @@ inline std::size_t heap_size(const string_map& pairs) {
   std::size_t bytes = 0;
   for (const auto& [key, value] : pairs)
     bytes += heap_block(links + sizeof(string_map::value_type)) + heap_size(key) + heap_size(value);
-  return bytes;
-}
-
-/// Of a node without its capacity.
-inline std::size_t heap_size(const node& n) {
-  auto bytes =
-    heap_size(n.name) + heap_size(n.resource_group) + heap_size(n.labels) + heap_size(n.taints);
-  for (const auto& t : n.taints)
-    bytes += heap_size(t.key) + heap_size(t.value);
   return bytes;
 }
 

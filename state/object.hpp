@@ -9,7 +9,7 @@
 #include "state/queue.hpp"
 #include "state/resource_group.hpp"
 #include "state/workload.hpp"
-#include "state/workload_record.hpp"
+#include "state/workload_course.hpp"
 
 #include <optional>
 #include <string>

@@ -73,6 +73,13 @@ void uncount_preemption(workload_status& status, std::string_view decision) {
 
 } // namespace
 
+workload_course course_of(const workload_record& record) {
+  workload_course course{record.status};
+  course.slots.assign(record.slots.begin(), record.slots.end());
+  course.deleting = record.deleting;
+  return course;
+}
+
 slot_record slot_at(const workload_record& record, const pod_slot& slot) {
   const auto* found = record.slots.find(slot);
   return found != nullptr ? *found : slot_record{slot, 0, slot_state::wanted, {}};

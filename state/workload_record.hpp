@@ -4,6 +4,7 @@
 #include "state/shared_value.hpp"
 #include "state/slot_list.hpp"
 #include "state/workload.hpp"
+#include "state/workload_course.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -26,20 +27,8 @@ struct workload_record {
   bool operator==(const workload_record&) const = default;
 };
 
-/// What has come of a workload, all of it.
-struct workload_course : workload_status {
-  std::vector<slot_record> slots; ///< as in its record
-  bool deleting = false;          ///< likewise
-
-  workload_course() = default;
-  workload_course(workload_status status) // NOLINT: of one that nothing more is known of
-      : workload_status(std::move(status)) {}
-  explicit workload_course(const workload_record& of)
-      : workload_status(of.status), slots(of.slots.begin(), of.slots.end()), deleting(of.deleting) {
-  }
-
-  bool operator==(const workload_course&) const = default;
-};
+/// What has come of the workload, as its record tells.
+workload_course course_of(const workload_record& record);
 
 /// The slot's record, or what it stands for where there is none.
 slot_record slot_at(const workload_record& record, const pod_slot& slot);

@@ -151,7 +151,7 @@ absl::StatusOr<snapshot> taken_from(const cluster_snapshot& of) {
       entries.push_back({one, {}, {}});
     for (const auto& one : group.workloads) {
       names.insert(one->spec->name);
-      entries.push_back({*one->spec, workload_course{*one}, {}});
+      entries.push_back({*one->spec, course_of(*one), {}});
     }
     for (const auto& one : group.nodes) {
       entries.push_back({*one->spec, one->status, {}});

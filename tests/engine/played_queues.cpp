@@ -127,7 +127,7 @@ snapshot played_queues::taken() const {
     entries.push_back({one, status == nullptr ? object_status{} : object_status{*status}, {}});
   }
   for (const auto& [name, one] : records_)
-    entries.push_back({*one.spec, workload_course{one}, {}});
+    entries.push_back({*one.spec, course_of(one), {}});
   const given_pod_fields all{true, true, true, true, true, true};
   for (const auto& p : pods_)
     entries.push_back({p, {}, all});

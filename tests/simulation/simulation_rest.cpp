@@ -103,7 +103,7 @@ std::optional<snapshot> simulation::look_at(const std::string& group) {
     }
   }
   for (const auto& [name, record] : facts_.workloads())
-    entries.push_back({*record.spec, workload_course{record}, {}});
+    entries.push_back({*record.spec, course_of(record), {}});
   for (const auto& [name, share] : facts_.placements()) {
     const auto deployment = facts_.workloads().find(share.deployment);
     const bool is_there = deployment != facts_.workloads().end()
