@@ -2,7 +2,7 @@
 
 // The one door to CAF: everything that depends on its version (0.17.6 here) stands in this file.
 
-#include "state/time.hpp"
+#include "state/quantities/time.hpp"
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>

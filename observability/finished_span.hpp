@@ -1,7 +1,7 @@
 #pragma once
 
-#include "state/resources.hpp"
-#include "state/time.hpp"
+#include "state/quantities/resources.hpp"
+#include "state/quantities/time.hpp"
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 #include "observability/span_file.hpp"
 
-#include "state/private_file.hpp"
+#include "state/files/private_file.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "observability/finished_span.hpp"
-#include "state/decision.hpp"
+#include "state/model/decision.hpp"
 
 #include <absl/status/status.h>
 

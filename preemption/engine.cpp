@@ -1,12 +1,12 @@
 #include "preemption/engine.hpp"
 
-#include "preemption/assembly.hpp"
-#include "preemption/domain_room.hpp"
-#include "preemption/outlook.hpp"
-#include "preemption/required_node.hpp"
-#include "preemption/search.hpp"
-#include "preemption/sessions.hpp"
-#include "preemption/workload_aware.hpp"
+#include "preemption/evaluation/evaluation_hints.hpp"
+#include "preemption/policies/required_node/required_node.hpp"
+#include "preemption/policies/sessions/sessions.hpp"
+#include "preemption/policies/workload_aware/workload_aware.hpp"
+#include "preemption/room/domain_room.hpp"
+#include "preemption/search/plan_builder.hpp"
+#include "preemption/search/search.hpp"
 
 #include <fmt/format.h>
 

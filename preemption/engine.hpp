@@ -1,8 +1,8 @@
 #pragma once
 
-#include "preemption/outlook.hpp"
-#include "preemption/plan.hpp"
-#include "preemption/preemptor.hpp"
+#include "preemption/evaluation/evaluation_hints.hpp"
+#include "preemption/problem/plan.hpp"
+#include "preemption/problem/preemptor.hpp"
 
 namespace reprieve {
 

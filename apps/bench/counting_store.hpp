@@ -1,6 +1,6 @@
 #pragma once
 
-#include "state/store_in_front.hpp"
+#include "state/store/forwarding_store.hpp"
 
 #include <atomic>
 #include <cstdint>

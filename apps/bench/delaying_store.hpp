@@ -1,8 +1,8 @@
 #pragma once
 
-#include "state/boot_clock.hpp"
-#include "state/event_thread.hpp"
-#include "state/store_in_front.hpp"
+#include "state/store/boot_clock.hpp"
+#include "state/store/etcd/event_thread.hpp"
+#include "state/store/forwarding_store.hpp"
 
 #include <atomic>
 #include <memory>

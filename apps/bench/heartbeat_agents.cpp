@@ -2,8 +2,8 @@
 
 #include "apps/bench/process_figures.hpp"
 #include "apps/bench/stored_cluster.hpp"
-#include "protocol/api_client.hpp"
-#include "state/row_index.hpp"
+#include "protocol/client/api_client.hpp"
+#include "state/containers/row_index.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "protocol/records.hpp"
-#include "state/keys.hpp"
-#include "state/store_in_front.hpp"
+#include "protocol/records/records.hpp"
+#include "state/records/keys.hpp"
+#include "state/store/forwarding_store.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,10 +1,10 @@
 #include "apps/bench/stored_cluster.hpp"
 
 #include "apps/bench/bulk_writer.hpp"
-#include "preemption/preemptor.hpp"
-#include "protocol/records.hpp"
-#include "state/keys.hpp"
-#include "state/row_index.hpp"
+#include "preemption/problem/preemptor.hpp"
+#include "protocol/records/records.hpp"
+#include "state/containers/row_index.hpp"
+#include "state/records/keys.hpp"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "state/node_record.hpp"
-#include "state/store.hpp"
-#include "state/workload_record.hpp"
+#include "state/records/node_record.hpp"
+#include "state/records/workload_record.hpp"
+#include "state/store/store.hpp"
 
 #include <cstddef>
 #include <cstdint>

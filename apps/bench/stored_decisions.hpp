@@ -1,7 +1,7 @@
 #pragma once
 
-#include "state/decision.hpp"
-#include "state/store.hpp"
+#include "state/model/decision.hpp"
+#include "state/store/store.hpp"
 
 #include <cstddef>
 #include <string>

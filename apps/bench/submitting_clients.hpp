@@ -1,7 +1,7 @@
 #pragma once
 
 #include "apps/bench/other_process.hpp"
-#include "state/workload.hpp"
+#include "state/model/workload.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "apps/bench/synthetic_cluster.hpp"
 
-#include "state/row_index.hpp"
+#include "state/containers/row_index.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "preemption/preemptor.hpp"
-#include "state/cluster_view.hpp"
+#include "preemption/problem/preemptor.hpp"
+#include "state/view/cluster_view.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -3,9 +3,9 @@
 #include "apps/bench/daemon_process.hpp"
 #include "apps/bench/free_endpoint.hpp"
 #include "apps/bench/temporary_directory.hpp"
-#include "protocol/api_client.hpp"
-#include "state/etcd_store.hpp"
-#include "state/keys.hpp"
+#include "protocol/client/api_client.hpp"
+#include "state/records/keys.hpp"
+#include "state/store/etcd/etcd_store.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include "apps/bench/whole_replica.hpp"
 
-#include "state/memory_store.hpp"
+#include "state/store/memory/memory_store.hpp"
 
 #include <caf/scoped_actor.hpp>
 #include <fmt/format.h>
@@ -101,8 +101,7 @@ void whole_replica::stop() const {
 }
 
 std::vector<apply_request> whole_replica::workloads(std::string_view prefix, std::size_t count,
-                                                    std::int32_t priority,
-                                                    std::size_t at_once) {
+                                                    std::int32_t priority, std::size_t at_once) {
   std::vector<apply_request> requests;
   for (std::size_t i = 0; i < count; ++i) {
     if (i % at_once == 0)

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "actors/gateway.hpp"
-#include "actors/replica.hpp"
-#include "actors/simulated_cluster.hpp"
+#include "actors/gateway/gateway.hpp"
+#include "actors/replica/replica.hpp"
+#include "actors/simulated/simulated_cluster.hpp"
 #include "apps/bench/counting_store.hpp"
 #include "apps/bench/stored_cluster.hpp"
 

@@ -1,13 +1,13 @@
 #include "apps/cli/admin.hpp"
 
 #include "apps/cli/commands.hpp"
-#include "protocol/backup_file.hpp"
-#include "protocol/restore.hpp"
-#include "state/etcd_store.hpp"
-#include "state/printable.hpp"
-#include "state/private_file.hpp"
-#include "state/quantity.hpp"
-#include "state/sqlite_store.hpp"
+#include "protocol/backup/backup_file.hpp"
+#include "protocol/backup/restore.hpp"
+#include "state/files/private_file.hpp"
+#include "state/quantities/quantity.hpp"
+#include "state/store/etcd/etcd_store.hpp"
+#include "state/store/sqlite/sqlite_store.hpp"
+#include "state/text/printable.hpp"
 
 #include <CLI/CLI.hpp>
 #include <absl/strings/ascii.h>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "protocol/api_client.hpp"
-#include "protocol/tls_files.hpp"
+#include "protocol/access/tls_files.hpp"
+#include "protocol/client/api_client.hpp"
 
 #include <string>
 

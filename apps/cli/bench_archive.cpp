@@ -3,7 +3,7 @@
 #include "apps/bench/etcd_members.hpp"
 #include "apps/bench/plain_puts.hpp"
 #include "apps/bench/takeover.hpp"
-#include "state/etcd_store.hpp"
+#include "state/store/etcd/etcd_store.hpp"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 #include "apps/bench/heartbeat_agents.hpp"
 #include "apps/bench/process_figures.hpp"
 #include "apps/bench/whole_replica.hpp"
-#include "protocol/api_server.hpp"
+#include "protocol/api/api_server.hpp"
 
 #include <fmt/format.h>
 

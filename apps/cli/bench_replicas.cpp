@@ -9,7 +9,7 @@
 #include "apps/bench/submitting_clients.hpp"
 #include "apps/bench/takeover.hpp"
 #include "apps/bench/whole_replica.hpp"
-#include "state/etcd_store.hpp"
+#include "state/store/etcd/etcd_store.hpp"
 
 #include <fmt/format.h>
 

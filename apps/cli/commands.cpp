@@ -2,12 +2,12 @@
 
 #include "apps/cli/explanation_text.hpp"
 #include "apps/cli/object_rows.hpp"
-#include "protocol/decision_text.hpp"
-#include "protocol/manifest_reader.hpp"
-#include "protocol/manifest_writer.hpp"
-#include "state/nearest_name.hpp"
-#include "state/printable.hpp"
-#include "state/quantity.hpp"
+#include "protocol/manifest/decision_text.hpp"
+#include "protocol/manifest/manifest_reader.hpp"
+#include "protocol/manifest/manifest_writer.hpp"
+#include "state/quantities/quantity.hpp"
+#include "state/text/nearest_name.hpp"
+#include "state/text/printable.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "protocol/api_client.hpp"
-#include "state/requests.hpp"
+#include "protocol/client/api_client.hpp"
+#include "state/model/requests.hpp"
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 #include "apps/cli/connection.hpp"
 
-#include "protocol/listen_address.hpp"
+#include "protocol/access/listen_address.hpp"
 
 #include <CLI/CLI.hpp>
 #include <absl/strings/ascii.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "protocol/api_client.hpp"
+#include "protocol/client/api_client.hpp"
 
 #include <absl/status/statusor.h>
 

@@ -1,10 +1,10 @@
 #include "apps/cli/decide.hpp"
 
 #include "apps/cli/plan_text.hpp"
-#include "preemption/lifecycle_snapshot.hpp"
-#include "preemption/snapshot_cycle.hpp"
-#include "protocol/manifest_reader.hpp"
-#include "state/quantity.hpp"
+#include "preemption/snapshot/lifecycle_snapshot.hpp"
+#include "preemption/snapshot/snapshot_cycle.hpp"
+#include "protocol/manifest/manifest_reader.hpp"
+#include "state/quantities/quantity.hpp"
 
 #include <fmt/format.h>
 

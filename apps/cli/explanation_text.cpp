@@ -1,8 +1,8 @@
 #include "apps/cli/explanation_text.hpp"
 
 #include "apps/cli/object_rows.hpp"
-#include "state/counted.hpp"
-#include "state/quantity.hpp"
+#include "state/quantities/quantity.hpp"
+#include "state/text/counted.hpp"
 
 #include <fmt/format.h>
 

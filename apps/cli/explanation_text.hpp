@@ -1,6 +1,6 @@
 #pragma once
 
-#include "state/requests.hpp"
+#include "state/model/requests.hpp"
 
 #include <string>
 #include <string_view>

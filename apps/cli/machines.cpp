@@ -1,10 +1,10 @@
 #include "apps/cli/machines.hpp"
 
-#include "actors/simulated_cluster.hpp"
-#include "protocol/grpc_log.hpp"
-#include "protocol/peer_stream.hpp"
-#include "protocol/remote_machines.hpp"
-#include "state/private_file.hpp"
+#include "actors/simulated/simulated_cluster.hpp"
+#include "protocol/peers/peer_stream.hpp"
+#include "protocol/peers/remote_machines.hpp"
+#include "protocol/transport/grpc_log.hpp"
+#include "state/files/private_file.hpp"
 
 #include <fmt/format.h>
 #include <pthread.h>

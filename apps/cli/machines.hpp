@@ -1,6 +1,6 @@
 #pragma once
 
-#include "protocol/tls_files.hpp"
+#include "protocol/access/tls_files.hpp"
 
 #include <string>
 

@@ -1,7 +1,7 @@
 #include "apps/cli/object_rows.hpp"
 
 #include "apps/cli/text_table.hpp"
-#include "state/quantity.hpp"
+#include "state/quantities/quantity.hpp"
 
 #include <fmt/format.h>
 

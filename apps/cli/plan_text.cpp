@@ -2,9 +2,9 @@
 
 #include "apps/cli/explanation_text.hpp"
 #include "apps/cli/text_table.hpp"
-#include "preemption/queue_explain.hpp"
-#include "state/counted.hpp"
-#include "state/quantity.hpp"
+#include "preemption/policies/queues/queue_explain.hpp"
+#include "state/quantities/quantity.hpp"
+#include "state/text/counted.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "preemption/lifecycle.hpp"
-#include "preemption/queue_stage.hpp"
-#include "preemption/snapshot_cycle.hpp"
+#include "preemption/policies/lifecycle/lifecycle.hpp"
+#include "preemption/policies/queues/queue_stage.hpp"
+#include "preemption/snapshot/snapshot_cycle.hpp"
 
 #include <optional>
 #include <string>

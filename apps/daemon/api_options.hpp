@@ -1,7 +1,7 @@
 #pragma once
 
-#include "actors/gateway.hpp"
-#include "protocol/api_settings.hpp"
+#include "actors/gateway/gateway.hpp"
+#include "protocol/access/api_settings.hpp"
 
 namespace CLI {
 class App;

@@ -1,11 +1,11 @@
 #include "apps/daemon/store_options.hpp"
 
-#include "protocol/listen_address.hpp"
-#include "state/etcd_store.hpp"
-#include "state/keys.hpp"
-#include "state/sqlite_store.hpp"
+#include "protocol/access/listen_address.hpp"
+#include "state/records/keys.hpp"
+#include "state/store/etcd/etcd_store.hpp"
+#include "state/store/sqlite/sqlite_store.hpp"
 #ifdef REPRIEVE_ETCD_CPP_APIV3
-#include "state/etcd_cpp_store.hpp"
+#include "state/store/etcd_cpp/etcd_cpp_store.hpp"
 #endif
 
 #include <CLI/CLI.hpp>

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "protocol/file_watch.hpp"
-#include "protocol/tls_files.hpp"
-#include "state/store.hpp"
+#include "protocol/access/file_watch.hpp"
+#include "protocol/access/tls_files.hpp"
+#include "state/store/store.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -1,10 +1,10 @@
 // What is kept of finished decisions, on every store.
 
-#include "actors/archive_keeper.hpp"
-#include "actors/decision_archive.hpp"
+#include "actors/durability/archive_keeper.hpp"
+#include "actors/durability/decision_archive.hpp"
 #include "apps/bench/stored_decisions.hpp"
-#include "protocol/records.hpp"
-#include "state/keys.hpp"
+#include "protocol/records/records.hpp"
+#include "state/records/keys.hpp"
 #include "tests/stores/store_backend.hpp"
 #include "tests/stores/waiting.hpp"
 #include "tests/support/archive_check.hpp"

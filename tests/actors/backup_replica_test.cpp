@@ -1,6 +1,6 @@
-#include "protocol/backup_format.hpp"
-#include "protocol/restore.hpp"
-#include "state/keys.hpp"
+#include "protocol/backup/backup_format.hpp"
+#include "protocol/backup/restore.hpp"
+#include "state/records/keys.hpp"
 #include "tests/actors/replica_test.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "tests/actors/cluster_records.hpp"
 
-#include "protocol/records.hpp"
-#include "state/keys.hpp"
+#include "protocol/records/records.hpp"
+#include "state/records/keys.hpp"
 
 #include <gtest/gtest.h>
 

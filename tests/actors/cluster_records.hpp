@@ -1,11 +1,11 @@
 #pragma once
 
-#include "state/admission.hpp"
-#include "state/disruption_budget.hpp"
-#include "state/node_record.hpp"
-#include "state/resource_group.hpp"
-#include "state/store.hpp"
-#include "state/workload_record.hpp"
+#include "state/admission/admission.hpp"
+#include "state/model/disruption_budget.hpp"
+#include "state/model/resource_group.hpp"
+#include "state/records/node_record.hpp"
+#include "state/records/workload_record.hpp"
+#include "state/store/store.hpp"
 
 #include <cstdint>
 #include <vector>

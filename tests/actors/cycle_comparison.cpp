@@ -1,7 +1,7 @@
 #include "tests/actors/cycle_comparison.hpp"
 
-#include "preemption/required_node.hpp"
-#include "preemption/turn.hpp"
+#include "preemption/cycle/wait_reason.hpp"
+#include "preemption/policies/required_node/required_node.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

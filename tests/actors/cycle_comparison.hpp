@@ -1,6 +1,6 @@
 #pragma once
 
-#include "preemption/snapshot_cycle.hpp"
+#include "preemption/snapshot/snapshot_cycle.hpp"
 #include "tests/actors/watched_replica.hpp"
 
 #include <string>

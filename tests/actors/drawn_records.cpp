@@ -1,4 +1,4 @@
-#include "preemption/preemptor.hpp"
+#include "preemption/problem/preemptor.hpp"
 #include "tests/actors/cluster_records.hpp"
 #include "tests/simulation/dice.hpp"
 #include "tests/support/plain_room.hpp"

@@ -154,8 +154,8 @@ void drawn_site::draw_end(workload& w) {
 
 void drawn_site::draw_gang(workload& w) {
   auto& group = w.groups.front();
-  group.min_count = luck_.one_in(3) ? static_cast<std::int32_t>(luck_.between(1, group.count))
-                                    : group.count;
+  group.min_count =
+    luck_.one_in(3) ? static_cast<std::int32_t>(luck_.between(1, group.count)) : group.count;
   if (luck_.one_in(2))
     group.disruption = disruption_mode::pod_group;
   if (luck_.one_in(4))

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "state/object.hpp"
+#include "state/model/object.hpp"
 #include "tests/simulation/dice.hpp"
 
 #include <cstdint>

@@ -1,7 +1,7 @@
-#include "protocol/manifest_reader.hpp"
-#include "protocol/records.hpp"
-#include "state/keys.hpp"
-#include "state/node_record.hpp"
+#include "protocol/manifest/manifest_reader.hpp"
+#include "protocol/records/records.hpp"
+#include "state/records/keys.hpp"
+#include "state/records/node_record.hpp"
 #include "tests/actors/replica_test.hpp"
 
 #include <algorithm>

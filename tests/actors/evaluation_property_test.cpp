@@ -227,8 +227,9 @@ bool compare_over_shards(std::uint64_t seed, const comparing& how, tally& sum) {
     actors.run_first_cycle();
     const bool knew = actors.knew_of_change();
     const auto& turns = (knew ? after : before).at(actors.cycle_began());
-    auto difference = comparison_of_decisions{actors.launched(), !how.decisions_at_once && !how.with_change}.with(
-      turns, actors.waiting());
+    auto difference =
+      comparison_of_decisions{actors.launched(), !how.decisions_at_once && !how.with_change}.with(
+        turns, actors.waiting());
     if (difference.empty())
       difference = what_was_not_stored(actors, how.with_change && !knew);
     EXPECT_EQ(difference, "") << "seed " << seed << ", " << shards << " shards";

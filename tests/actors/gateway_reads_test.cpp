@@ -1,9 +1,9 @@
 // What the gateway reads: in pages that come to an end, and in steps between which others are
 // heard.
 
-#include "actors/event_log.hpp"
-#include "actors/gateway_answers.hpp"
-#include "actors/gateway_turns.hpp"
+#include "actors/gateway/gateway_lookup.hpp"
+#include "actors/gateway/gateway_turns.hpp"
+#include "actors/interfaces/event_log.hpp"
 #include "tests/support/actor_world.hpp"
 
 #include <fmt/format.h>

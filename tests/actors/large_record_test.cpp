@@ -1,6 +1,6 @@
-#include "actors/node_writes.hpp"
-#include "state/keys.hpp"
-#include "state/record_limits.hpp"
+#include "actors/node_shard/node_writes.hpp"
+#include "state/records/keys.hpp"
+#include "state/records/record_limits.hpp"
 #include "tests/actors/replica_test.hpp"
 
 namespace reprieve {

@@ -1,4 +1,4 @@
-#include "preemption/unit_run.hpp"
+#include "preemption/cycle/unit_run.hpp"
 #include "tests/actors/replica_test.hpp"
 
 #include <map>

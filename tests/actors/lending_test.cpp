@@ -1,7 +1,7 @@
-#include "actors/ledger.hpp"
-#include "actors/shard_loader.hpp"
-#include "state/keys.hpp"
-#include "state/memory_store.hpp"
+#include "actors/durability/ledger.hpp"
+#include "actors/replica/shard_loader.hpp"
+#include "state/records/keys.hpp"
+#include "state/store/memory/memory_store.hpp"
 #include "tests/support/actor_world.hpp"
 #include "tests/support/faulty_store.hpp"
 

@@ -1,4 +1,4 @@
-#include "state/store_in_front.hpp"
+#include "state/store/forwarding_store.hpp"
 #include "tests/actors/lifecycle_world.hpp"
 
 #include <utility>

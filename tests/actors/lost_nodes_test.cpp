@@ -1,4 +1,4 @@
-#include "state/quantity.hpp"
+#include "state/quantities/quantity.hpp"
 #include "tests/actors/replica_test.hpp"
 
 #include <gmock/gmock.h>
@@ -256,7 +256,8 @@ TEST_F(lost_nodes, explanations_tell_of_lost_pods_after_a_restart) {
   ASSERT_TRUE(replica.start().ok());
   const auto of_workload = replica.explain_workload("w");
   ASSERT_TRUE(of_workload.ok());
-  EXPECT_THAT(of_workload->notes, ElementsAre(HasSubstr("a pod was lost with node n1: w-pods-0-0")));
+  EXPECT_THAT(of_workload->notes,
+              ElementsAre(HasSubstr("a pod was lost with node n1: w-pods-0-0")));
   const auto of_pod = replica.explain({{}, {}, "w-pods-0-0"});
   ASSERT_TRUE(of_pod.ok());
   EXPECT_EQ(of_pod->notes, of_workload->notes);

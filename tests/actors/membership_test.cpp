@@ -1,7 +1,7 @@
-#include "actors/replica.hpp"
-#include "state/keys.hpp"
-#include "state/memory_store.hpp"
-#include "state/store_in_front.hpp"
+#include "actors/replica/replica.hpp"
+#include "state/records/keys.hpp"
+#include "state/store/forwarding_store.hpp"
+#include "state/store/memory/memory_store.hpp"
 #include "tests/support/actor_world.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "actors/pod_index.hpp"
+#include "actors/gateway/pod_index.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

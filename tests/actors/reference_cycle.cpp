@@ -1,8 +1,8 @@
 #include "tests/actors/reference_cycle.hpp"
 
+#include "preemption/cycle/judgement.hpp"
+#include "preemption/cycle/pending.hpp"
 #include "preemption/engine.hpp"
-#include "preemption/judgement.hpp"
-#include "preemption/pending.hpp"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "preemption/plan.hpp"
-#include "preemption/preemptor.hpp"
-#include "state/cluster_view.hpp"
+#include "preemption/problem/plan.hpp"
+#include "preemption/problem/preemptor.hpp"
+#include "state/view/cluster_view.hpp"
 #include "tests/actors/cluster_records.hpp"
 
 #include <map>

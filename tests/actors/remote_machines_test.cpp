@@ -1,5 +1,5 @@
-#include "protocol/peer_messages.hpp"
-#include "protocol/remote_machines.hpp"
+#include "protocol/peers/messages/peer_messages.hpp"
+#include "protocol/peers/remote_machines.hpp"
 #include "tests/support/actor_world.hpp"
 
 #include <gmock/gmock.h>

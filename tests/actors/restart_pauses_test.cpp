@@ -1,4 +1,4 @@
-#include "actors/restart_pauses.hpp"
+#include "actors/replica/restart_pauses.hpp"
 
 #include <gtest/gtest.h>
 

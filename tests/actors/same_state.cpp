@@ -1,7 +1,7 @@
 #include "tests/actors/same_state.hpp"
 
-#include "protocol/manifest_reader.hpp"
-#include "protocol/snapshot_manifests.hpp"
+#include "protocol/manifest/manifest_reader.hpp"
+#include "protocol/manifest/snapshot_manifests.hpp"
 
 #include <fmt/format.h>
 
@@ -103,8 +103,8 @@ void compare_decisions(findings& out, const snapshot& taken, cluster_view read, 
   for (std::size_t i = 0; i < std::min(known.size(), waiting.size()); ++i) {
     const auto& who = *waiting[i].who;
     out.compare(fmt::format("{}, the {}th who waits,", who.workload, i), known[i], who);
-    const auto theirs = decide_over_holds(live.changeable_view(), who, settings,
-                                          live.holds_below(who.priority));
+    const auto theirs =
+      decide_over_holds(live.changeable_view(), who, settings, live.holds_below(who.priority));
     const auto ours = decide_over_holds(read, known[i], settings, holds);
     const auto of = [&](std::string_view what) {
       return fmt::format("{} of {}", what, who.workload);

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "actors/group_mirror.hpp"
-#include "preemption/snapshot.hpp"
-#include "state/cluster_snapshot.hpp"
+#include "actors/coordinator/group_mirror.hpp"
+#include "preemption/snapshot/snapshot.hpp"
+#include "state/records/cluster_snapshot.hpp"
 
 #include <absl/status/statusor.h>
 

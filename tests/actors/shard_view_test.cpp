@@ -1,4 +1,4 @@
-#include "actors/shard_view.hpp"
+#include "actors/node_shard/shard_view.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 #include "tests/actors/shuffled_replica.hpp"
 
-#include "actors/simulated_cluster.hpp"
-#include "protocol/records.hpp"
-#include "state/keys.hpp"
+#include "actors/simulated/simulated_cluster.hpp"
+#include "protocol/records/records.hpp"
+#include "state/records/keys.hpp"
 
 #include <caf/scheduled_actor.hpp>
 #include <gtest/gtest.h>

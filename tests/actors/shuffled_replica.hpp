@@ -1,7 +1,7 @@
 #pragma once
 
-#include "actors/directory.hpp"
-#include "state/memory_store.hpp"
+#include "actors/replica/directory.hpp"
+#include "state/store/memory/memory_store.hpp"
 #include "tests/actors/cluster_records.hpp"
 #include "tests/simulation/dice.hpp"
 #include "tests/support/actor_world.hpp"

@@ -1,4 +1,4 @@
-#include "actors/simulated_cluster.hpp"
+#include "actors/simulated/simulated_cluster.hpp"
 #include "tests/actors/replica_test.hpp"
 
 #include <gmock/gmock.h>

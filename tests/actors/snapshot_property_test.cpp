@@ -1,4 +1,4 @@
-#include "preemption/outlook.hpp"
+#include "preemption/evaluation/evaluation_hints.hpp"
 #include "tests/actors/cluster_records.hpp"
 #include "tests/actors/same_state.hpp"
 #include "tests/simulation/dice.hpp"

@@ -1,5 +1,5 @@
-#include "actors/coordinator_snapshot.hpp"
-#include "preemption/snapshot_cycle.hpp"
+#include "actors/coordinator/coordinator_snapshot.hpp"
+#include "preemption/snapshot/snapshot_cycle.hpp"
 #include "tests/actors/replica_test.hpp"
 #include "tests/actors/same_state.hpp"
 

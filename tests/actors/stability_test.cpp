@@ -1,4 +1,4 @@
-#include "state/keys.hpp"
+#include "state/records/keys.hpp"
 #include "tests/actors/replica_test.hpp"
 
 #include <fmt/format.h>

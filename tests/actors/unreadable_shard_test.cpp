@@ -1,5 +1,5 @@
-#include "protocol/records.hpp"
-#include "state/keys.hpp"
+#include "protocol/records/records.hpp"
+#include "state/records/keys.hpp"
 #include "tests/actors/replica_test.hpp"
 
 #include <gmock/gmock.h>

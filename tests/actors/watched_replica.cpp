@@ -1,7 +1,7 @@
 #include "tests/actors/watched_replica.hpp"
 
-#include "actors/coordinator_snapshot.hpp"
-#include "actors/simulated_cluster.hpp"
+#include "actors/coordinator/coordinator_snapshot.hpp"
+#include "actors/simulated/simulated_cluster.hpp"
 
 #include <caf/scheduled_actor.hpp>
 
@@ -109,10 +109,11 @@ bool watched_replica::step_for_answers(coordinator_pointer self, cycle_seen& see
     const bool is_shard = std::string_view(actor->name()) == node_shard_state::name;
     if (!is_shard && actor != static_cast<caf::scheduled_actor*>(self))
       continue;
-    if (!is_shard && (is_next<node_delta>(*actor) || is_next<workload_delta>(*actor)
-                      || is_next<catalog_update>(*actor) || is_next<quota_grants>(*actor)
-                      || is_next<lower_grants>(*actor) || is_next<decision_ended>(*actor)
-                      || is_next<decision_moved>(*actor)))
+    if (!is_shard
+        && (is_next<node_delta>(*actor) || is_next<workload_delta>(*actor)
+            || is_next<catalog_update>(*actor) || is_next<quota_grants>(*actor)
+            || is_next<lower_grants>(*actor) || is_next<decision_ended>(*actor)
+            || is_next<decision_moved>(*actor)))
       seen.undisturbed = false;
     world_.step_at(i);
     return true;

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "actors/coordinator.hpp"
-#include "actors/directory.hpp"
-#include "actors/scheduling_cycle.hpp"
-#include "state/cluster_snapshot.hpp"
-#include "state/memory_store.hpp"
+#include "actors/coordinator/coordinator.hpp"
+#include "actors/coordinator/scheduling_cycle.hpp"
+#include "actors/replica/directory.hpp"
+#include "state/records/cluster_snapshot.hpp"
+#include "state/store/memory/memory_store.hpp"
 #include "tests/actors/drawn_site.hpp"
 #include "tests/simulation/dice.hpp"
 #include "tests/support/actor_world.hpp"
@@ -20,8 +20,8 @@ namespace reprieve::tests {
 
 /// What a coordinator decided in one cycle.
 struct cycle_seen {
-  std::vector<decision> decisions;     ///< in order of their ids
-  std::vector<std::string> given_up;   ///< earlier decisions
+  std::vector<decision> decisions;            ///< in order of their ids
+  std::vector<std::string> given_up;          ///< earlier decisions
   std::map<std::string, std::string> waiting; ///< workloads, and why, where that was said
   bool undisturbed = true; ///< whether it heard of nothing new while it waited for shards
 };

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "preemption/preemptor.hpp"
-#include "state/decision.hpp"
-#include "state/node.hpp"
+#include "preemption/problem/preemptor.hpp"
+#include "state/model/decision.hpp"
+#include "state/model/node.hpp"
 
 #include <optional>
 #include <string>

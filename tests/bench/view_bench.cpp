@@ -1,4 +1,4 @@
-#include "state/cluster_view.hpp"
+#include "state/view/cluster_view.hpp"
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>

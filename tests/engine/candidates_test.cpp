@@ -1,4 +1,4 @@
-#include "preemption/pending.hpp"
+#include "preemption/cycle/pending.hpp"
 #include "tests/engine/plan_reading.hpp"
 
 #include <gmock/gmock.h>

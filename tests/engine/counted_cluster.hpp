@@ -1,6 +1,6 @@
 #pragma once
 
-#include "state/decision.hpp"
+#include "state/model/decision.hpp"
 #include "tests/support/cluster_builder.hpp"
 
 #include <map>

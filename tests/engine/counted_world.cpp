@@ -1,6 +1,6 @@
 #include "tests/engine/counted_world.hpp"
 
-#include "preemption/group_shares.hpp"
+#include "preemption/policies/queues/group_shares.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "preemption/lifecycle_cycle.hpp"
+#include "preemption/policies/lifecycle/lifecycle_cycle.hpp"
 #include "tests/support/cluster_builder.hpp"
 
 #include <string>

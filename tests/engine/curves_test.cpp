@@ -1,5 +1,5 @@
-#include "preemption/curves.hpp"
-#include "preemption/seating.hpp"
+#include "preemption/evaluation/curves.hpp"
+#include "preemption/room/seating.hpp"
 #include "tests/engine/plan_reading.hpp"
 #include "tests/engine/random_cluster.hpp"
 

@@ -1,5 +1,5 @@
-#include "preemption/snapshot_checks.hpp"
-#include "preemption/snapshot_cycle.hpp"
+#include "preemption/snapshot/snapshot_checks.hpp"
+#include "preemption/snapshot/snapshot_cycle.hpp"
 #include "tests/engine/plan_reading.hpp"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "preemption/scoring.hpp"
+#include "preemption/pipeline/scoring.hpp"
 #include "tests/engine/counted_cluster.hpp"
 #include "tests/engine/plain_cluster.hpp"
 #include "tests/engine/random_cluster.hpp"

@@ -1,6 +1,6 @@
-#include "preemption/bounds.hpp"
-#include "preemption/search.hpp"
-#include "preemption/workload_aware.hpp"
+#include "preemption/evaluation/score_bounds.hpp"
+#include "preemption/policies/workload_aware/workload_aware.hpp"
+#include "preemption/search/search.hpp"
 #include "tests/engine/plan_reading.hpp"
 #include "tests/engine/sharded_cluster.hpp"
 

@@ -1,5 +1,5 @@
 #include "preemption/engine.hpp"
-#include "preemption/snapshot.hpp"
+#include "preemption/snapshot/snapshot.hpp"
 #include "tests/engine/plan_reading.hpp"
 #include "tests/engine/random_cluster.hpp"
 #include "tests/engine/sharded_cluster.hpp"

@@ -1,5 +1,5 @@
-#include "preemption/bounds.hpp"
 #include "preemption/engine.hpp"
+#include "preemption/evaluation/score_bounds.hpp"
 #include "tests/engine/plan_reading.hpp"
 #include "tests/engine/random_cluster.hpp"
 #include "tests/engine/sharded_cluster.hpp"

@@ -1,6 +1,6 @@
 #include "tests/engine/exhaustive.hpp"
 
-#include "preemption/scoring.hpp"
+#include "preemption/pipeline/scoring.hpp"
 #include "tests/support/plain_room.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "preemption/scoring.hpp"
+#include "preemption/pipeline/scoring.hpp"
 #include "tests/engine/exhaustive.hpp"
 #include "tests/engine/plan_reading.hpp"
 #include "tests/engine/random_cluster.hpp"

@@ -1,5 +1,5 @@
-#include "preemption/group_shares.hpp"
-#include "state/resource_sums.hpp"
+#include "preemption/policies/queues/group_shares.hpp"
+#include "state/quantities/resource_sums.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "preemption/holds.hpp"
+#include "preemption/cycle/holds.hpp"
 #include "tests/engine/plan_reading.hpp"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "state/node_record.hpp"
+#include "state/records/node_record.hpp"
 #include "tests/engine/plan_reading.hpp"
 #include "tests/engine/random_cluster.hpp"
 #include "tests/support/plain_room.hpp"

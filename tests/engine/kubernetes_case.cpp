@@ -1,7 +1,7 @@
 #include "tests/engine/kubernetes_case.hpp"
 
-#include "preemption/search.hpp"
-#include "preemption/workload_aware.hpp"
+#include "preemption/policies/workload_aware/workload_aware.hpp"
+#include "preemption/search/search.hpp"
 
 #include <fmt/format.h>
 

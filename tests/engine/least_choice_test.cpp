@@ -1,5 +1,5 @@
-#include "preemption/least_choice.hpp"
-#include "preemption/least_cover.hpp"
+#include "preemption/victims/least_choice.hpp"
+#include "preemption/victims/least_cover.hpp"
 
 #include <gtest/gtest.h>
 

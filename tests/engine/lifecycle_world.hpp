@@ -1,6 +1,6 @@
 #pragma once
 
-#include "preemption/lifecycle.hpp"
+#include "preemption/policies/lifecycle/lifecycle.hpp"
 #include "tests/support/cluster_builder.hpp"
 
 #include <map>

@@ -36,14 +36,14 @@ void played_queues::draw_queue(const std::string& name) {
   if (fresh) {
     q.name = name;
     if (queues_.size() > 2 && luck_.one_in(2))
-      q.parent = std::next(queues_.begin(), 1 + static_cast<std::ptrdiff_t>(
-                                                  luck_.below(queues_.size() - 2)))
-                   ->first;
+      q.parent =
+        std::next(queues_.begin(), 1 + static_cast<std::ptrdiff_t>(luck_.below(queues_.size() - 2)))
+          ->first;
     q.cap_by_demand = !luck_.one_in(3);
   }
   q.weight = luck_.between(1, 5);
-  const auto children = std::ranges::any_of(
-    queues_, [&](const auto& one) { return one.second.parent == name; });
+  const auto children =
+    std::ranges::any_of(queues_, [&](const auto& one) { return one.second.parent == name; });
   q.limit.clear();
   if (luck_.one_in(3) && !children)
     q.limit["gpu"] = std::max(amount_of(q.guaranteed, "gpu"), 1000 * luck_.between(1, 16));
@@ -59,8 +59,8 @@ void played_queues::draw_queue(const std::string& name) {
 workload played_queues::draw_work() {
   workload w;
   w.name = fmt::format("w{}", ++named_);
-  w.queue = std::next(queues_.begin(), static_cast<std::ptrdiff_t>(luck_.below(queues_.size())))
-              ->first;
+  w.queue =
+    std::next(queues_.begin(), static_cast<std::ptrdiff_t>(luck_.below(queues_.size())))->first;
   w.priority = static_cast<std::int32_t>(luck_.between(0, 3));
   constexpr workload_kind kinds[] = {workload_kind::batch, workload_kind::inference,
                                      workload_kind::interactive, workload_kind::deployment};
@@ -76,8 +76,8 @@ workload played_queues::draw_work() {
   group.count = static_cast<std::int32_t>(luck_.between(1, 4));
   group.pods.requests = {{"gpu", 1000 * luck_.between(1, 4)}, {"cpu", 1000 * luck_.between(0, 3)}};
   if (luck_.one_in(2)) {
-    group.min_count = luck_.one_in(3) ? static_cast<std::int32_t>(luck_.between(1, group.count))
-                                      : group.count;
+    group.min_count =
+      luck_.one_in(3) ? static_cast<std::int32_t>(luck_.between(1, group.count)) : group.count;
     if (luck_.one_in(2))
       group.disruption = disruption_mode::pod_group;
   }
@@ -104,8 +104,8 @@ void played_queues::change() {
     if (chosen != "default")
       draw_queue(chosen);
   } else if (kind == 2 && !records_.empty()) {
-    const auto gone = std::next(records_.begin(),
-                                static_cast<std::ptrdiff_t>(luck_.below(records_.size())));
+    const auto gone =
+      std::next(records_.begin(), static_cast<std::ptrdiff_t>(luck_.below(records_.size())));
     std::erase_if(pods_, [&](const pod& p) { return p.workload == gone->first; });
     records_.erase(gone);
     std::erase_if(open_, [&](const auto& one) {
@@ -184,9 +184,8 @@ bool played_queues::run_cycle() {
   const auto before = decided_;
   carry_out(cycle);
   return !cycle.taken_back().empty()
-         || std::ranges::any_of(cycle.turns(), [](const turn_taken& turn) {
-              return !turn.made.assignments.empty();
-            })
+         || std::ranges::any_of(
+           cycle.turns(), [](const turn_taken& turn) { return !turn.made.assignments.empty(); })
          || decided_ < before;
 }
 

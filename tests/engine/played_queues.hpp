@@ -1,6 +1,6 @@
 #pragma once
 
-#include "preemption/snapshot_cycle.hpp"
+#include "preemption/snapshot/snapshot_cycle.hpp"
 #include "tests/simulation/dice.hpp"
 
 #include <cstdint>
@@ -66,7 +66,8 @@ private:
   by_name<queue_status> standing_;
   std::map<std::string, workload_record> records_;
   std::vector<pod> pods_;
-  std::map<std::string, bool> open_; ///< decisions that wait for room, and whether they stop anybody
+  std::map<std::string, bool>
+    open_; ///< decisions that wait for room, and whether they stop anybody
   std::vector<eviction> evictions_;
   time_point now_{std::chrono::hours{1000}};
   int named_ = 0;

@@ -1,4 +1,4 @@
-#include "preemption/preemptor.hpp"
+#include "preemption/problem/preemptor.hpp"
 
 #include <gtest/gtest.h>
 

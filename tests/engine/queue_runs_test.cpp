@@ -1,4 +1,4 @@
-#include "preemption/queue_explain.hpp"
+#include "preemption/policies/queues/queue_explain.hpp"
 #include "tests/support/queue_builder.hpp"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-#include "preemption/amounts.hpp"
-#include "preemption/queue_shares.hpp"
+#include "preemption/policies/queues/queue_shares.hpp"
+#include "preemption/problem/amounts.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

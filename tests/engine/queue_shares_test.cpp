@@ -1,4 +1,4 @@
-#include "preemption/apportion.hpp"
+#include "preemption/problem/apportion.hpp"
 #include "tests/support/queue_builder.hpp"
 
 #include <gmock/gmock.h>

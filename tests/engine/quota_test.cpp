@@ -1,4 +1,4 @@
-#include "preemption/quota.hpp"
+#include "preemption/cycle/quota.hpp"
 
 #include <gtest/gtest.h>
 

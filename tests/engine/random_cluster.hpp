@@ -1,6 +1,6 @@
 #pragma once
 
-#include "preemption/plan.hpp"
+#include "preemption/problem/plan.hpp"
 #include "tests/support/cluster_builder.hpp"
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "tests/engine/reference.hpp"
 
-#include "preemption/scoring.hpp"
+#include "preemption/pipeline/scoring.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "preemption/plan.hpp"
+#include "preemption/problem/plan.hpp"
 #include "tests/engine/counted_cluster.hpp"
 
 #include <optional>

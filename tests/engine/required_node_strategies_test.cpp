@@ -144,7 +144,8 @@ TEST(multiple_strategy, takes_no_more_than_max_victims) {
 
   EXPECT_EQ(enough.victims.size(), 3u);
   EXPECT_EQ(too_few.result, outcome::infeasible);
-  EXPECT_THAT(too_few.why.summary, HasSubstr("multiple: takes 3 victims in its order, and may have 2"));
+  EXPECT_THAT(too_few.why.summary,
+              HasSubstr("multiple: takes 3 victims in its order, and may have 2"));
   EXPECT_THAT(too_few.victims, IsEmpty());
 }
 
@@ -302,10 +303,12 @@ TEST(strategies, a_guard_on_victims_per_decision_holds_for_both) {
   const auto of_none = decide(built.view(), collector(cpu(2)), settings);
 
   EXPECT_EQ(of_two.result, outcome::infeasible);
-  EXPECT_THAT(of_two.why.summary, HasSubstr("multiple: takes 2 victims in its order, and may have 1"));
+  EXPECT_THAT(of_two.why.summary,
+              HasSubstr("multiple: takes 2 victims in its order, and may have 1"));
   EXPECT_EQ(of_one.result, outcome::preempts);
   EXPECT_EQ(of_none.result, outcome::infeasible);
-  EXPECT_THAT(of_none.why.summary, HasSubstr("single: takes 1 victim in its order, and may have 0"));
+  EXPECT_THAT(of_none.why.summary,
+              HasSubstr("single: takes 1 victim in its order, and may have 0"));
 }
 
 } // namespace reprieve::tests

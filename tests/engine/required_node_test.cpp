@@ -1,4 +1,4 @@
-#include "preemption/required_node.hpp"
+#include "preemption/policies/required_node/required_node.hpp"
 #include "tests/engine/bound_pod.hpp"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "preemption/scoring.hpp"
+#include "preemption/pipeline/scoring.hpp"
 #include "tests/engine/plan_reading.hpp"
 
 #include <gmock/gmock.h>

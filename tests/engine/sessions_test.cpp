@@ -1,5 +1,5 @@
-#include "preemption/pending.hpp"
-#include "preemption/sessions.hpp"
+#include "preemption/cycle/pending.hpp"
+#include "preemption/policies/sessions/sessions.hpp"
 #include "tests/engine/plan_reading.hpp"
 
 #include <gmock/gmock.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "preemption/evaluation.hpp"
+#include "preemption/evaluation/evaluation.hpp"
 #include "tests/support/cluster_builder.hpp"
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "preemption/snapshot.hpp"
+#include "preemption/snapshot/snapshot.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -136,7 +136,8 @@ TEST(snapshot_state, the_next_pod_of_a_place_waits_until_the_one_before_has_gone
   w.kind = workload_kind::inference;
   const auto serves = with({{w, course}, {leaves, {}}});
   ASSERT_TRUE(serves.ok()) << serves.status();
-  EXPECT_THAT(uids_waiting(*serves), ElementsAre("old-w-0-0.u1.1")) << "others need it all the time";
+  EXPECT_THAT(uids_waiting(*serves), ElementsAre("old-w-0-0.u1.1"))
+    << "others need it all the time";
 
   auto comes = a_pod(w, 0, pod_phase::nominated, 1);
   comes.placed_by = "d2";

@@ -1,4 +1,4 @@
-#include "preemption/snapshot.hpp"
+#include "preemption/snapshot/snapshot.hpp"
 #include "tests/engine/plan_reading.hpp"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "preemption/victim_classes.hpp"
+#include "preemption/policies/required_node/victim_classes.hpp"
 #include "tests/engine/bound_pod.hpp"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-#include "preemption/pending.hpp"
-#include "preemption/snapshot.hpp"
+#include "preemption/cycle/pending.hpp"
+#include "preemption/snapshot/snapshot.hpp"
 #include "tests/engine/plan_reading.hpp"
 
 #include <gmock/gmock.h>

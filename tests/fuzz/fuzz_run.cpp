@@ -1,6 +1,6 @@
 #include "tests/fuzz/fuzz_run.hpp"
 
-#include "protocol/grpc_status.hpp"
+#include "protocol/transport/grpc_status.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
-#include "protocol/manifest_reader.hpp"
-#include "protocol/manifest_writer.hpp"
-#include "state/admission.hpp"
+#include "protocol/manifest/manifest_reader.hpp"
+#include "protocol/manifest/manifest_writer.hpp"
+#include "state/admission/admission.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-#include "protocol/records_reading.hpp"
-#include "state/keys.hpp"
+#include "protocol/records/records_reading.hpp"
+#include "state/records/keys.hpp"
 #include "tests/fuzz/corpus.hpp"
 #include "tests/fuzz/fuzz_run.hpp"
 #include "tests/support/drawing.hpp"

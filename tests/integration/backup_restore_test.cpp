@@ -1,8 +1,8 @@
-#include "protocol/backup_format.hpp"
-#include "protocol/records.hpp"
-#include "state/etcd_store.hpp"
-#include "state/keys.hpp"
-#include "state/sqlite_store.hpp"
+#include "protocol/backup/backup_format.hpp"
+#include "protocol/records/records.hpp"
+#include "state/records/keys.hpp"
+#include "state/store/etcd/etcd_store.hpp"
+#include "state/store/sqlite/sqlite_store.hpp"
 #include "tests/integration/daemon.hpp"
 #include "tests/support/certificate_maker.hpp"
 #include "tests/support/etcd_process.hpp"
@@ -136,8 +136,7 @@ protected:
 
   /// The machines live on, and remember what they run.
   void keep_machines(const std::string& of, const std::string& in) const {
-    std::filesystem::copy(directory.path() / of / "simulated-cluster.jsonl",
-                          directory.path() / in);
+    std::filesystem::copy(directory.path() / of / "simulated-cluster.jsonl", directory.path() / in);
   }
 
   void expect_newcomer_runs(const daemon_process& daemon) const {

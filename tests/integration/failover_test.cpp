@@ -1,4 +1,4 @@
-#include "protocol/api_client.hpp"
+#include "protocol/client/api_client.hpp"
 #include "tests/integration/daemon.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Honest callers beside many who are not: what these see of it.
 
-#include "protocol/api_client.hpp"
+#include "protocol/client/api_client.hpp"
 #include "tests/integration/daemon.hpp"
 #include "tests/support/raw_http2.hpp"
 

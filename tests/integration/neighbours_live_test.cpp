@@ -1,7 +1,7 @@
 // What one tenant submits is its own trouble, through the real programs: others are placed as
 // before, and the daemon ends when it is told to.
 
-#include "protocol/api_client.hpp"
+#include "protocol/client/api_client.hpp"
 #include "tests/integration/live_cluster.hpp"
 #include "tests/support/etcd_process.hpp"
 

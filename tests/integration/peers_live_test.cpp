@@ -150,8 +150,10 @@ TEST(peers_live, let_a_certificate_that_is_bound_to_a_name_speak_for_no_other) {
   other->kill();
   const auto right = replicas.another("r7", free_endpoint(), "r7");
   ASSERT_TRUE(right->serves()) << right->output();
-  EXPECT_TRUE(
-    within(std::chrono::seconds{30}, [&] { return right->cli({"get", "queues"}).code == 0; }))
+  EXPECT_TRUE(within(std::chrono::seconds{30},
+                     [&] {
+                       return right->cli({"get", "queues"}).code == 0;
+                     }))
     << right->output();
   EXPECT_EQ(right->output().find("does not let this process in"), std::string::npos)
     << right->output();

@@ -314,9 +314,9 @@ TEST_F(unreadable_record, of_a_queue_in_a_cycle_stops_nobody_in_it) {
 
 TEST_F(unreadable_record, of_a_queue_is_no_parent_for_those_who_come) {
   start();
-  ASSERT_EQ(apply(queue_of("owner", "weight: 2") + queue_of("borrower", "parent: owner, weight: 2"))
-              .code,
-            0);
+  ASSERT_EQ(
+    apply(queue_of("owner", "weight: 2") + queue_of("borrower", "parent: owner, weight: 2")).code,
+    0);
   start_with("q/%/queue/owner", [](const std::string& bytes) {
     v1::QueueRecord record;
     EXPECT_TRUE(record.ParseFromString(bytes));

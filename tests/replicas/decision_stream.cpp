@@ -1,6 +1,6 @@
 #include "tests/replicas/decision_stream.hpp"
 
-#include "protocol/api_client.hpp"
+#include "protocol/client/api_client.hpp"
 
 #include <fmt/format.h>
 

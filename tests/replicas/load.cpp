@@ -1,7 +1,7 @@
 #include "tests/replicas/load.hpp"
 
-#include "protocol/api_client.hpp"
-#include "state/nothing_changed.hpp"
+#include "protocol/client/api_client.hpp"
+#include "state/model/unchanged_error.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include "tests/replicas/operators.hpp"
 
-#include "protocol/api_client.hpp"
+#include "protocol/client/api_client.hpp"
 #include "tests/replicas/load.hpp"
 
 #include <fmt/format.h>
@@ -130,7 +130,8 @@ void operators::ask_too_much() {
   auto& pods = w.groups.emplace_back();
   pods.name = "pods";
   pods.pods.requests = {{"gpu", 1000}};
-  pods.pods.annotations["note"] = std::string(static_cast<std::size_t>(below(2'000'000) + 300'000), 'x');
+  pods.pods.annotations["note"] =
+    std::string(static_cast<std::size_t>(below(2'000'000) + 300'000), 'x');
   api_client server({servers_});
   const auto how = server.apply({{w}, false});
   if (how.ok())

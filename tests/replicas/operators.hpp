@@ -1,6 +1,6 @@
 #pragma once
 
-#include "state/node.hpp"
+#include "state/model/node.hpp"
 
 #include <atomic>
 #include <chrono>

@@ -1,5 +1,5 @@
-#include "protocol/api_client.hpp"
-#include "state/shard_placement.hpp"
+#include "protocol/client/api_client.hpp"
+#include "state/membership/shard_placement.hpp"
 #include "tests/replicas/load.hpp"
 #include "tests/replicas/replica_cluster.hpp"
 #include "tests/replicas/verdict.hpp"

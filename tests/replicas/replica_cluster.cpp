@@ -1,9 +1,9 @@
 #include "tests/replicas/replica_cluster.hpp"
 
 #include "apps/bench/free_endpoint.hpp"
-#include "protocol/api_client.hpp"
-#include "protocol/records.hpp"
-#include "state/keys.hpp"
+#include "protocol/client/api_client.hpp"
+#include "protocol/records/records.hpp"
+#include "state/records/keys.hpp"
 #include "tests/replicas/store_keys.hpp"
 #include "tests/support/etcd_process.hpp"
 

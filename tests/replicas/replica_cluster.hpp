@@ -92,7 +92,7 @@ private:
   cluster_options options_;
   std::unique_ptr<private_network> network_; ///< where the replicas are in namespaces
   std::optional<certificate_maker> certificates_;
-  std::string machines_;                     ///< where they listen
+  std::string machines_; ///< where they listen
   std::unique_ptr<child_process> machines_process_;
   etcd_members etcd_;
   std::vector<one_replica> replicas_;

@@ -1,4 +1,4 @@
-#include "protocol/api_client.hpp"
+#include "protocol/client/api_client.hpp"
 #include "tests/replicas/load.hpp"
 #include "tests/replicas/operators.hpp"
 #include "tests/replicas/replica_cluster.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "state/time.hpp"
+#include "state/quantities/time.hpp"
 
 #include <atomic>
 #include <chrono>

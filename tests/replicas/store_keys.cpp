@@ -1,7 +1,7 @@
 #include "tests/replicas/store_keys.hpp"
 
-#include "state/etcd_store.hpp"
-#include "state/keys.hpp"
+#include "state/records/keys.hpp"
+#include "state/store/etcd/etcd_store.hpp"
 
 #include <future>
 

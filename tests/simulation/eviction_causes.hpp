@@ -1,7 +1,7 @@
 #pragma once
 
-#include "state/decision.hpp"
-#include "state/time.hpp"
+#include "state/model/decision.hpp"
+#include "state/quantities/time.hpp"
 
 #include <functional>
 #include <map>

@@ -1,7 +1,7 @@
 // Runs seeds of the simulation; a seed that breaks an invariant is told with the command that runs
 // it again and prints every step.
 
-#include "actors/planted_bug.hpp"
+#include "actors/interfaces/planted_bug.hpp"
 #include "tests/simulation/simulation.hpp"
 
 #include <CLI/CLI.hpp>

@@ -1,6 +1,6 @@
 #include "tests/simulation/member.hpp"
 
-#include "protocol/peer_network.hpp"
+#include "protocol/peers/peer_network.hpp"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "actors/gateway.hpp"
-#include "actors/replica.hpp"
-#include "protocol/peer_session.hpp"
+#include "actors/gateway/gateway.hpp"
+#include "actors/replica/replica.hpp"
+#include "protocol/peers/peer_session.hpp"
 #include "tests/simulation/chaotic_store.hpp"
 #include "tests/simulation/wires.hpp"
 #include "tests/support/actor_world.hpp"

@@ -1,7 +1,7 @@
 #include "tests/simulation/simulation.hpp"
 
-#include "preemption/unit_run.hpp"
-#include "state/keys.hpp"
+#include "preemption/cycle/unit_run.hpp"
+#include "state/records/keys.hpp"
 
 #include <caf/scheduled_actor.hpp>
 #include <cxxabi.h>

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "actors/simulated_cluster.hpp"
-#include "preemption/snapshot.hpp"
-#include "state/memory_store.hpp"
+#include "actors/simulated/simulated_cluster.hpp"
+#include "preemption/snapshot/snapshot.hpp"
+#include "state/store/memory/memory_store.hpp"
 #include "tests/simulation/client.hpp"
 #include "tests/simulation/dice.hpp"
 #include "tests/simulation/member.hpp"

@@ -1,7 +1,7 @@
-#include "preemption/lifecycle_snapshot.hpp"
-#include "preemption/preemptor.hpp"
-#include "preemption/queue_explain.hpp"
-#include "preemption/snapshot_cycle.hpp"
+#include "preemption/policies/queues/queue_explain.hpp"
+#include "preemption/problem/preemptor.hpp"
+#include "preemption/snapshot/lifecycle_snapshot.hpp"
+#include "preemption/snapshot/snapshot_cycle.hpp"
 #include "tests/simulation/simulation.hpp"
 #include "tests/support/archive_check.hpp"
 

@@ -1,8 +1,8 @@
 #include "tests/simulation/truth.hpp"
 
-#include "actors/lost_nodes.hpp"
-#include "state/keys.hpp"
-#include "state/quantity.hpp"
+#include "actors/node_shard/lost_nodes.hpp"
+#include "state/quantities/quantity.hpp"
+#include "state/records/keys.hpp"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "actors/simulated_journal.hpp"
-#include "protocol/records.hpp"
-#include "state/store.hpp"
+#include "actors/simulated/simulated_journal.hpp"
+#include "protocol/records/records.hpp"
+#include "state/store/store.hpp"
 #include "tests/simulation/eviction_causes.hpp"
 
 #include <functional>

@@ -1,5 +1,5 @@
-#include "preemption/queue_stage.hpp"
-#include "state/queue_limits.hpp"
+#include "preemption/policies/queues/queue_stage.hpp"
+#include "state/model/queue_limits.hpp"
 #include "tests/simulation/truth.hpp"
 
 #include <fmt/format.h>

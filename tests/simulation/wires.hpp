@@ -1,7 +1,7 @@
 #pragma once
 
-#include "protocol/peer_link.hpp"
-#include "protocol/peer_wire.hpp"
+#include "protocol/peers/peer_link.hpp"
+#include "protocol/peers/peer_wire.hpp"
 #include "tests/simulation/dice.hpp"
 
 #include <array>

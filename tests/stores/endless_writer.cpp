@@ -1,7 +1,7 @@
 // Writes numbered keys to the store in the directory given, and prints each number when its write
 // was acknowledged, until it is killed.
 
-#include "state/sqlite_store.hpp"
+#include "state/store/sqlite/sqlite_store.hpp"
 
 #include <unistd.h>
 

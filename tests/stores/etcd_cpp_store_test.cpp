@@ -1,7 +1,7 @@
 // What is special to the store through etcd-cpp-apiv3; it runs the contract and the trouble that
 // etcd may make with the others.
 
-#include "state/etcd_cpp_store.hpp"
+#include "state/store/etcd_cpp/etcd_cpp_store.hpp"
 #include "tests/stores/store_backend.hpp"
 #include "tests/stores/waiting.hpp"
 

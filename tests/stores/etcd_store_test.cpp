@@ -1,4 +1,4 @@
-#include "state/boot_clock.hpp"
+#include "state/store/boot_clock.hpp"
 #include "tests/stores/etcd_stores.hpp"
 #include "tests/stores/store_backend.hpp"
 #include "tests/stores/waiting.hpp"

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "state/etcd_store.hpp"
+#include "state/store/etcd/etcd_store.hpp"
 #ifdef REPRIEVE_ETCD_CPP_APIV3
-#include "state/etcd_cpp_store.hpp"
+#include "state/store/etcd_cpp/etcd_cpp_store.hpp"
 #endif
 
 #include <gtest/gtest.h>

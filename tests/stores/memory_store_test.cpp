@@ -1,4 +1,4 @@
-#include "state/memory_store.hpp"
+#include "state/store/memory/memory_store.hpp"
 #include "tests/stores/waiting.hpp"
 
 #include <gtest/gtest.h>

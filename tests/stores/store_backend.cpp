@@ -1,7 +1,7 @@
 #include "tests/stores/store_backend.hpp"
 
-#include "state/memory_store.hpp"
-#include "state/sqlite_store.hpp"
+#include "state/store/memory/memory_store.hpp"
+#include "state/store/sqlite/sqlite_store.hpp"
 #include "tests/stores/etcd_stores.hpp"
 #include "tests/stores/waiting.hpp"
 

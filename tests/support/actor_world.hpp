@@ -1,9 +1,9 @@
 #pragma once
 
-#include "actors/gateway.hpp"
-#include "actors/replica.hpp"
-#include "actors/simulated_cluster.hpp"
-#include "state/store.hpp"
+#include "actors/gateway/gateway.hpp"
+#include "actors/replica/replica.hpp"
+#include "actors/simulated/simulated_cluster.hpp"
+#include "state/store/store.hpp"
 #include "tests/support/faulty_store.hpp"
 
 #include <caf/scheduler/test_coordinator.hpp>
@@ -101,11 +101,10 @@ private:
 /// A whole replica in an actor_world, on a store and a simulated cluster that outlive it.
 class replica_world {
 public:
-  /// `journal` is the simulated cluster's file. A replica that follows another starts `later`. Where
-  /// the cluster `adopts` pods, those run that were written down by hand.
+  /// `journal` is the simulated cluster's file. A replica that follows another starts `later`.
+  /// Where the cluster `adopts` pods, those run that were written down by hand.
   replica_world(std::shared_ptr<store> behind, const std::string& journal,
-                duration later = duration{0}, const archive_limits& kept = {},
-                bool adopts = false);
+                duration later = duration{0}, const archive_limits& kept = {}, bool adopts = false);
   /// Ends everything where it stands, as a crash would: no message that waits has any effect.
   ~replica_world();
 

@@ -1,7 +1,7 @@
 #include "tests/support/archive_check.hpp"
 
-#include "protocol/records.hpp"
-#include "state/keys.hpp"
+#include "protocol/records/records.hpp"
+#include "state/records/keys.hpp"
 
 #include <fmt/format.h>
 

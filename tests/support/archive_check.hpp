@@ -1,6 +1,6 @@
 #pragma once
 
-#include "state/store.hpp"
+#include "state/store/store.hpp"
 
 #include <string>
 #include <vector>

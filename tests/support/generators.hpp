@@ -1,8 +1,8 @@
 #pragma once
 
-#include "state/decision.hpp"
-#include "state/object.hpp"
-#include "state/workload_record.hpp"
+#include "state/model/decision.hpp"
+#include "state/model/object.hpp"
+#include "state/records/workload_record.hpp"
 
 #include <rapidcheck.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "state/requests.hpp"
-#include "state/time.hpp"
+#include "state/model/requests.hpp"
+#include "state/quantities/time.hpp"
 
 #include <chrono>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "tests/support/peer_generators.hpp"
 
-#include "state/nothing_changed.hpp"
+#include "state/model/unchanged_error.hpp"
 #include "tests/support/drawing.hpp"
 
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "protocol/peer_messages.hpp"
+#include "protocol/peers/messages/peer_messages.hpp"
 #include "tests/support/generators.hpp"
 
 /// Generators for the messages between replicas, as those of the model: they make all that a

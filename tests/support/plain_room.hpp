@@ -1,6 +1,6 @@
 #pragma once
 
-#include "state/cluster_view.hpp"
+#include "state/view/cluster_view.hpp"
 
 namespace reprieve {
 

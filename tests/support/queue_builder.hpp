@@ -1,6 +1,6 @@
 #pragma once
 
-#include "preemption/queue_stage.hpp"
+#include "preemption/policies/queues/queue_stage.hpp"
 #include "tests/support/cluster_builder.hpp"
 
 #include <cstdint>

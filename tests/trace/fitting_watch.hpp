@@ -1,7 +1,7 @@
 #pragma once
 
-#include "state/pod.hpp"
-#include "state/queue.hpp"
+#include "state/model/pod.hpp"
+#include "state/model/queue.hpp"
 #include "tests/trace/outcome.hpp"
 
 #include <map>

@@ -1,7 +1,7 @@
 #include "tests/trace/live_replay.hpp"
 
-#include "protocol/api_client.hpp"
-#include "state/quantity.hpp"
+#include "protocol/client/api_client.hpp"
+#include "state/quantities/quantity.hpp"
 #include "tests/integration/daemon.hpp"
 #include "tests/trace/fitting_watch.hpp"
 

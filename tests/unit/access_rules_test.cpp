@@ -1,4 +1,4 @@
-#include "state/access_rules.hpp"
+#include "state/admission/access_rules.hpp"
 
 #include <gtest/gtest.h>
 

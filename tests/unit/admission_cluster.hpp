@@ -1,6 +1,6 @@
 #pragma once
 
-#include "state/admission.hpp"
+#include "state/admission/admission.hpp"
 
 #include <functional>
 #include <limits>

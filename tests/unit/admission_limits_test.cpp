@@ -1,9 +1,10 @@
-#include "state/record_limits.hpp"
+#include "state/records/record_limits.hpp"
 #include "tests/unit/admission_refused.hpp"
 
 #include <fmt/format.h>
 
-// What records have no room for is refused before it is written (docs/manifests.md, "Limits of objects").
+// What records have no room for is refused before it is written (docs/manifests.md, "Limits of
+// objects").
 
 namespace reprieve::admission_tests {
 

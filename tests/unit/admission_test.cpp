@@ -1,4 +1,4 @@
-#include "state/admission.hpp"
+#include "state/admission/admission.hpp"
 #include "tests/unit/admission_cluster.hpp"
 
 #include <gtest/gtest.h>

@@ -1,9 +1,9 @@
 #include "apps/bench/child_process.hpp"
 #include "apps/bench/temporary_directory.hpp"
-#include "protocol/api_guard.hpp"
-#include "protocol/listen_address.hpp"
-#include "state/nothing_changed.hpp"
-#include "state/quantity.hpp"
+#include "protocol/access/api_guard.hpp"
+#include "protocol/access/listen_address.hpp"
+#include "state/model/unchanged_error.hpp"
+#include "state/quantities/quantity.hpp"
 #include "tests/support/certificate_maker.hpp"
 
 #include <fcntl.h>

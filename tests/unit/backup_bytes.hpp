@@ -1,6 +1,6 @@
 #pragma once
 
-#include "protocol/backup_format.hpp"
+#include "protocol/backup/backup_format.hpp"
 
 #include <sstream>
 #include <stdexcept>

@@ -1,6 +1,6 @@
-#include "protocol/caller_file.hpp"
-#include "protocol/certificates.hpp"
-#include "state/quantity.hpp"
+#include "protocol/access/caller_file.hpp"
+#include "protocol/access/certificates.hpp"
+#include "state/quantities/quantity.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-#include "protocol/certificates.hpp"
-#include "protocol/tls_files.hpp"
+#include "protocol/access/certificates.hpp"
+#include "protocol/access/tls_files.hpp"
 #include "tests/support/certificate_maker.hpp"
 
 #include <gtest/gtest.h>

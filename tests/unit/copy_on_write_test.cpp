@@ -1,4 +1,4 @@
-#include "state/copy_on_write.hpp"
+#include "state/containers/copy_on_write.hpp"
 
 #include <gtest/gtest.h>
 

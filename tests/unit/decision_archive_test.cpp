@@ -1,5 +1,5 @@
-#include "state/decision_archive.hpp"
-#include "state/keys.hpp"
+#include "state/records/decision_archive_keys.hpp"
+#include "state/records/keys.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

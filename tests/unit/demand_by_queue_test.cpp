@@ -1,5 +1,5 @@
-#include "preemption/demand_by_queue.hpp"
-#include "state/resource_sums.hpp"
+#include "preemption/policies/queues/demand_by_queue.hpp"
+#include "state/quantities/resource_sums.hpp"
 
 #include <gtest/gtest.h>
 

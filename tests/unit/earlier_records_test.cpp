@@ -1,4 +1,4 @@
-#include "protocol/records.hpp"
+#include "protocol/records/records.hpp"
 #include "tests/support/generators.hpp"
 
 #include <fmt/format.h>
@@ -67,8 +67,8 @@ std::string made_sequence(std::uint64_t) {
 }
 
 std::string made_promise(std::uint64_t) {
-  return encode(promised_writes{{put{"w/default.1/a", std::string("\x00\xff", 2), 0},
-                                 erase{just("w/default.1/b")}}});
+  return encode(promised_writes{
+    {put{"w/default.1/a", std::string("\x00\xff", 2), 0}, erase{just("w/default.1/b")}}});
 }
 
 std::string made_schema(std::uint64_t) {

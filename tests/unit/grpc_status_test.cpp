@@ -1,4 +1,4 @@
-#include "protocol/grpc_status.hpp"
+#include "protocol/transport/grpc_status.hpp"
 
 #include <gtest/gtest.h>
 

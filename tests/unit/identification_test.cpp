@@ -1,6 +1,6 @@
-#include "protocol/identification.hpp"
-#include "protocol/listen_address.hpp"
-#include "state/quantity.hpp"
+#include "protocol/access/identification.hpp"
+#include "protocol/access/listen_address.hpp"
+#include "state/quantities/quantity.hpp"
 #include "tests/support/certificate_maker.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "state/joint_transaction.hpp"
+#include "state/store/joint_transaction.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "state/line_limit.hpp"
+#include "state/text/line_limit.hpp"
 
 #include <gtest/gtest.h>
 

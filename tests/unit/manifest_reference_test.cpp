@@ -1,6 +1,6 @@
-#include "protocol/manifest_fields.hpp"
-#include "protocol/manifest_words.hpp"
-#include "state/quantity.hpp"
+#include "protocol/manifest/manifest_fields.hpp"
+#include "protocol/manifest/manifest_words.hpp"
+#include "state/quantities/quantity.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "protocol/manifest_reader.hpp"
+#include "protocol/manifest/manifest_reader.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-#include "protocol/manifest_reader.hpp"
-#include "protocol/manifest_writer.hpp"
+#include "protocol/manifest/manifest_reader.hpp"
+#include "protocol/manifest/manifest_writer.hpp"
 #include "tests/support/generators.hpp"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "state/membership_rules.hpp"
+#include "state/membership/membership_rules.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "protocol/message_weight.hpp"
+#include "protocol/messages/message_weight.hpp"
 
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-#include "state/cluster_view.hpp"
-#include "state/node_blocks.hpp"
+#include "state/view/cluster_view.hpp"
+#include "state/view/node_blocks.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "state/node_record.hpp"
+#include "state/records/node_record.hpp"
 
 #include <gtest/gtest.h>
 

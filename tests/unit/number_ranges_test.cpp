@@ -1,4 +1,4 @@
-#include "state/number_ranges.hpp"
+#include "state/containers/number_ranges.hpp"
 #include "tests/simulation/dice.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "protocol/open_connections.hpp"
+#include "protocol/limits/open_connections.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "state/packed_text.hpp"
+#include "state/containers/packed_text.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

@@ -1,5 +1,5 @@
-#include "protocol/paged_deltas.hpp"
-#include "protocol/peer_messages.hpp"
+#include "protocol/peers/messages/peer_messages.hpp"
+#include "protocol/peers/paged_deltas.hpp"
 #include "tests/simulation/dice.hpp"
 
 #include <fmt/format.h>

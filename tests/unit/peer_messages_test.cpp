@@ -1,5 +1,5 @@
-#include "protocol/peer_messages.hpp"
-#include "state/nothing_changed.hpp"
+#include "protocol/peers/messages/peer_messages.hpp"
+#include "state/model/unchanged_error.hpp"
 #include "tests/support/drawing.hpp"
 #include "tests/support/peer_generators.hpp"
 

@@ -1,4 +1,4 @@
-#include "state/pod_losses.hpp"
+#include "state/records/pod_losses.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

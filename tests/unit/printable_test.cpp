@@ -1,4 +1,4 @@
-#include "state/printable.hpp"
+#include "state/text/printable.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include "apps/bench/child_process.hpp"
 #include "apps/bench/temporary_directory.hpp"
-#include "state/private_file.hpp"
+#include "state/files/private_file.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "state/quantity.hpp"
+#include "state/quantities/quantity.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

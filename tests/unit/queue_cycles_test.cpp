@@ -1,4 +1,4 @@
-#include "state/queue_cycles.hpp"
+#include "state/admission/queue_cycles.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
-#include "state/keys.hpp"
-#include "state/queue_limits.hpp"
+#include "state/model/queue_limits.hpp"
+#include "state/records/keys.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "protocol/records_reading.hpp"
+#include "protocol/records/records_reading.hpp"
 
 #include <gtest/gtest.h>
 #include <reprieve/v1/records.pb.h>

@@ -1,4 +1,4 @@
-#include "protocol/records.hpp"
+#include "protocol/records/records.hpp"
 #include "tests/support/generators.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
-#include "protocol/records.hpp"
-#include "protocol/restore.hpp"
-#include "state/keys.hpp"
-#include "state/memory_store.hpp"
+#include "protocol/backup/restore.hpp"
+#include "protocol/records/records.hpp"
+#include "state/records/keys.hpp"
+#include "state/store/memory/memory_store.hpp"
 #include "tests/support/faulty_store.hpp"
 #include "tests/unit/backup_bytes.hpp"
 

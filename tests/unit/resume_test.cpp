@@ -1,6 +1,6 @@
-#include "preemption/pending.hpp"
-#include "state/resume.hpp"
-#include "state/workload_record.hpp"
+#include "preemption/cycle/pending.hpp"
+#include "state/records/resume.hpp"
+#include "state/records/workload_record.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "state/shard_placement.hpp"
+#include "state/membership/shard_placement.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "state/slot_list.hpp"
+#include "state/model/slot_list.hpp"
 #include "tests/simulation/dice.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "state/store_history.hpp"
+#include "state/store/store_history.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-#include "protocol/convert_decision.hpp"
-#include "protocol/convert_node.hpp"
-#include "protocol/convert_pod.hpp"
+#include "protocol/messages/convert_decision.hpp"
+#include "protocol/messages/convert_node.hpp"
+#include "protocol/messages/convert_pod.hpp"
 
 #include <google/protobuf/unknown_field_set.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 #include "apps/bench/temporary_directory.hpp"
-#include "protocol/api_guard.hpp"
-#include "state/quantity.hpp"
+#include "protocol/access/api_guard.hpp"
+#include "state/quantities/quantity.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "preemption/unwritten_work.hpp"
+#include "preemption/cycle/unwritten_work.hpp"
 
 #include <gtest/gtest.h>
 

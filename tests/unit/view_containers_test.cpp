@@ -1,11 +1,11 @@
-#include "state/budget_count.hpp"
-#include "state/budget_table.hpp"
-#include "state/name_pool.hpp"
-#include "state/row_index.hpp"
-#include "state/row_table.hpp"
-#include "state/shape_table.hpp"
-#include "state/text_store.hpp"
-#include "state/value_pool.hpp"
+#include "state/containers/name_pool.hpp"
+#include "state/containers/row_index.hpp"
+#include "state/containers/row_table.hpp"
+#include "state/containers/text_store.hpp"
+#include "state/containers/value_pool.hpp"
+#include "state/view/budget_count.hpp"
+#include "state/view/budget_table.hpp"
+#include "state/view/shape_table.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

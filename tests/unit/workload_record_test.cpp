@@ -1,5 +1,5 @@
-#include "preemption/pending.hpp"
-#include "state/workload_record.hpp"
+#include "preemption/cycle/pending.hpp"
+#include "state/records/workload_record.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
-#include "preemption/turn.hpp"
-#include "preemption/waiting_line.hpp"
-#include "preemption/workload_standing.hpp"
-#include "state/queue_limits.hpp"
+#include "preemption/cycle/wait_reason.hpp"
+#include "preemption/cycle/waiting_line.hpp"
+#include "preemption/cycle/workload_standing.hpp"
+#include "state/model/queue_limits.hpp"
 #include "tests/simulation/dice.hpp"
 
 #include <gtest/gtest.h>

@@ -1,0 +1,70 @@
+#include "actors/node_shard/node_stops.hpp"
+
+#include <algorithm>
+
+namespace reprieve {
+
+namespace {
+
+using self_pointer = node_shard_pointer;
+
+/// One timer is enough: the earliest looks at all and sets the next.
+void look_later(self_pointer self) {
+  auto& state = self->state;
+  if (state.stopping.empty() || std::exchange(state.looks_at_stops, true))
+    return;
+  auto first = time_point::max();
+  for (const auto& [uid, one] : state.stopping)
+    first = std::min(first, one.force_at);
+  self->delayed_send(self, std::max(first - state.clock.now(self), duration{0}), look_at_stops{});
+}
+
+} // namespace
+
+void order_stop(self_pointer self, const pod_list::pointer& told) {
+  auto& state = self->state;
+  const auto& p = told->what();
+  self->send(state.cluster,
+             stop_order{p.uid, p.node, p.evicted_by, p.checkpoint_time, p.grace_period,
+                        state.force_delete_after, epoch_of(state), self});
+  if (p.phase != pod_phase::terminating)
+    return;
+  state.stopping[p.uid] = {p.node, p.stop_told + p.checkpoint_time + p.grace_period};
+  look_later(self);
+}
+
+void tell_too_early(self_pointer self, const prepare<node_parts>& asked) {
+  for (const auto& part : asked.parts)
+    for (const auto& uid : part.victims) {
+      auto victim = *find_pod(*self->state.records.newest(part.node), uid);
+      victim.evicted_by = asked.decision;
+      order_stop(self, std::make_shared<const shared_pod>(std::move(victim)));
+    }
+}
+
+record_changes force_due(self_pointer self) {
+  auto& state = self->state;
+  state.looks_at_stops = false;
+  const auto now = state.clock.now(self);
+  record_changes changes;
+  std::erase_if(state.stopping, [&](const auto& one) {
+    const auto& [uid, stop] = one;
+    if (stop.force_at > now)
+      return false;
+    auto& record = changes[stop.node];
+    if (!record)
+      record = edit(state, stop.node);
+    const pod* p = record ? find_pod(*record, uid) : nullptr;
+    if (p != nullptr && p->phase == pod_phase::terminating) {
+      auto forced = *p;
+      forced.phase = pod_phase::force_deleting;
+      put_pod(*record, std::move(forced));
+    }
+    return true;
+  });
+  leave_out_unchanged(state, changes);
+  look_later(self);
+  return changes;
+}
+
+} // namespace reprieve

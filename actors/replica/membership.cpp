@@ -1,0 +1,132 @@
+#include "actors/replica/membership.hpp"
+
+#include "actors/replica/membership_parts.hpp"
+#include "state/records/keys.hpp"
+
+#include <utility>
+
+namespace reprieve {
+
+namespace {
+
+using self_pointer = membership_pointer;
+
+void ask_for_lease(self_pointer self) {
+  auto& state = self->state;
+  const auto term = ++state.term;
+  state.asking = true;
+  const membership_actor me = self;
+  state.settings.behind->grant(
+    state.settings.lease_time,
+    [me, term](absl::StatusOr<lease_id> lease) {
+      caf::anon_send(me, lease_granted{term, std::move(lease)});
+    },
+    [me, term] { caf::anon_send(me, lease_ended{term}); });
+}
+
+} // namespace
+
+void look_later(self_pointer self) {
+  constexpr std::chrono::milliseconds retry_delay{200};
+  self->delayed_send(self, retry_delay, look_at_members{});
+}
+
+std::string record_key(const membership_state& state) {
+  return keys::owner(state.settings.name);
+}
+
+void lose(self_pointer self, std::string why, bool for_good) {
+  auto& state = self->state;
+  const bool had = state.ground != nullptr;
+  state.lease = 0;
+  state.ground = nullptr;
+  state.known = {};
+  state.has_read = false;
+  state.groups.reset();
+  state.told_to_stop.clear();
+  state.stopped.clear();
+  state.writing = false;
+  state.record_under_way.reset();
+  state.record_sent = false;
+  if (had || for_good)
+    self->send(state.settings.owner, ownership_lost{std::move(why), for_good});
+  if (state.leaving && state.left.pending())
+    state.left.deliver(absl::OkStatus());
+  if (!state.leaving && !for_good)
+    ask_for_lease(self);
+}
+
+membership_actor::behavior_type keep_membership(self_pointer self, membership_settings settings) {
+  self->state.settings = std::move(settings);
+  return {
+    [self](join_members wanted) {
+      self->state.epoch_base = wanted.epoch_base;
+      self->state.started = self->state.settings.clock.now(self);
+      ask_for_lease(self);
+    },
+    [self](const shards_stopped& ended) {
+      const auto owned = owned_now(self->state);
+      for (const auto& shard : ended.shards)
+        if (owned.contains(shard))
+          self->state.stopped.insert(shard);
+      go_on(self);
+    },
+    [self](renew_epoch) {
+      self->state.renew = true;
+      go_on(self);
+    },
+    [self](group_sizes& sizes) {
+      self->state.groups = std::move(sizes.groups);
+      go_on(self);
+    },
+    [self](leave_members) -> caf::result<absl::Status> {
+      auto& state = self->state;
+      if (state.ground == nullptr)
+        return absl::OkStatus();
+      state.leaving = true;
+      state.left = promise_from<absl::Status>(self);
+      go_on(self);
+      return state.left;
+    },
+    [self](lease_granted& granted) {
+      auto& state = self->state;
+      if (granted.term != state.term)
+        return; // it runs out by itself
+      state.asking = false;
+      if (!granted.lease.ok()) {
+        look_later(self);
+        return;
+      }
+      state.lease = *granted.lease;
+      read_members(self);
+    },
+    [self](lease_ended ended) {
+      if (ended.term == self->state.term)
+        lose(self, "its lease has run out");
+    },
+    [self](const members_changed& news) {
+      auto& state = self->state;
+      // What was missed is read with all the rest; watches begin anew from there.
+      if (!news.batch.ok()) {
+        state.watched_members.reset();
+        state.watched_table.reset();
+        state.watched_schema.reset();
+      }
+      if (state.lease != 0 && (!news.batch.ok() || is_news(state, *news.batch)))
+        read_members(self);
+    },
+    [self](look_at_members) {
+      auto& state = self->state;
+      if (state.lease == 0 && !state.asking && !state.leaving)
+        ask_for_lease(self);
+      else if (state.record_under_way)
+        send_record(self);
+      else if (state.lease != 0 && (state.writing || state.read_again || !state.has_read))
+        read_members(self);
+      else
+        go_on(self);
+    },
+  };
+}
+
+} // namespace reprieve

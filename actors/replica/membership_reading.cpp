@@ -1,0 +1,191 @@
+#include "actors/replica/membership_parts.hpp"
+#include "state/records/keys.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+// What the store says of who owns what.
+
+namespace reprieve {
+
+namespace {
+
+using self_pointer = membership_pointer;
+
+/// Watches are no more than a bell: whatever has changed, all is read at one revision.
+std::unique_ptr<watch_handle> watch(self_pointer self, key_range range, revision from) {
+  const membership_actor me = self;
+  return self->state.settings.behind->watch(
+    std::move(range), from,
+    [me](const absl::StatusOr<watch_batch>& batch) { caf::anon_send(me, members_changed{batch}); });
+}
+
+membership to_membership(const range_result& members) {
+  membership known;
+  for (const auto& one : members.values) {
+    auto record = decode<owner_record>(one.value);
+    auto& found = known.members[std::string(keys::last_part(one.key))];
+    found.joined = one.created;
+    found.epoch = one.modified;
+    found.lease = one.lease;
+    found.readable = record.ok();
+    if (!record.ok())
+      continue;
+    found.address = std::move(record->address);
+    found.secret = std::move(record->secret);
+    found.api = std::move(record->api);
+    found.owned = std::move(record->owned);
+    found.schema = record->schema;
+  }
+  return known;
+}
+
+void take_in_meta(membership_state& state, membership& known, const range_result& meta) {
+  state.changes = 0;
+  state.table = 0;
+  for (const auto& one : meta.values) {
+    if (one.key == keys::ownership)
+      state.changes = one.modified;
+    if (one.key == keys::schema)
+      if (auto schema = decode<schema_record>(one.value); schema.ok()) {
+        known.schema = schema->version;
+        state.schema = *std::move(schema);
+        state.schema_at = one.modified;
+      }
+    if (one.key == keys::shard_owners) {
+      state.table = one.modified;
+      if (auto table = decode<owners_record>(one.value); table.ok()) {
+        known.wanted = std::move(table->owners);
+        known.nodes = std::move(table->nodes);
+      }
+    }
+  }
+}
+
+void take_in_members(self_pointer self, const range_result& members, const range_result& meta) {
+  auto& state = self->state;
+  if (state.record_under_way) {
+    state.read_again = true; // what comes of it is read after it
+    return;
+  }
+  const auto before = owned_now(state);
+  auto known = to_membership(members);
+  take_in_meta(state, known, meta);
+  if (known.schema > state.settings.schema) {
+    lose(self, too_new(known.schema, state.settings.schema), true);
+    return;
+  }
+  const auto me = known.members.find(state.settings.name);
+  const bool ours = me != known.members.end() && me->second.lease == state.lease;
+  const bool was_there = state.ground != nullptr;
+  if (was_there && !ours) {
+    if (me == known.members.end())
+      lose(self, "its lease has run out");
+    else
+      lose(self, fmt::format("another process joined as replica {}", state.settings.name), true);
+    return;
+  }
+  const bool news = known.members != state.known.members || known.schema != state.known.schema;
+  // What was owned is what this replica has started; the record may have come further.
+  std::set<std::string> owned;
+  if (ours)
+    owned = std::exchange(me->second.owned, before);
+  const auto epoch = ours ? me->second.epoch : revision{0};
+  state.known = std::move(known);
+  state.has_read = true;
+  state.writing = false;
+  if (was_there)
+    state.ground->use_schema(state.known.schema);
+  if (ours && (!was_there || state.ground->epoch() != epoch || state.ground->is_changing())) {
+    take_in_record(self, epoch, std::move(owned));
+    return;
+  }
+  if (news && was_there)
+    self->send(
+      state.settings.owner,
+      ownership_update{std::make_shared<const membership>(state.known), state.ground, {}, {}});
+  go_on(self);
+}
+
+/// What was to be read could not be: it is not forgotten.
+void read_later(self_pointer self) {
+  self->state.read_again = true;
+  look_later(self);
+}
+
+/// Whether this replica has written something since the store was read: a read that was under way
+/// meanwhile tells how things were before.
+bool is_outdated(const membership_state& state, const range_result& read) {
+  return read.current < std::max({state.changes, state.table, state.schema_at});
+}
+
+void read_meta(self_pointer self, range_result members) {
+  self
+    ->request(self->state.settings.door, caf::infinite,
+              range_request{with_prefix("meta/"), 0, members.current, false})
+    .then(
+      [self, members = std::move(members), term = self->state.term](range_answer& meta) {
+        auto& state = self->state;
+        state.reading = false;
+        const bool again = std::exchange(state.read_again, false) || term != state.term;
+        if (state.lease == 0)
+          return;
+        if (!meta.ok())
+          read_later(self);
+        else if (again || is_outdated(state, members))
+          read_members(self);
+        else
+          take_in_members(self, members, *meta);
+      },
+      [self](caf::error&) {
+        self->state.reading = false;
+        read_later(self);
+      });
+}
+
+} // namespace
+
+bool is_news(const membership_state& state, const watch_batch& batch) {
+  return !std::ranges::all_of(batch.changes, [&](const change& one) {
+    return one.kind == change::type::put
+           && ((one.value.key == record_key(state) && one.value.lease == state.lease)
+               || (one.value.key == keys::shard_owners && one.value.modified == state.table)
+               || (one.value.key == keys::schema && one.value.modified == state.schema_at));
+  });
+}
+
+void read_members(self_pointer self) {
+  auto& state = self->state;
+  if (std::exchange(state.reading, true)) {
+    state.read_again = true;
+    return;
+  }
+  state.read_again = false;
+  self
+    ->request(state.settings.door, caf::infinite,
+              range_request{with_prefix(std::string(keys::owners)), 0, 0, false})
+    .then(
+      [self, term = state.term](range_answer& answer) {
+        auto& s = self->state;
+        if (!answer.ok() || term != s.term || s.lease == 0) {
+          s.reading = false;
+          read_later(self);
+          return;
+        }
+        if (!s.watched_members) {
+          s.watched_members =
+            watch(self, with_prefix(std::string(keys::owners)), answer->current + 1);
+          s.watched_table = watch(self, just(std::string(keys::shard_owners)), answer->current + 1);
+          s.watched_schema = watch(self, just(std::string(keys::schema)), answer->current + 1);
+        }
+        read_meta(self, *std::move(answer));
+      },
+      [self](caf::error&) {
+        self->state.reading = false;
+        read_later(self);
+      });
+}
+
+} // namespace reprieve

@@ -1,0 +1,468 @@
+#include "actors/replica/replica.hpp"
+
+#include "actors/durability/store_reading.hpp"
+#include "actors/replica/replica_actors.hpp"
+#include "state/quantities/quantity.hpp"
+#include "state/records/keys.hpp"
+#include "state/store/backup.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ranges>
+
+namespace reprieve {
+
+namespace {
+
+using self_pointer = replica_pointer;
+
+constexpr std::chrono::milliseconds load_retry_delay{200};
+
+void fail(self_pointer self, const absl::Status& why) {
+  if (!self->state.started && self->state.ready.pending())
+    self->state.ready.deliver(why);
+  else if (self->state.settings.lost)
+    self->state.settings.lost(std::string(why.message()));
+  self->quit(caf::exit_reason::user_shutdown);
+}
+
+/// A store that does not answer when the replica starts may do so in a moment.
+void fail_or_try_again(self_pointer self, const absl::Status& why) {
+  constexpr int most_tries = 50;
+  if (absl::IsUnavailable(why) && ++self->state.tries < most_tries)
+    self->delayed_send(self, load_retry_delay, look_at_schema{});
+  else
+    fail(self, why);
+}
+
+void join(self_pointer self) {
+  self->send(self->state.members, join_members{self->state.schema->epoch_base});
+  if (!self->state.history.is_kept_for_ever())
+    self->send(self, compact_store{});
+}
+
+void check_schema(self_pointer self);
+
+/// Writes what is fixed when a cluster is created.
+void create_cluster(self_pointer self) {
+  auto& state = self->state;
+  const std::string key(keys::schema);
+  schema_record fresh;
+  fresh.version = state.settings.schema;
+  fresh.created = state.settings.clock.now(self);
+  fresh.cluster = fmt::format("{:x}", fresh.created.time_since_epoch().count());
+  fresh.node_shards = state.settings.node_shards;
+  fresh.workload_shards = state.settings.workload_shards;
+  self
+    ->request(state.store, caf::infinite,
+              transaction{{{key, compared::modified, 0},
+                           {std::string(keys::restoring), compared::modified, 0}},
+                          {put{key, encode(fresh), 0}}})
+    .then(
+      [self, fresh](transaction_answer& answer) {
+        if (answer.ok() && answer->succeeded) {
+          self->state.schema = fresh;
+          join(self);
+        } else if (answer.ok() || absl::IsUnknown(answer.status())) {
+          check_schema(self); // somebody else was first, or a look tells
+        } else {
+          fail_or_try_again(self, answer.status());
+        }
+      },
+      [self](caf::error& error) { fail(self, to_status(error)); });
+}
+
+/// Creates a cluster in an empty store. Records without a schema are half of a backup: its schema
+/// is restored last.
+void create_in_empty_store(self_pointer self) {
+  const auto ask = [self](range_request wanted, auto done) {
+    self->request(self->state.store, caf::infinite, std::move(wanted))
+      .then([self, done](range_answer& answer) {
+        if (answer.ok())
+          done(*answer);
+        else
+          fail_or_try_again(self, answer.status());
+      });
+  };
+  ask({with_prefix({}), 1, 0, true}, [self, ask](const range_result& any) {
+    if (any.values.empty()) {
+      create_cluster(self);
+      return;
+    }
+    // Another replica may have created the cluster just now.
+    ask({just(std::string(keys::schema)), 1, any.current, true},
+        [self, found = any.values.front().key](const range_result& schema) {
+          if (schema.values.empty())
+            fail(self, half_restored(found));
+          else
+            check_schema(self);
+        });
+  });
+}
+
+/// A store that is in use and has no schema, or one that is too new, is nobody's to work on.
+void check_schema(self_pointer self) {
+  const std::string key(keys::schema);
+  read_all(self, self->state.store, {key}, [self, key](absl::StatusOr<key_values> found) {
+    auto& state = self->state;
+    if (!found.ok()) {
+      fail_or_try_again(self, found.status());
+      return;
+    }
+    if (!found->empty()) {
+      const auto schema = decode<schema_record>(found->front().value);
+      if (!schema.ok()) {
+        fail(self, absl::DataLossError(fmt::format(
+                     "the store's record at {} can't be read, and nobody can serve the store "
+                     "without it: {}; put it right, or restore a backup into an empty store",
+                     key, std::string(schema.status().message()))));
+      } else if (schema->version > state.settings.schema) {
+        fail(self, absl::FailedPreconditionError(too_new(schema->version, state.settings.schema)));
+      } else {
+        state.schema = *schema;
+        join(self);
+      }
+      return;
+    }
+    create_in_empty_store(self);
+  });
+}
+
+/// Has the store forget what happened before the time that its history is kept for. Who owns the
+/// queue tree does so for all; a compaction that fails is made up for by the next.
+void compact_history(self_pointer self) {
+  auto& state = self->state;
+  if (!state.ground || !state.queues) {
+    state.history.forget();
+    return;
+  }
+  self
+    ->request(state.store, answer_time, range_request{just(std::string(keys::schema)), 1, 0, true})
+    .then(
+      [self](range_answer& answer) {
+        auto& s = self->state;
+        if (!answer.ok() || !s.queues)
+          return;
+        if (const auto before = s.history.saw(s.settings.clock.now(self), answer->current))
+          s.settings.behind->compact(*before, [](const absl::StatusOr<revision>&) {});
+      },
+      [](caf::error&) {});
+}
+
+/// Whether the shard can't run, as it can't be read, or another of its group which it waits for.
+bool is_held_up(const replica_state& state, const std::string& shard) {
+  return std::ranges::any_of(
+    state.unreadable, [&](const std::string& other) { return group_of(other) == group_of(shard); });
+}
+
+/// Everything that this replica should own by now runs, as far as it can.
+void ready_when_serving(self_pointer self) {
+  auto& state = self->state;
+  const auto waits = [&](const std::string& shard) { return !is_held_up(state, shard); };
+  if (state.started || !state.known || !state.ground
+      || std::ranges::any_of(state.loaded | std::views::keys, waits)
+      || std::ranges::any_of(state.loading, waits))
+    return;
+  const auto& owned = state.known->members.at(state.settings.name).owned;
+  const auto wanted = std::ranges::count_if(
+    state.known->wanted, [&](const auto& one) { return one.second == state.settings.name; });
+  const auto tree = owned.contains(std::string(queue_tree_shard)) ? 1 : 0;
+  if (std::ssize(owned) < wanted + tree
+      || std::ssize(state.running) < std::ranges::count_if(owned, waits))
+    return;
+  // Who owns the queue tree has to place the groups first.
+  if (tree == 1 && (!state.catalog_known || state.known->wanted.empty()))
+    return;
+  state.started = true;
+  state.ready.deliver(absl::OkStatus());
+}
+
+/// Sizes are taken in steps of a quarter or so, lest groups move for a node more or less.
+std::int64_t size_to_place_by(const replica_state& state, const std::string& group) {
+  const auto* nodes = find(state.nodes_of_groups, group);
+  if (nodes == nullptr) {
+    // Its coordinator has not told yet: it is what it was.
+    if (!state.known)
+      return 0;
+    const auto before = state.known->nodes.find(group);
+    return before == state.known->nodes.end() ? 0 : before->second;
+  }
+  if (*nodes <= 0)
+    return 0;
+  std::int64_t step = 1;
+  while (step * 5 / 4 + 1 <= *nodes)
+    step = step * 5 / 4 + 1;
+  return step;
+}
+
+/// Who owns the queue tree says which groups there are to be placed.
+void tell_group_sizes(self_pointer self) {
+  auto& state = self->state;
+  if (!state.queues || !state.catalog_known)
+    return;
+  group_sizes sizes;
+  for (const auto& [name, group] : state.catalog_known->groups)
+    sizes.groups.push_back({name, state.schema->node_shards, state.schema->workload_shards,
+                            size_to_place_by(state, name)});
+  self->send(state.members, std::move(sizes));
+}
+
+void go_on(self_pointer self) {
+  start_waiting(self);
+  publish_directory(self);
+  ready_when_serving(self);
+}
+
+/// Asks for a new epoch: now, or, where that was done just before, after a pause. What made the
+/// last one outdated may not be over, such as a shard that another replica owns and does not serve
+/// yet.
+void renew(self_pointer self) {
+  constexpr std::chrono::seconds just_before{1};
+  constexpr std::chrono::milliseconds pause{200};
+  auto& state = self->state;
+  const auto now = state.settings.clock.now(self);
+  const auto last = std::exchange(state.renewed, now);
+  if (last != no_time && now - last < just_before)
+    self->delayed_send(state.members, pause, renew_epoch{});
+  else
+    self->send(state.members, renew_epoch{});
+}
+
+/// It has ended by itself: people hear why, and it begins anew, after a while if it was not the
+/// first time.
+void tell_of_end(self_pointer self, const std::string& shard, const caf::error& why) {
+  auto& state = self->state;
+  const auto now = state.settings.clock.now(self);
+  const auto wait = state.restarts.ended(shard, now);
+  const auto message = fmt::format(
+    "{} ended, for the {}. time since this process began, and begins anew {}: {}", shard,
+    state.restarts.times(shard),
+    wait == duration{0} ? "at once" : fmt::format("in {}", format_duration(wait)), reason_of(why));
+  self->send(state.events,
+             event{0, now, "Replica", state.settings.name, "Restarted", message, {}, {}});
+  if (state.settings.say)
+    state.settings.say(message);
+}
+
+/// What the shard starts from can't be read: all others go on, and it is tried again, as somebody
+/// may put it right.
+void tell_unreadable(self_pointer self, const std::string& shard, const absl::Status& why) {
+  constexpr std::chrono::seconds pause{10};
+  auto& state = self->state;
+  self->delayed_send(self, pause, load_again{shard, state.ground});
+  if (!state.unreadable.insert(shard).second)
+    return; // people know
+  const auto message =
+    fmt::format("{} can't be read, and nobody serves it until it can; that is tried every {}: {}",
+                shard, format_duration(pause), std::string(why.message()));
+  self->send(state.events, event{0,
+                                 state.settings.clock.now(self),
+                                 "Replica",
+                                 state.settings.name,
+                                 "Unreadable",
+                                 message,
+                                 {},
+                                 {}});
+  if (state.settings.say)
+    state.settings.say(message);
+}
+
+/// What of the shard can't be read is told once: what became of it, and how it is put right.
+void tell_aside(self_pointer self, const shard_contents& from) {
+  auto& state = self->state;
+  const auto now = state.settings.clock.now(self);
+  const auto say = [&](const std::string& what) {
+    if (state.settings.say)
+      state.settings.say(what);
+  };
+  for (const auto& one : from.aside)
+    if (state.told_aside.emplace(one.key, one.why).second) {
+      const auto message = describe(one);
+      self->send(
+        state.events,
+        event{0, now, std::string(to_string(one.kind)), one.name, "Unreadable", message, {}, {}});
+      say(message);
+    }
+  for (const auto& message : from.begun_anew) {
+    self->send(state.events,
+               event{0, now, "Replica", state.settings.name, "Unreadable", message, {}, {}});
+    say(message);
+  }
+}
+
+/// Reads what the shard starts from, if it has waited long enough since it ended.
+void load_when_due(self_pointer self, const std::string& shard) {
+  auto& state = self->state;
+  const auto wait = state.restarts.left(shard, state.settings.clock.now(self));
+  if (wait == duration{0})
+    load(self, shard);
+  else if (state.loading.insert(shard).second)
+    self->delayed_send(self, wait, load_again{shard, state.ground});
+}
+
+/// One of those that run here has ended: asked to, or because it can't write any more.
+void has_ended(self_pointer self, const caf::down_msg& down) {
+  auto& state = self->state;
+  if (forget_proxy(self, down.source)) {
+    meet_peers_later(self);
+    end_outdated_coordinators(self);
+    publish_directory(self);
+    return;
+  }
+  const auto found = state.running.find(down.source);
+  if (found == state.running.end())
+    return;
+  const auto shard = found->second;
+  forget(state, down.source);
+  const bool given_up = state.stopping.erase(shard) > 0;
+  if (state.outdated.erase(shard) > 0 && !given_up && state.ground) {
+    state.to_renew[shard] = state.ground->epoch();
+    renew(self);
+  } else if (state.ground) {
+    if (!given_up)
+      tell_of_end(self, shard, down.reason);
+    // Given up or not, its record says so next; what should run here is taken again then.
+    self->send(state.members, shards_stopped{{shard}});
+  }
+  end_outdated_coordinators(self);
+  publish_directory(self);
+}
+
+void take_in(self_pointer self, const ownership_update& update) {
+  auto& state = self->state;
+  state.known = update.known;
+  state.ground = update.ground;
+  state.schema->version = state.known->schema;
+  for (const auto& shard : update.taken)
+    load_when_due(self, shard);
+  for (auto one = state.to_renew.begin(); one != state.to_renew.end();)
+    if (const auto& [shard, ended] = *one; state.ground->epoch() > ended) {
+      load(self, shard);
+      one = state.to_renew.erase(one);
+    } else {
+      ++one;
+    }
+  std::set<std::string> gone;
+  for (const auto& shard : update.to_stop)
+    if (!stop(self, shard))
+      gone.insert(shard);
+  if (!gone.empty())
+    self->send(state.members, shards_stopped{std::move(gone)});
+  meet_peers(self);
+  end_outdated_coordinators(self);
+  go_on(self);
+}
+
+} // namespace
+
+replica_actor::behavior_type replica(self_pointer self, replica_settings settings) {
+  auto& state = self->state;
+  state.settings = std::move(settings);
+  const auto& ours = state.settings;
+  state.history = store_history{ours.keep_history};
+  state.store = self->spawn<caf::linked>(store_door, ours.behind);
+  state.events = self->spawn<caf::linked>(event_log);
+  state.members = self->spawn<caf::linked>(
+    keep_membership,
+    membership_settings{ours.name, ours.address, ours.api, ours.lease_time, ours.nodes_per_replica,
+                        ours.schema, ours.behind, state.store, self, ours.clock, ours.secret});
+  // Asked to, or because one of those linked to it has failed.
+  self->set_exit_handler([self](const caf::exit_msg& end) { self->quit(end.reason); });
+  self->set_down_handler([self](const caf::down_msg& down) { has_ended(self, down); });
+  self->attach_functor([running = state.to_end, lost = ours.lost](const caf::error& why) {
+    for (const auto& one : *running)
+      caf::anon_send_exit(one, caf::exit_reason::kill);
+    if (lost && why != caf::exit_reason::user_shutdown)
+      lost("an actor that the replica can't do without has ended");
+  });
+  return {
+    [self](start_serving) -> caf::result<absl::Status> {
+      self->state.ready = promise_from<absl::Status>(self);
+      check_schema(self);
+      return self->state.ready;
+    },
+    [self](look_at_schema) { check_schema(self); },
+    [self](stop_serving) -> caf::result<absl::Status> {
+      return self->delegate(self->state.members, leave_members{});
+    },
+    [self](const ownership_update& update) { take_in(self, update); },
+    [self](const ownership_lost& lost) {
+      auto& s = self->state;
+      s.ground = nullptr;
+      s.known = nullptr;
+      end_all(self);
+      forget_peers(self);
+      publish_directory(self);
+      if (lost.for_good)
+        fail(self, absl::AbortedError(lost.why));
+    },
+    [self](shard_loaded& done) {
+      auto& s = self->state;
+      if (done.owner != s.ground || !s.loading.contains(done.shard))
+        return;
+      if (absl::IsUnavailable(done.contents.status())) {
+        self->delayed_send(self, load_retry_delay, load_again{done.shard, done.owner});
+        return;
+      }
+      if (!done.contents.ok()) {
+        if (done.shard == queue_tree_shard && !s.started)
+          fail(self, done.contents.status()); // nothing can be served without it
+        else
+          tell_unreadable(self, done.shard, done.contents.status());
+        ready_when_serving(self);
+        return;
+      }
+      s.loading.erase(done.shard);
+      s.unreadable.erase(done.shard);
+      tell_aside(self, **done.contents);
+      if (is_owned(s, done.shard))
+        start(self, done.shard, *std::move(done.contents));
+      tell_group_sizes(self);
+      go_on(self);
+    },
+    [self](catalog_update& update) {
+      self->state.catalog_known = std::move(update.known);
+      tell_group_sizes(self);
+      go_on(self);
+    },
+    [self](groups_counted& counted) {
+      self->state.nodes_of_groups = std::move(counted.nodes);
+      tell_group_sizes(self);
+    },
+    [self](follow_directory& wanted) {
+      if (self->state.serving)
+        self->send(wanted.follower, directory_update{self->state.serving});
+      self->state.followers.push_back(std::move(wanted.follower));
+    },
+    [self](const peer_connected& there) {
+      self->state.connected[there.replica] = there.connection;
+      meet_peers(self);
+      end_outdated_coordinators(self);
+      go_on(self);
+    },
+    [self](const peer_lost& there) {
+      auto& connected = self->state.connected;
+      if (const auto found = connected.find(there.replica);
+          found != connected.end() && found->second == there.connection)
+        connected.erase(found);
+      meet_peers_later(self);
+    },
+    [self](look_for_peers) {
+      self->state.looks_for_peers = false;
+      meet_peers(self);
+      end_outdated_coordinators(self);
+      go_on(self);
+    },
+    [self](const load_again& due) {
+      if (due.owner == self->state.ground && self->state.loading.erase(due.shard) > 0)
+        load(self, due.shard);
+    },
+    [self](compact_store) {
+      compact_history(self);
+      self->delayed_send(self, self->state.history.interval(), compact_store{});
+    },
+  };
+}
+
+} // namespace reprieve
