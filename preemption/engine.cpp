@@ -154,12 +154,12 @@ depth depth_for(const cluster_view& view, const preemptor& who, std::size_t most
 }
 
 plan decide(const cluster_view& view, const preemptor& who, const plan_settings& settings) {
-  foresight none{view, {}};
+  live_hints none{view, {}};
   return decide(view, who, settings, none);
 }
 
 plan decide(const cluster_view& view, const preemptor& who, const plan_settings& settings,
-            foresight& seen) {
+            live_hints& seen) {
   const problem given{view, who, settings};
   const explainer explain{given};
   if (auto settled = without_victims(given, explain))

@@ -17,16 +17,16 @@ plan find_room(const cluster_view& view, const preemptor& who, const plan_settin
 depth depth_for(const cluster_view& view, const preemptor& who, std::size_t most_domains);
 
 /// Places the preemptor, with victims where it can't be had without: by the rules for a required
-/// node if it is bound to one (DESIGN 3.5), else by the policy of the resource group (DESIGN 3.1,
-/// 3.6). Deployments of a group with the lifecycle policy are not for here: they go by replica
-/// counts (`preempt_by_lifecycle`), whereas what else runs there goes by pods. Pure: the same view,
-/// preemptor and settings give the same plan.
+/// node if it is bound to one (docs/policies.md#required-node), else by the policy of the resource
+/// group (docs/policies.md#workload-aware, 3.6). Deployments of a group with the lifecycle policy
+/// are not for here: they go by replica counts (`preempt_by_lifecycle`), whereas what else runs
+/// there goes by pods. Pure: the same view, preemptor and settings give the same plan.
 plan decide(const cluster_view& view, const preemptor& who, const plan_settings& settings);
 
 /// The same plan, found sooner with the answers of all node shards (`evaluate`). The view is of all
 /// nodes. Where the answers do not settle who is best, the view alone does.
 plan decide(const cluster_view& view, const preemptor& who, const plan_settings& settings,
-            foresight& seen);
+            live_hints& seen);
 
 /// Places the preemptor, with victims of that scope alone where it can't be had without, by the
 /// workload-aware rules.

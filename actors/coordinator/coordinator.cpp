@@ -20,7 +20,7 @@ using self_pointer = coordinator_pointer;
 constexpr std::chrono::seconds time_for_grants{1};
 
 /// Gives up the decisions that lost their ground: a preemptor that is not wanted any more, a node
-/// that takes no pods (DESIGN 3.2).
+/// that takes no pods (docs/policies.md#delayed-actuation).
 void cancel_groundless(self_pointer self) {
   auto& state = self->state;
   const auto* group = find(state.known->groups, state.settings.resource_group);
@@ -191,7 +191,7 @@ void let_go_on(self_pointer self, const std::vector<std::string>& waiting, const
 }
 
 /// The decision's victims can't come back: those that count on their room ask for it.
-void told(self_pointer self, const victims_told& done) {
+void count_on_room_of(self_pointer self, const victims_told& done) {
   auto& state = self->state;
   const auto found = state.decisions.find(done.id);
   if (found == state.decisions.end())
@@ -413,7 +413,7 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
       if (moved.phase == decision_phase::aborted)
         self->state.mirror.spare_victims(moved.id);
     },
-    [self](const victims_told& done) { told(self, done); },
+    [self](const victims_told& done) { count_on_room_of(self, done); },
     [self](const decision_ended& over) { ended(self, over); },
     [self](quota_grants& told) {
       take_grants(self->state, std::move(told));

@@ -90,7 +90,7 @@ struct coordinator_settings {
   std::string resource_group;
   std::shared_ptr<const group_shards> shards;
   queue_shard_actor queues;
-  store_door_actor store;
+  store_actor store;
   ownership_pointer owner;
   event_log_actor events;
   wall_clock clock;

@@ -34,7 +34,8 @@
 namespace reprieve {
 
 /// What a coordinator knows of its resource group: the durable records of all its shards, and over
-/// them what its own open decisions will do, so that these never conflict (DESIGN 4, progress).
+/// them what its own open decisions will do, so that these never conflict
+/// (docs/protocol.md#several-decisions-at-once).
 class group_mirror : private standing_ground {
 public:
   // -- what the shards say ------------------------------------------------------------------------
@@ -56,7 +57,7 @@ public:
   /// seen.
   std::string why_hidden(std::string_view workload) const;
 
-  // -- replicas that the cluster counts (DESIGN 3.3) ----------------------------------------------
+  // -- replicas that the cluster counts (docs/policies.md#lifecycle) -----------------------------
 
   /// Whether the cluster's own scheduler places the replicas of deployments: they are not placed
   /// pod by pod then, and no pod of theirs is unwanted here.
@@ -161,7 +162,7 @@ public:
   /// Whether one of them comes before that place.
   bool is_any_leaving_before(std::string_view queue, const service_place& place);
 
-  /// The guards by which time alone lets somebody go (DESIGN 3.7).
+  /// The guards by which time alone lets somebody go (docs/policies.md#guards).
   void guard(const guards& limits);
   /// Whom they let go by now may help somebody: their nodes are among those that were freed.
   void release(time_point now);
@@ -214,7 +215,7 @@ public:
   std::vector<queue_pod> pods_in(const std::vector<std::string>& queues);
 
   /// How many preemptions workloads had in the last hour, where there were any.
-  by_name<std::int32_t> preempted_lately(time_point now) const;
+  by_name<std::int32_t> recent_preemptions(time_point now) const;
 
   std::shared_ptr<const workload_record> find_workload(std::string_view name) const;
 
@@ -285,8 +286,8 @@ private:
     bool unwanted = false;
     bool ended = false;
     queue_totals used;
-    seldom<resources> held_back; ///< what will be asked for when others have settled
-    seldom<resources> again;     ///< of what leaves, what is waited for again already
+    rarely_set<resources> held_back; ///< what will be asked for when others have settled
+    rarely_set<resources> again;     ///< of what leaves, what is waited for again already
     /// Pods of that group of a unit wait: budgets expect them, and miss them.
     struct expected_pods {
       std::shared_ptr<const preemptor> who;
@@ -362,8 +363,8 @@ private:
   void look_at_aside(const objects_aside& changed);
   bool may_run_unseen(const workload_record& record) const;
 
-  text_map<node_entry> nodes_;
-  text_map<workload_entry> workloads_;
+  name_map<node_entry> nodes_;
+  name_map<workload_entry> workloads_;
   std::map<std::string, kept_decision, std::less<>> open_;
   std::set<std::string> unjudged_; ///< open decisions whose ground may have changed
 
@@ -411,9 +412,9 @@ private:
   leftovers with_unwanted_;
   leftovers ended_;
   /// Unwanted pods that were taken to be told, by uid, and their nodes: until the record says it.
-  text_map<std::string> being_told_;
+  name_map<std::string> being_told_;
   /// Pods that were told to stop: where, and when their grace period is over.
-  text_map<std::pair<named_node*, time_point>> told_;
+  name_map<std::pair<named_node*, time_point>> told_;
   std::set<std::pair<time_point, std::string>> told_in_order_; ///< by that time
   std::set<std::string, std::less<>> stuck_;                   ///< uids of those that will not go
   std::map<std::string, objects_aside> aside_;                 ///< by shard, where there are any

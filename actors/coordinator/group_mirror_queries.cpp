@@ -346,10 +346,10 @@ std::vector<queue_pod> group_mirror::pods_in(const std::vector<std::string>& que
   return found;
 }
 
-by_name<std::int32_t> group_mirror::preempted_lately(time_point now) const {
+by_name<std::int32_t> group_mirror::recent_preemptions(time_point now) const {
   by_name<std::int32_t> times;
   for (const auto* one : preempted_)
-    if (const auto count = reprieve::preempted_lately(one->second.counted.record->status, now);
+    if (const auto count = reprieve::recent_preemptions(one->second.counted.record->status, now);
         count > 0)
       times[one->first] = count;
   return times;
@@ -370,7 +370,7 @@ void group_mirror::guard_started(const pod& p) {
 void group_mirror::guard_preempted(const workload_record& record) {
   if (guards_.preemptions_per_workload_per_hour)
     for (const auto& one : record.status.preempted)
-      guard_until(one.at + counts_as_lately, record.spec->name, {});
+      guard_until(one.at + recent_preemption_window, record.spec->name, {});
 }
 
 void group_mirror::guard(const guards& limits) {

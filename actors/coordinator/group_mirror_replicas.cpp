@@ -4,7 +4,7 @@
 #include <set>
 #include <string_view>
 
-// Replicas that are placed by the cluster's own scheduler (DESIGN 3.3).
+// Replicas that are placed by the cluster's own scheduler (docs/policies.md#lifecycle).
 
 namespace reprieve {
 

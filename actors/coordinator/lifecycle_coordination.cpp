@@ -160,7 +160,7 @@ lifecycle_cycle_input input_of(self_pointer self) {
   in.now = state.settings.clock.now(self);
   in.pods = state.mirror.lifecycle_pods();
   if (in.cluster.limits.preemptions_per_workload_per_hour)
-    in.preempted_lately = state.mirror.preempted_lately(in.now);
+    in.recent_preemptions = state.mirror.recent_preemptions(in.now);
   for (const auto& [name, one] : state.mirror.placements())
     in.placements.push_back(as_decided(state, one));
   for (const auto& record : state.mirror.counted_deployments()) {

@@ -13,9 +13,10 @@
 #include <string_view>
 #include <vector>
 
-/// What a coordinator does where its group's cluster has a scheduler of its own (DESIGN 3.3): it
-/// runs the lifecycle cycle on what it knows, hands each step of it to a decision, has placements
-/// remember what the next cycle needs, and tells the cluster the counts that have become durable.
+/// What a coordinator does where its group's cluster has a scheduler of its own
+/// (docs/policies.md#lifecycle): it runs the lifecycle cycle on what it knows, hands each step of
+/// it to a decision, has placements remember what the next cycle needs, and tells the cluster the
+/// counts that have become durable.
 ///
 /// A cycle decides nothing while counts are being changed: by decisions of the cycle before, which
 /// are short, as they wait for no room, or by others that take replicas, until their victims are

@@ -180,7 +180,7 @@ public:
           now_, [&](const std::string& name) { state_.mirror.put_aside(name, false); });
         next != no_time)
       try_again_at(self_, next);
-    go_on();
+    finish_cycle();
   }
 
   /// Why the unit waits, as things stand now.
@@ -217,7 +217,7 @@ public:
     }
     return at->second;
   }
-  foresight* answers_for(const preemptor& who) override {
+  live_hints* answers_for(const preemptor& who) override {
     auto* known = state_.inquiries.find(who);
     return known != nullptr && known->seen ? &*known->seen : nullptr;
   }
@@ -228,7 +228,8 @@ public:
   bool ask_shards(const preemptor& who, const plan_settings& settings) override {
     launch_batch(); // nobody waits for the answers who does not need them
     auto asked = request_for(who, settings, nodes_to_ask_for(who));
-    reprieve::ask_shards(self_, std::move(asked), [cycle = shared_from_this()] { cycle->go_on(); });
+    reprieve::ask_shards(self_, std::move(asked),
+                         [cycle = shared_from_this()] { cycle->finish_cycle(); });
     return true;
   }
   std::size_t most_domains_told() const override {
@@ -392,7 +393,7 @@ public:
   }
 
   /// The room that the unit may have is held for less important ones: they give it up, and its own
-  /// decision asks for it when they have (DESIGN 3.2).
+  /// decision asks for it when they have (docs/policies.md#delayed-actuation).
   void take_holds(const waiting_unit&, const std::vector<given_up>& holds) override {
     for (const auto& one : holds)
       give_up(self_, one.decision, one.reason);
@@ -417,7 +418,8 @@ public:
     launch(self_, std::move(settings));
   }
 
-  /// Remembers since when the node of a pod that is bound to one is reserved for it (DESIGN 3.5).
+  /// Remembers since when the node of a pod that is bound to one is reserved for it
+  /// (docs/policies.md#required-node).
   void reserve(const preemptor& who, const plan& made) override {
     if (made.reserve)
       state_.reserved[first_uid(who)] = {who.workload, made.reserve->since};
@@ -454,7 +456,7 @@ private:
     if (const auto* group = find(state.known->groups, state.settings.resource_group))
       settings.group = *group;
     if (settings.group.limits.preemptions_per_workload_per_hour)
-      settings.preempted_lately = state.mirror.preempted_lately(now);
+      settings.recent_preemptions = state.mirror.recent_preemptions(now);
     // A sentence of why there is nothing is made when somebody asks; among sessions it depends on
     // who comes first.
     settings.tells_failure = explains || settings.group.policy == group_policy::sessions;
@@ -478,7 +480,7 @@ private:
     state_.waiting_because[unit.who->workload] = std::move(because);
   }
 
-  void go_on() {
+  void finish_cycle() {
     holds_.clear(); // shards may have told more since
     if (!cycle_.run())
       return;
@@ -668,8 +670,8 @@ std::string new_decision_id(coordinator_state& state) {
 namespace {
 
 /// Which of the open decisions have to be told before this one asks for its votes, which would be
-/// against it until then (DESIGN 4, progress): those whose victims' room it counts on, those that
-/// leave nothing of a budget for it, and those that change the same counts.
+/// against it until then (docs/protocol.md#several-decisions-at-once): those whose victims' room it
+/// counts on, those that leave nothing of a budget for it, and those that change the same counts.
 std::set<std::string> to_be_told_before(const coordinator_state& state,
                                         const decision_settings& settings) {
   if (settings.recovered)

@@ -9,10 +9,11 @@
 
 namespace reprieve {
 
-/// A question to all node shards: what they have for a kind of preemptor (DESIGN 4.1).
+/// A question to all node shards: what they have for a kind of preemptor
+/// (docs/protocol.md#messages-of-a-decision).
 struct shard_inquiry {
   std::shared_ptr<const evaluation_request> asked;
-  std::optional<foresight> seen; ///< nothing as long as there was no answer
+  std::optional<live_hints> seen; ///< nothing as long as there was no answer
 };
 
 /// The questions whose answers may still be of use.

@@ -112,7 +112,7 @@ void release_all(self_pointer self) {
 
 /// One event for every workload that loses something. Of a decision that was recovered they may
 /// have been told before, and have come back meanwhile: the shards know.
-void tell_victims_apart(self_pointer self) {
+void report_preempted_workloads(self_pointer self) {
   auto& settings = self->state.settings;
   if (settings.recovered)
     return;
@@ -248,7 +248,7 @@ void apply_all(self_pointer self) {
     }
     if (self->state.told)
       self->send(self->state.settings.owner, victims_told{id(self)});
-    tell_victims_apart(self);
+    report_preempted_workloads(self);
     tell_counts(self);
     wait_for_room(self);
   });
@@ -283,7 +283,7 @@ void start_all(self_pointer self) {
       return;
     }
     if (what(self).at_once && !what(self).counts.empty()) {
-      tell_victims_apart(self);
+      report_preempted_workloads(self);
       tell_counts(self);
     }
     if (!what(self).at_once)
@@ -324,7 +324,7 @@ void give_up(self_pointer self, absl::Status why) {
   end(self, why);
 }
 
-void go_on(self_pointer self) {
+void take_next_step(self_pointer self) {
   switch (what(self).phase) {
   case decision_phase::preparing:
     prepare_all(self);
@@ -382,7 +382,7 @@ decision_actor::behavior_type run_decision(decision_actor::stateful_pointer<deci
   split_into_parts(self);
   state.waits = state.settings.waits_for_others;
   if (!state.waits)
-    go_on(self);
+    take_next_step(self);
   return {
     [self](const room_free& there) {
       auto& waiting = self->state.no_room_yet;
@@ -403,7 +403,7 @@ decision_actor::behavior_type run_decision(decision_actor::stateful_pointer<deci
     },
     [self](begin_votes) {
       if (std::exchange(self->state.waits, false))
-        go_on(self);
+        take_next_step(self);
     },
     [self](votes_due) {
       if (self->state.voting)

@@ -73,7 +73,7 @@ using decision_owner_actor = typed_actor<handles<void(decision_moved)>, handles<
                                          handles<void(decision_ended)>>;
 
 /// Lives as long as one decision and owns its trace: prepare, commit, apply and actuate, start, or
-/// abort (DESIGN 4).
+/// abort (docs/protocol.md#two-phase-commit).
 using decision_actor = typed_actor<
   /// From a node shard: the decision's room there is free.
   handles<void(room_free)>,
@@ -101,7 +101,7 @@ struct decision_settings {
   std::map<std::string, std::int64_t>
     generations; ///< of the workloads placed, as the plan saw them
   std::shared_ptr<const group_shards> shards;
-  store_door_actor store;
+  store_actor store;
   ownership_pointer ground; ///< of the coordinator
   decision_owner_actor owner;
   event_log_actor events;

@@ -40,7 +40,7 @@ void write_end(self_pointer self, absl::Status how);
 // -- when something is in the way -----------------------------------------------------------------
 
 /// Goes on from the phase that the store has.
-void go_on(self_pointer self);
+void take_next_step(self_pointer self);
 /// When an answer was lost or a comparison did not hold: either the decision came further than is
 /// known here, or its owner has lost its place, and others see to it.
 void resume_from_store(self_pointer self);

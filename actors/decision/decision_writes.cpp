@@ -118,13 +118,14 @@ void write_commit(self_pointer self) {
           enter(self, phase);
           tell_people(self, s.what.at_once && s.what.counts.empty() ? "Started" : "Committed",
                       s.what.why.summary);
-          go_on(self);
+          take_next_step(self);
         } else if (absl::IsInvalidArgument(answer.status())
                    || (planted == planted_bug::unknown_is_aborted && !answer.ok())) {
           give_up(self, answer.status()); // the store does not take it, so that it has nothing
         } else {
           self->state.commit_unknown = may_arrive_late(answer.status());
-          // Not known, or somebody aborted it: writing the abort tells which (DESIGN 4.3).
+          // Not known, or somebody aborted it: writing the abort tells which
+          // (docs/protocol.md#two-phase-commit).
           write_abort(self, answer.ok() ? absl::AbortedError(
                               "a shard took its hold back, or has another owner")
                                         : answer.status());
@@ -225,7 +226,7 @@ void read_phase(self_pointer self) {
         what(self).phase = head->summary.phase;
         what(self).abort_reason = head->summary.abort_reason;
         what(self).victims_told = head->summary.victims_told;
-        go_on(self);
+        take_next_step(self);
       },
       [again](caf::error&) { again(); });
 }

@@ -31,7 +31,7 @@ using archive_keeper_actor = typed_actor<
   handles<void(look_at_archive)>>;
 
 struct archive_keeper_settings {
-  store_door_actor store;
+  store_actor store;
   ownership_pointer owner;
   archive_limits limits;
   wall_clock clock;

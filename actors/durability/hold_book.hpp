@@ -38,7 +38,7 @@ struct drop_votes {
 /// A change that would break votes, and what it changes.
 struct waiting_change {
   std::vector<std::string> names;
-  std::function<void()> go_on;
+  std::function<void()> proceed;
   std::string why;
 };
 
@@ -56,13 +56,13 @@ struct hold_book {
   };
 
   std::string shard;
-  store_door_actor store;
+  store_actor store;
   ownership_pointer owner;
   duration time{0}; ///< how long a decision may take from the vote to the commit
   wall_clock clock;
 
-  text_map<hold> held;                     ///< by decision
-  text_map<std::set<std::string>> held_on; ///< the decisions, by what has to stay as it is for them
+  name_map<hold> held;                     ///< by decision
+  name_map<std::set<std::string>> held_on; ///< the decisions, by what has to stay as it is for them
   std::vector<waiting_change> waiting;
   revision open_from = 0; ///< earlier epochs of the coordinator get no votes any more
   /// Decisions whose abort this shard wrote, and at which revision: the key goes when the decision
@@ -108,7 +108,7 @@ hold_book<Parts> holds_of(std::string shard, const ledger_settings& ledger, dura
 namespace detail {
 
 template <class Self>
-void look_later(Self self) {
+void schedule_expiry_check(Self self) {
   auto& holds = self->state.holds;
   if (holds.held.empty() || std::exchange(holds.looks_at_holds, true))
     return;
@@ -157,7 +157,7 @@ void keep_hold(Self self, const prepare<Parts>& asked, std::vector<std::string> 
     holds.held_on[name].insert(asked.decision);
   holds.held[asked.decision] = {asked.resource_group, asked.parts,
                                 holds.clock.now(self) + holds.time, asked.at_once, std::move(on)};
-  detail::look_later(self);
+  detail::schedule_expiry_check(self);
 }
 
 /// Behind the id of a decision among those that a shard has carried out: of this one it has done
@@ -213,8 +213,8 @@ void release(Self self, const std::string& decision) {
   }
 }
 
-/// Takes a hold back: by writing the abort, never by just dropping a yes (DESIGN 4.3). Until the
-/// abort is known to be there, the hold stays.
+/// Takes a hold back: by writing the abort, never by just dropping a yes
+/// (docs/protocol.md#two-phase-commit). Until the abort is known to be there, the hold stays.
 template <class Self>
 void take_back(Self self, const std::string& decision, const std::string& why) {
   auto& holds = self->state.holds;
@@ -266,7 +266,7 @@ bool is_to_change(const hold_book<Parts>& holds, const std::string& name) {
 /// have such a vote are aborted, unless they are committed already and take their hold themselves.
 template <class Self>
 void change_when_free(Self self, std::vector<std::string> names, std::string why,
-                      std::function<void()> go_on) {
+                      std::function<void()> proceed) {
   auto& holds = self->state.holds;
   // Changes keep their order: one that waits lets none of the same name pass.
   const bool behind_others =
@@ -276,19 +276,19 @@ void change_when_free(Self self, std::vector<std::string> names, std::string why
     if (const auto on = holds.held_on.find(name); on != holds.held_on.end())
       decisions.insert(on->second.begin(), on->second.end());
   if (decisions.empty() && !behind_others) {
-    go_on();
+    proceed();
     return;
   }
-  holds.waiting.push_back({std::move(names), std::move(go_on), why});
+  holds.waiting.push_back({std::move(names), std::move(proceed), why});
   for (const auto& decision : decisions)
     take_back(self, decision, why);
 }
 
 /// A hold has gone: changes that waited for it may go on.
 template <class Self>
-void go_on_with_changes(Self self) {
+void continue_changes(Self self) {
   for (auto& one : std::exchange(self->state.holds.waiting, {}))
-    change_when_free(self, std::move(one.names), std::move(one.why), std::move(one.go_on));
+    change_when_free(self, std::move(one.names), std::move(one.why), std::move(one.proceed));
 }
 
 /// Takes back the holds of decisions that took too long.
@@ -304,7 +304,7 @@ void take_back_due_holds(Self self) {
   for (const auto& decision : due)
     take_back(self, decision,
               fmt::format("shard {} waited too long for it and took its hold back", holds.shard));
-  detail::look_later(self);
+  detail::schedule_expiry_check(self);
 }
 
 } // namespace reprieve

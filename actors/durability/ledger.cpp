@@ -117,7 +117,7 @@ private:
   std::vector<comparison> comparisons_; ///< of names that are taken
   std::vector<operation> operations_;
   std::size_t bytes_ = room_for_sequence;
-  text_map<std::size_t> positions_;                    ///< of records, by key
+  name_map<std::size_t> positions_;                    ///< of records, by key
   std::unordered_map<std::size_t, std::size_t> names_; ///< of their names, by that
   /// What makes the last forms of those that were written again, which differ from the first by
   /// little: that is what part of the room is left for.
@@ -127,7 +127,7 @@ private:
 } // namespace
 
 absl::Status came_in_between() {
-  return nothing_changed(absl::AbortedError(
+  return mark_nothing_changed(absl::AbortedError(
     "another change came in between; nothing was changed by this one, try again"));
 }
 
@@ -224,7 +224,7 @@ static std::vector<operation> writes_of(const std::vector<ledger_entry>& entries
     bool changes_name;
   };
   std::vector<last_form> last;
-  text_map<std::size_t> positions;
+  name_map<std::size_t> positions;
   for (const auto& one : entries) {
     const auto [at, fresh] = positions.emplace(one.key, last.size());
     if (fresh)

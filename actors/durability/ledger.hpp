@@ -117,7 +117,7 @@ struct ledger_settings {
   std::int64_t sequence = 0;
   revision sequence_revision = 0;    ///< of the shard's sequence key, 0 where it is absent
   std::set<std::string> carried_out; ///< as the sequence key has them
-  store_door_actor store;
+  store_actor store;
   batch_limits limits;
 };
 
@@ -283,7 +283,7 @@ void try_ledger_again(Self self, ledger_retry what = ledger_retry{ledger_retry::
 
 /// Nothing is in flight: what waits is next.
 template <class Self>
-void go_on_writing(Self self) {
+void continue_writing(Self self) {
   auto& of = self->state.ledger;
   if (of.busy)
     return;
@@ -302,7 +302,7 @@ void batch_is_durable(Self self, revision at) {
   of.busy = !of.promised.empty();
   answer_written(of);
   if (of.promised.empty())
-    go_on_writing(self);
+    continue_writing(self);
   else
     make_good_from(self, 0);
 }
@@ -346,7 +346,7 @@ void refuse_in_flight(Self self, const absl::Status& why) {
   auto& of = self->state.ledger;
   of.busy = false;
   if (refuse_batch(of, why))
-    go_on_writing(self);
+    continue_writing(self);
   else
     answer_all(of, absl::AbortedError(why.message()));
 }
@@ -390,7 +390,7 @@ void lent_is_not_written(Self self, const absl::Status& why) {
   auto& of = self->state.ledger;
   of.busy = of.settles = false;
   if (drop_lent(of, why))
-    go_on_writing(self);
+    continue_writing(self);
   else
     lose_ledger(self);
 }
@@ -534,7 +534,7 @@ void make_good_from(Self self, std::size_t next) {
     of.promised.clear();
     of.busy = false;
     answer_written(of);
-    go_on_writing(self);
+    continue_writing(self);
     return;
   }
   auto& chunk = of.promised[next];
@@ -614,7 +614,7 @@ void settle_lent(Self self) {
 
 /// Makes what was asked for while something was lent, in order, as far as the next that is lent.
 template <class Self>
-void go_on_behind_lent(Self self) {
+void continue_behind_lent(Self self) {
   auto& of = self->state.ledger;
   for (const auto& done : std::exchange(of.for_fate, {}))
     done(confirm(of));
@@ -674,7 +674,7 @@ void send_aside(Self self) {
   of.asides.pop_front();
   auto writes = make();
   if (!writes) {
-    go_on_writing(self);
+    continue_writing(self);
     return;
   }
   of.busy = of.is_aside = true;
@@ -691,7 +691,7 @@ void send_aside(Self self) {
       return;
     }
     done(answer);
-    go_on_writing(self);
+    continue_writing(self);
   };
   self->request(of.settings.store, caf::infinite, *std::move(writes))
     .then([answered](transaction_answer& answer) { answered(answer); },
@@ -752,7 +752,7 @@ void write(Self self, std::vector<ledger_entry> writes, ledger::answer done,
       --self->state.ledger.lends;
       done(how);
       if (!absl::IsAborted(how)) // else the shard ends
-        detail::go_on_behind_lent(self);
+        detail::continue_behind_lent(self);
     };
   }
   of.waiting.push_back(
@@ -769,7 +769,7 @@ void write_aside(Self self, std::function<std::optional<transaction>()> make,
                  std::function<void(transaction_answer&)> done) {
   self->state.ledger.asides.push_back({std::move(make), std::move(done)});
   if (!self->state.ledger.busy)
-    detail::go_on_writing(self);
+    detail::continue_writing(self);
 }
 
 template <class Self>

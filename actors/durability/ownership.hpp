@@ -12,9 +12,9 @@
 namespace reprieve {
 
 /// The ground on which a replica's actors write: its owner record is as the replica left it. The
-/// record's modification revision is the epoch of all that it owns (DESIGN 4), so it changes for
-/// all of them whenever any of them comes or goes; whoever finds a comparison failed looks here
-/// whether that was why.
+/// record's modification revision is the epoch of all that it owns
+/// (docs/protocol.md#two-phase-commit), so it changes for all of them whenever any of them comes or
+/// goes; whoever finds a comparison failed looks here whether that was why.
 ///
 /// All of a replica's actors share one; only its membership changes it.
 class ownership {

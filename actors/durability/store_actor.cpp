@@ -10,32 +10,32 @@ namespace reprieve {
 
 namespace {
 
-/// A call that a door makes of its store on this thread. A store that answers before the call
+/// A call that this actor makes of its store on this thread. A store that answers before the call
 /// returns needs no message.
 struct call_under_way {
-  const store_door_state* door = nullptr;
+  const store_actor_state* state = nullptr;
   std::uint64_t ticket = 0;
   std::optional<store_reply> answer;
 };
 
 thread_local call_under_way* innermost = nullptr;
 
-/// A callback for the store that sends its answer to the door.
+/// A callback for the store that sends its answer to the actor.
 template <class T>
-store_callback<T> through(const store_door_actor& door, const store_door_state* state,
+store_callback<T> through(const store_actor& me, const store_actor_state* state,
                           std::uint64_t ticket) {
-  return [door, state, ticket](absl::StatusOr<T> answer) {
+  return [me, state, ticket](absl::StatusOr<T> answer) {
     store_reply reply{ticket, std::move(answer)};
-    if (innermost != nullptr && innermost->door == state && innermost->ticket == ticket)
+    if (innermost != nullptr && innermost->state == state && innermost->ticket == ticket)
       innermost->answer = std::move(reply);
     else
-      caf::anon_send(door, std::move(reply));
+      caf::anon_send(me, std::move(reply));
   };
 }
 
 /// Comes back as long as somebody waits.
 template <class Self>
-void look_later(Self self) {
+void schedule_timeout_check(Self self) {
   constexpr std::chrono::seconds pause{1};
   auto& state = self->state;
   if ((!state.writes.empty() || !state.reads.empty())
@@ -45,7 +45,7 @@ void look_later(Self self) {
 
 /// Answers those who have waited long enough.
 template <class Answer>
-void answer_late_ones(std::map<std::uint64_t, store_door_state::waiting<Answer>>& waiting,
+void answer_late_ones(std::map<std::uint64_t, store_actor_state::waiting<Answer>>& waiting,
                       caf::actor_clock::time_point now, const Answer& how) {
   while (!waiting.empty() && waiting.begin()->second.until <= now) {
     waiting.begin()->second.asked.deliver(how);
@@ -71,7 +71,7 @@ template <class T, class Self, class Waiting>
 caf::result<absl::StatusOr<T>> wait_for(Self self, Waiting& waiting, std::uint64_t ticket) {
   auto answer = promise_from<absl::StatusOr<T>>(self);
   waiting.emplace(ticket, typename Waiting::mapped_type{answer, self->clock().now() + answer_time});
-  look_later(self);
+  schedule_timeout_check(self);
   return answer;
 }
 
@@ -109,7 +109,7 @@ bool is_busy(Self self) {
 /// Sends a write that consists of these; where the store answers at once, so does this.
 template <class Self>
 std::optional<transaction_answer> send_joint(Self self, std::uint64_t ticket,
-                                             std::vector<store_door_state::small_write> parts,
+                                             std::vector<store_actor_state::small_write> parts,
                                              transaction whole) {
   auto& state = self->state;
   state.under_way[ticket] = {std::move(parts), self->clock().now()};
@@ -127,7 +127,7 @@ void send_gathered(Self self) {
   auto& state = self->state;
   while (!state.gathered.empty() && !is_busy(self)) {
     joint_transaction joint;
-    std::vector<store_door_state::small_write> parts;
+    std::vector<store_actor_state::small_write> parts;
     while (!state.gathered.empty() && joint.add(state.gathered.front().writes)) {
       parts.push_back(std::move(state.gathered.front()));
       state.gathered.pop_front();
@@ -176,7 +176,7 @@ caf::result<transaction_answer> write_small(Self self, transaction writes) {
 }
 
 /// Forgets the small writes of those who were told that there is no answer.
-void forget_late_ones(store_door_state& state) {
+void forget_late_ones(store_actor_state& state) {
   const auto is_over = [&](const auto& one) { return !state.writes.contains(one.ticket); };
   std::erase_if(state.gathered, is_over);
   std::erase_if(state.under_way,
@@ -185,9 +185,8 @@ void forget_late_ones(store_door_state& state) {
 
 } // namespace
 
-store_door_actor::behavior_type
-store_door(store_door_actor::stateful_pointer<store_door_state> self,
-           std::shared_ptr<store> behind) {
+store_actor::behavior_type serve_store(store_actor::stateful_pointer<store_actor_state> self,
+                                       std::shared_ptr<store> behind) {
   self->state.behind = std::move(behind);
   return {
     [self](transaction& writes) -> caf::result<transaction_answer> {
@@ -221,7 +220,7 @@ store_door(store_door_actor::stateful_pointer<store_door_state> self,
                                      absl::UnavailableError("the store has not answered"));
       forget_late_ones(state);
       send_gathered(self);
-      look_later(self);
+      schedule_timeout_check(self);
     },
   };
 }

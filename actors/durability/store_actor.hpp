@@ -27,7 +27,7 @@ struct store_reply {
   std::variant<transaction_answer, range_answer> answer;
 };
 
-/// The door's reminder to itself that a store may have forgotten somebody.
+/// A reminder to itself that a store may have forgotten somebody.
 struct look_for_late_answers {};
 
 } // namespace reprieve
@@ -42,13 +42,13 @@ REPRIEVE_MESSAGE(reprieve::store_reply)
 namespace reprieve {
 
 /// The store as an actor: its callbacks become answers to requests. Who asks need not look at the
-/// clock: what has no answer after `answer_time` is answered by the door, `kUnknown` where it was a
+/// clock: what has no answer after `answer_time` is answered by this actor, `kUnknown` where it was a
 /// write, `kUnavailable` where it was a read.
 ///
 /// Small writes of several actors become one where the store has not answered earlier ones yet: a
 /// decision writes little, and there are many. The answer to each is that to all of them; where a
 /// comparison of any did not hold, each is made by itself.
-using store_door_actor = typed_actor<
+using store_actor = typed_actor<
   /// Writes, or tells that a comparison did not hold.
   handles<transaction_answer(transaction)>,
   /// Reads a range.
@@ -58,8 +58,8 @@ using store_door_actor = typed_actor<
   /// From itself.
   handles<void(look_for_late_answers)>>;
 
-struct store_door_state {
-  static inline const char* name = "store_door";
+struct store_actor_state {
+  static inline const char* name = "store_actor";
 
   template <class Answer>
   struct waiting {
@@ -87,8 +87,7 @@ struct store_door_state {
   bool looks_at_the_clock = false;                             ///< whether a reminder is under way
 };
 
-store_door_actor::behavior_type
-store_door(store_door_actor::stateful_pointer<store_door_state> self,
-           std::shared_ptr<store> behind);
+store_actor::behavior_type serve_store(store_actor::stateful_pointer<store_actor_state> self,
+                                       std::shared_ptr<store> behind);
 
 } // namespace reprieve

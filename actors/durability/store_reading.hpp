@@ -25,8 +25,8 @@ namespace detail {
 template <class Self>
 class page_reading : public std::enable_shared_from_this<page_reading<Self>> {
 public:
-  page_reading(Self self, store_door_actor store, std::vector<std::string> prefixes,
-               page_reader each, std::function<void(absl::Status)> done)
+  page_reading(Self self, store_actor store, std::vector<std::string> prefixes, page_reader each,
+               std::function<void(absl::Status)> done)
       : self_(self), store_(std::move(store)), prefixes_(std::move(prefixes)),
         each_(std::move(each)), done_(std::move(done)) {}
 
@@ -90,7 +90,7 @@ private:
   static constexpr std::size_t least_keys = 500;
 
   Self self_;
-  store_door_actor store_;
+  store_actor store_;
   std::vector<std::string> prefixes_; ///< that are not read to their end
   page_reader each_;
   std::function<void(absl::Status)> done_;
@@ -103,8 +103,8 @@ private:
 /// Reads everything below the prefixes, page by page; calls `done` when all is taken in, or with
 /// why not.
 template <class Self>
-void read_pages(Self self, store_door_actor store, std::vector<std::string> prefixes,
-                page_reader each, std::function<void(absl::Status)> done) {
+void read_pages(Self self, store_actor store, std::vector<std::string> prefixes, page_reader each,
+                std::function<void(absl::Status)> done) {
   std::make_shared<detail::page_reading<Self>>(self, std::move(store), std::move(prefixes),
                                                std::move(each), std::move(done))
     ->begin();
@@ -112,7 +112,7 @@ void read_pages(Self self, store_door_actor store, std::vector<std::string> pref
 
 /// Likewise, and calls `done` with all there is.
 template <class Self>
-void read_all(Self self, store_door_actor store, std::vector<std::string> prefixes,
+void read_all(Self self, store_actor store, std::vector<std::string> prefixes,
               std::function<void(absl::StatusOr<key_values>)> done) {
   auto found = std::make_shared<key_values>();
   read_pages(

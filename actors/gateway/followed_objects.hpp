@@ -19,7 +19,7 @@ namespace reprieve {
 /// told last counts, and what another group has said of the name stays behind it until that group
 /// takes it back.
 template <class T>
-class told_objects {
+class followed_objects {
 public:
   using map_type = absl::btree_map<std::string, T, std::less<>>;
 

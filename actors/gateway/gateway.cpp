@@ -279,7 +279,7 @@ void write_with_groups(self_pointer self, batch_pointer batch, batch_terms terms
   // They are there when the rest comes, and their part of the catalog is not as it was.
   std::erase_if(terms.told, [](const auto& one) { return in_catalog(one.first.kind); });
   const auto written = [self, done, otherwise](const absl::Status& how) {
-    if (!how.ok() && certainly_nothing_changed(how))
+    if (!how.ok() && is_marked_nothing_changed(how))
       remove_entries(self, otherwise, [done, how](const absl::Status&) { done(how); });
     else
       done(how);
@@ -322,7 +322,7 @@ void end_unfinished(self_pointer self, const std::string& group) {
   });
 }
 
-void take_in(self_pointer self, catalog_update& update) {
+void apply_catalog(self_pointer self, catalog_update& update) {
   auto& state = self->state;
   if (update.of_bundle)
     ++state.told_of_bundles;
@@ -381,7 +381,7 @@ constexpr int most_tries = 5;
 
 /// Whether it may be tried again: somebody else changed something meanwhile, and nothing was done.
 bool was_in_the_way(const absl::Status& how) {
-  return absl::IsAborted(how) && certainly_nothing_changed(how);
+  return absl::IsAborted(how) && is_marked_nothing_changed(how);
 }
 
 /// A workload that is being deleted has to be gone before there is another of its name. Shards see
@@ -406,15 +406,15 @@ void admit_and_write(self_pointer self, const std::shared_ptr<const apply_reques
   const auto& wanted = *asked;
   for (const auto& one : wanted.objects)
     if (const auto* aside = find_aside(state, kind_of(one), name_of(one))) {
-      answer.deliver(apply_result(nothing_changed(cannot_be_made(*aside))));
+      answer.deliver(apply_result(mark_nothing_changed(cannot_be_made(*aside))));
       return;
     }
   if (auto gone = check_that_nobody_goes(state, wanted.objects); !gone.ok()) {
-    answer.deliver(apply_result(nothing_changed(gone)));
+    answer.deliver(apply_result(mark_nothing_changed(gone)));
     return;
   }
   auto let_in = admit(wanted.objects, *catalog_with_under_way(state, found.known),
-                      gateway_facts{state}, wanted.by ? &*wanted.by : nullptr);
+                      gateway_admission_facts{state}, wanted.by ? &*wanted.by : nullptr);
   if (!let_in.ok()) {
     answer.deliver(apply_result(let_in.status()));
     return;
@@ -469,7 +469,7 @@ void begin_apply(self_pointer self, std::shared_ptr<const apply_request> wanted,
     if (found.how.ok())
       admit_and_write(self, wanted, found, answer, tries);
     else
-      answer.deliver(apply_result(and_nothing_changed(found.how)));
+      answer.deliver(apply_result(saying_nothing_changed(found.how)));
   };
   if (only_workloads)
     confirm_workloads(self, workloads, std::move(go_on));
@@ -491,7 +491,7 @@ absl::Status may_delete(const gateway_state& state, const delete_request& wanted
   if (!wanted.by)
     return absl::OkStatus();
   auto asked = asked_by(wanted);
-  const gateway_facts facts{state};
+  const gateway_admission_facts facts{state};
   for (auto& o : asked.objects)
     if (o.kind == object_kind::workload) {
       if (const auto* known = facts.find_workload(o.name))
@@ -532,7 +532,7 @@ absl::Status remove_all(self_pointer self, const delete_request& wanted,
   if (auto possible = check_force(state, wanted, all_are_aside); !possible.ok())
     return possible;
   const auto known = catalog_with_under_way(state, std::move(durable));
-  if (auto possible = admit_removals(wanted.kind, readable, *known, gateway_facts{state});
+  if (auto possible = admit_removals(wanted.kind, readable, *known, gateway_admission_facts{state});
       !possible.ok())
     return possible;
   if (in_catalog(wanted.kind) && all_are_aside) {
@@ -606,8 +606,8 @@ void begin_delete(self_pointer self, const delete_request& wanted, promise<absl:
       answer.deliver(how);
   };
   auto go_on = [self, wanted, done](const confirmation& found) {
-    const auto in_the_way =
-      found.how.ok() ? remove_all(self, wanted, found.known, done) : and_nothing_changed(found.how);
+    const auto in_the_way = found.how.ok() ? remove_all(self, wanted, found.known, done)
+                                           : saying_nothing_changed(found.how);
     if (!in_the_way.ok())
       done(in_the_way);
   };
@@ -743,9 +743,9 @@ gateway_actor::behavior_type gateway(self_pointer self) {
       follow_new(self, update.serving);
       look_at_groups(self->state);
     },
-    [self](node_delta& delta) { take_in(self->state, delta); },
-    [self](workload_delta& delta) { take_in(self->state, delta); },
-    [self](catalog_update& update) { take_in(self, update); },
+    [self](node_delta& delta) { apply_delta(self->state, delta); },
+    [self](workload_delta& delta) { apply_delta(self->state, delta); },
+    [self](catalog_update& update) { apply_catalog(self, update); },
     [](const to_do_later& later) { later.with(); },
   };
 }

@@ -87,14 +87,14 @@ struct gateway_state {
   std::shared_ptr<const catalog> known;
   revision known_at = 0;            ///< where it stood so in the store
   std::set<std::string> unfinished; ///< resource groups whose contents did not come yet
-  told_objects<std::shared_ptr<const node_record>> nodes;
+  followed_objects<std::shared_ptr<const node_record>> nodes;
   pod_index pods;                    ///< on these nodes
   by_name<wide_int> capacity_in_all; ///< of these nodes
-  told_objects<std::shared_ptr<const workload_record>> workloads;
+  followed_objects<std::shared_ptr<const workload_record>> workloads;
   by_name<std::int64_t> workloads_in_queue;
   by_name<std::int64_t> pods_in_queue; ///< that these ask for
-  told_objects<disruption_budget> budgets;
-  told_objects<placement> placements;
+  followed_objects<disruption_budget> budgets;
+  followed_objects<placement> placements;
   /// Batches that were admitted and are being written: later ones are judged as if they were there.
   std::list<admitted_batch> under_way;
   /// One or more objects in them of one kind and name.
@@ -102,7 +102,7 @@ struct gateway_state {
     std::vector<const admitted*> forms; ///< oldest first
     std::string counts_in;              ///< the queue that has it in `new_in_queue`, if one does
   };
-  std::map<object_kind, text_map<coming_object>> coming;
+  std::map<object_kind, name_map<coming_object>> coming;
   /// How many of them are workloads that are not there yet, by queue.
   by_name<std::int64_t> new_in_queue;
   std::uint64_t bundles = 0;         ///< that were made

@@ -21,12 +21,12 @@ auto* find_coming(State& state, object_kind kind, std::string_view name) {
 } // namespace
 
 template <class T>
-const T* gateway_facts::find_under_way(object_kind kind, std::string_view name) const {
+const T* gateway_admission_facts::find_under_way(object_kind kind, std::string_view name) const {
   const auto* coming = find_coming(state_, kind, name);
   return coming == nullptr ? nullptr : std::get_if<T>(&coming->forms.back()->what);
 }
 
-std::optional<std::string> gateway_facts::group_of_node(std::string_view name) const {
+std::optional<std::string> gateway_admission_facts::group_of_node(std::string_view name) const {
   if (const auto* coming = find_under_way<node>(object_kind::node, name))
     return coming->resource_group;
   const auto found = state_.nodes.find(name);
@@ -35,14 +35,14 @@ std::optional<std::string> gateway_facts::group_of_node(std::string_view name) c
   return found->second->spec->resource_group;
 }
 
-const resources* gateway_facts::capacity_of_node(std::string_view name) const {
+const resources* gateway_admission_facts::capacity_of_node(std::string_view name) const {
   if (const auto* coming = find_under_way<node>(object_kind::node, name))
     return &coming->capacity;
   const auto found = state_.nodes.find(name);
   return found == state_.nodes.end() ? nullptr : &found->second->spec->capacity;
 }
 
-by_name<wide_int> gateway_facts::capacity_in_all() const {
+by_name<wide_int> gateway_admission_facts::capacity_in_all() const {
   auto total = state_.capacity_in_all;
   const auto coming = state_.coming.find(object_kind::node);
   if (coming == state_.coming.end())
@@ -57,20 +57,20 @@ by_name<wide_int> gateway_facts::capacity_in_all() const {
   return total;
 }
 
-const workload* gateway_facts::find_workload(std::string_view name) const {
+const workload* gateway_admission_facts::find_workload(std::string_view name) const {
   if (const auto* coming = find_under_way<workload>(object_kind::workload, name))
     return coming;
   const auto found = state_.workloads.find(name);
   return found == state_.workloads.end() ? nullptr : &*found->second->spec;
 }
 
-const workload_status* gateway_facts::find_status(std::string_view name) const {
+const workload_status* gateway_admission_facts::find_status(std::string_view name) const {
   const auto found = state_.workloads.find(name);
   return found == state_.workloads.end() ? nullptr : &found->second->status;
 }
 
-std::optional<object_reference> gateway_facts::user_of(object_kind kind,
-                                                       std::string_view name) const {
+std::optional<object_reference> gateway_admission_facts::user_of(object_kind kind,
+                                                                 std::string_view name) const {
   // What is in use are mostly queues, classes and groups; there are many workloads and nodes, which
   // go without a look at all the others.
   static const decltype(state_.workloads) none;
@@ -91,7 +91,7 @@ std::optional<object_reference> gateway_facts::user_of(object_kind kind,
   return std::nullopt;
 }
 
-void gateway_facts::each_workload_in(
+void gateway_admission_facts::each_workload_in(
   std::string_view group,
   const std::function<void(const workload&, const workload_status*)>& look) const {
   std::map<std::string_view, const workload_status*> found;
@@ -106,7 +106,7 @@ void gateway_facts::each_workload_in(
     look(*find_workload(name), status);
 }
 
-queue_fill gateway_facts::fill_of_queue(std::string_view name) const {
+queue_fill gateway_admission_facts::fill_of_queue(std::string_view name) const {
   queue_fill fill{0, state_.limits.workloads_per_queue};
   if (const auto* counted = find(state_.workloads_in_queue, name))
     fill.workloads = *counted;
@@ -115,7 +115,7 @@ queue_fill gateway_facts::fill_of_queue(std::string_view name) const {
   return fill;
 }
 
-by_name<std::int64_t> gateway_facts::pods_by_queue() const {
+by_name<std::int64_t> gateway_admission_facts::pods_by_queue() const {
   auto counts = state_.pods_in_queue;
   if (const auto coming = state_.coming.find(object_kind::workload); coming != state_.coming.end())
     for (const auto& [name, forms] : coming->second) {
@@ -127,7 +127,7 @@ by_name<std::int64_t> gateway_facts::pods_by_queue() const {
   return counts;
 }
 
-std::size_t gateway_facts::most_resource_groups() const {
+std::size_t gateway_admission_facts::most_resource_groups() const {
   if (!state_.serving)
     return record_limits::resource_groups;
   constexpr std::size_t bytes_of_a_part = 160; // its name and its owner's
@@ -173,8 +173,9 @@ void count_pods(by_name<std::int64_t>& counts, const workload& of, std::int64_t 
 
 /// Takes in what a shard has told; `in_shard` tells by group and name what it may have.
 template <class T, class In, class F>
-void take_in(told_objects<T>& known, std::vector<T>& told, std::vector<std::string> removed,
-             bool everything, const In& in_shard, const F& changed) {
+void merge_changes(followed_objects<T>& known, std::vector<T>& told,
+                   std::vector<std::string> removed, bool everything, const In& in_shard,
+                   const F& changed) {
   // What the shard does not have any more was removed while nobody told.
   if (everything)
     removed = known.missing_in(told, in_shard);
@@ -240,7 +241,7 @@ const set_aside* find_aside(const gateway_state& state, object_kind kind, std::s
   return nullptr;
 }
 
-void take_in(gateway_state& state, node_delta& delta) {
+void apply_delta(gateway_state& state, node_delta& delta) {
   const auto of = "n/" + delta.shard;
   const auto name_of = [](const auto& record) { return record->spec->name; };
   know_aside(state, of, delta.everything, delta.aside);
@@ -250,17 +251,17 @@ void take_in(gateway_state& state, node_delta& delta) {
     ++state.told_of_bundles;
   if (delta.everything)
     state.unheard.erase("n/" + delta.shard);
-  take_in(state.nodes, delta.changed, std::move(delta.removed), delta.everything,
-          may_be_in(delta.shard, state.serving->schema.node_shards),
-          [&](const auto* before, const auto* now) {
-            count_capacity(state.capacity_in_all, before == nullptr ? nullptr : before->get(),
-                           now == nullptr ? nullptr : now->get());
-            state.pods.replace(before == nullptr ? pod_list{} : (*before)->pods,
-                               now == nullptr ? pod_list{} : (*now)->pods);
-          });
+  merge_changes(state.nodes, delta.changed, std::move(delta.removed), delta.everything,
+                may_be_in(delta.shard, state.serving->schema.node_shards),
+                [&](const auto* before, const auto* now) {
+                  count_capacity(state.capacity_in_all, before == nullptr ? nullptr : before->get(),
+                                 now == nullptr ? nullptr : now->get());
+                  state.pods.replace(before == nullptr ? pod_list{} : (*before)->pods,
+                                     now == nullptr ? pod_list{} : (*now)->pods);
+                });
 }
 
-void take_in(gateway_state& state, workload_delta& delta) {
+void apply_delta(gateway_state& state, workload_delta& delta) {
   const auto of = "w/" + delta.shard;
   know_aside(state, of, delta.everything, delta.aside);
   if (!delta.everything) {
@@ -276,30 +277,30 @@ void take_in(gateway_state& state, workload_delta& delta) {
   if (delta.everything)
     state.unheard.erase("w/" + delta.shard);
   const auto in_shard = may_be_in(delta.shard, state.serving->schema.workload_shards);
-  take_in(state.workloads, delta.changed, std::move(delta.removed), delta.everything, in_shard,
-          [&](const auto* before, const auto* now) {
-            if (before != nullptr)
-              count_pods(state.pods_in_queue, (*before)->spec, -1);
-            if (now != nullptr)
-              count_pods(state.pods_in_queue, (*now)->spec, 1);
-            const bool stays = before != nullptr && now != nullptr;
-            if (stays && (*before)->spec->queue == (*now)->spec->queue)
-              return;
-            if (before != nullptr)
-              count_out(state.workloads_in_queue, (*before)->spec->queue);
-            if (now != nullptr)
-              ++state.workloads_in_queue[(*now)->spec->queue];
-            if (stays)
-              return;
-            const auto& name = (now != nullptr ? *now : *before)->spec->name;
-            if (auto* coming = find_coming(state, object_kind::workload, name))
-              count_if_new(state, *coming);
-          });
+  merge_changes(state.workloads, delta.changed, std::move(delta.removed), delta.everything,
+                in_shard, [&](const auto* before, const auto* now) {
+                  if (before != nullptr)
+                    count_pods(state.pods_in_queue, (*before)->spec, -1);
+                  if (now != nullptr)
+                    count_pods(state.pods_in_queue, (*now)->spec, 1);
+                  const bool stays = before != nullptr && now != nullptr;
+                  if (stays && (*before)->spec->queue == (*now)->spec->queue)
+                    return;
+                  if (before != nullptr)
+                    count_out(state.workloads_in_queue, (*before)->spec->queue);
+                  if (now != nullptr)
+                    ++state.workloads_in_queue[(*now)->spec->queue];
+                  if (stays)
+                    return;
+                  const auto& name = (now != nullptr ? *now : *before)->spec->name;
+                  if (auto* coming = find_coming(state, object_kind::workload, name))
+                    count_if_new(state, *coming);
+                });
   const auto ignore = [](const auto*, const auto*) {};
-  take_in(state.budgets, delta.budgets, std::move(delta.removed_budgets), delta.everything,
-          in_shard, ignore);
-  take_in(state.placements, delta.placements, std::move(delta.removed_placements), delta.everything,
-          in_shard, ignore);
+  merge_changes(state.budgets, delta.budgets, std::move(delta.removed_budgets), delta.everything,
+                in_shard, ignore);
+  merge_changes(state.placements, delta.placements, std::move(delta.removed_placements),
+                delta.everything, in_shard, ignore);
 }
 
 std::shared_ptr<const catalog> catalog_with_under_way(const gateway_state& state,

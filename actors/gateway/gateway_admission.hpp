@@ -6,9 +6,9 @@
 namespace reprieve {
 
 /// What the gateway can tell admission: the durable objects, and those under way.
-class gateway_facts final : public admission_facts {
+class gateway_admission_facts final : public admission_facts {
 public:
-  explicit gateway_facts(const gateway_state& state) : state_(state) {}
+  explicit gateway_admission_facts(const gateway_state& state) : state_(state) {}
 
   std::optional<std::string> group_of_node(std::string_view name) const override;
   const resources* capacity_of_node(std::string_view name) const override;
@@ -34,9 +34,9 @@ private:
 const set_aside* find_aside(const gateway_state& state, object_kind kind, std::string_view name);
 
 /// What a node shard has told.
-void take_in(gateway_state& state, node_delta& delta);
+void apply_delta(gateway_state& state, node_delta& delta);
 /// What a workload shard has told.
-void take_in(gateway_state& state, workload_delta& delta);
+void apply_delta(gateway_state& state, workload_delta& delta);
 
 /// Counts a workload in its queue while it is being written and not there yet; to be called
 /// whenever either may have changed.

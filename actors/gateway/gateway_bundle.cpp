@@ -63,7 +63,7 @@ void bundle::find_out(absl::Status why) {
     else if (me->is_written_)
       me->done_(absl::OkStatus());
     else
-      me->done_(and_nothing_changed(absl::UnavailableError(why.message())));
+      me->done_(saying_nothing_changed(absl::UnavailableError(why.message())));
   });
 }
 
@@ -71,7 +71,7 @@ void bundle::find_out(absl::Status why) {
 /// there does not say what that means.
 void bundle::give_up(absl::Status why) {
   end_all(lent_end::refused, 0, [me = shared_from_this(), why = std::move(why)] {
-    me->done_(absl::IsUnavailable(why) ? and_nothing_changed(why) : nothing_changed(why));
+    me->done_(absl::IsUnavailable(why) ? saying_nothing_changed(why) : mark_nothing_changed(why));
   });
 }
 

@@ -68,7 +68,7 @@ public:
 
   /// `ask_more` is called when all have answered: what they told may show that others have to be
   /// asked as well. It ends when that is not so any more.
-  void go_on_with(std::function<void()> ask_more) {
+  void continue_with(std::function<void()> ask_more) {
     ask_more_ = std::move(ask_more);
   }
 
@@ -329,7 +329,7 @@ void confirm_once(self_pointer self, const std::vector<asked_object>& about,
   const auto all = begin_to_confirm(self, std::move(then));
   if (!all)
     return;
-  all->go_on_with([&asked = *all, about] { ask_owners(asked, about); });
+  all->continue_with([&asked = *all, about] { ask_owners(asked, about); });
   all->one_less(absl::OkStatus());
 }
 

@@ -25,11 +25,12 @@ const auto& shard_for(const Shards& shards, std::string_view name) {
 }
 
 inline absl::Status starting() {
-  return nothing_changed(absl::UnavailableError("the replica is starting; try again in a moment"));
+  return mark_nothing_changed(
+    absl::UnavailableError("the replica is starting; try again in a moment"));
 }
 
 inline absl::Status not_serving(std::string_view group) {
-  return nothing_changed(absl::UnavailableError(
+  return mark_nothing_changed(absl::UnavailableError(
     fmt::format("resource group {} is not served yet; try again in a moment", group)));
 }
 

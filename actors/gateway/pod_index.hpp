@@ -28,7 +28,7 @@ private:
   void put(const pod_list::pointer& p);
   void remove(const pod_list::pointer& p);
 
-  text_map<pods> by_workload_;
+  name_map<pods> by_workload_;
 };
 
 } // namespace reprieve

@@ -74,7 +74,8 @@ struct stop_order {
   pod_observer_actor report_to;
 };
 
-// What follows is for resource groups whose cluster has a scheduler of its own (DESIGN 3.3).
+// What follows is for resource groups whose cluster has a scheduler of its own
+// (docs/policies.md#lifecycle).
 
 /// The nodes of a shard, all there are: tell how the pods fare that the cluster places there, those
 /// that are there or have been first.

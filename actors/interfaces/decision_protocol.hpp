@@ -40,8 +40,8 @@ struct workload_parts {
   bool operator==(const workload_parts&) const = default;
 };
 
-// The messages of the two-phase commit (DESIGN 4) between a decision and the shards it touches.
-// `parts` are the receiver's own: node_parts or workload_parts.
+// The messages of the two-phase commit (docs/protocol.md#two-phase-commit) between a decision and
+// the shards it touches. `parts` are the receiver's own: node_parts or workload_parts.
 
 /// Asks for a vote; a yes holds what was asked for under the decision's id.
 template <class Parts>

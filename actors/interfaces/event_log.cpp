@@ -28,7 +28,7 @@ event_page page_for(const event_log_state& state, const next_events& wanted) {
   return page;
 }
 
-void take_in(self_pointer self, event& seen) {
+void record_event(self_pointer self, event& seen) {
   auto& state = self->state;
   const auto time =
     std::chrono::duration_cast<std::chrono::microseconds>(seen.at.time_since_epoch()).count();
@@ -115,9 +115,9 @@ event_log_actor::behavior_type event_log(self_pointer self) {
     [self](event& seen) {
       for (const auto& other : self->state.others)
         self->send(other, seen);
-      take_in(self, seen);
+      record_event(self, seen);
     },
-    [self](relayed_event& other) { take_in(self, other.seen); },
+    [self](relayed_event& other) { record_event(self, other.seen); },
     [self](share_events& with) { self->state.others = std::move(with.others); },
     [self](const read_events& wanted) { return give_kept(self, wanted); },
     [self](const next_events& wanted) { return give_next(self, wanted); },

@@ -23,12 +23,12 @@ public:
                           [](const absl::Status& answer) { return answer; });
   }
 
-  /// Likewise where an answer says more than a status; `take_in` makes a status of it.
+  /// Likewise where an answer says more than a status; `add_answer` makes a status of it.
   template <class Answer, class Self, class Handle, class Message, class F>
-  void ask_for(Self self, const Handle& whom, Message message, F take_in) {
+  void ask_for(Self self, const Handle& whom, Message message, F add_answer) {
     ++shared_->open;
     self->request(whom, time_, std::move(message))
-      .then([all = shared_, take_in](Answer& answer) { take(*all, take_in(answer)); },
+      .then([all = shared_, add_answer](Answer& answer) { take(*all, add_answer(answer)); },
             [all = shared_](caf::error& error) { take(*all, to_status(error)); });
   }
 

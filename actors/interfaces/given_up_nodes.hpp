@@ -7,10 +7,10 @@
 #include <string_view>
 
 /// How a cluster with a scheduler of its own learns that nobody counts on what a machine runs
-/// (DESIGN 4, lost nodes): its node has this taint wherever the cluster is told of it. Pods that
-/// are there are no replicas of their deployments any more, and others are placed elsewhere in
-/// their stead. Those that are known are stopped by orders when the machine is there again; then
-/// the taint is gone.
+/// (docs/operations.md#nodes-that-fall-silent): its node has this taint wherever the cluster is
+/// told of it. Pods that are there are no replicas of their deployments any more, and others are
+/// placed elsewhere in their stead. Those that are known are stopped by orders when the machine is
+/// there again; then the taint is gone.
 namespace reprieve {
 
 inline constexpr std::string_view pods_given_up = "reprieve/pods-given-up";

@@ -15,7 +15,7 @@
 namespace reprieve {
 
 /// What it costs to preempt a pod by now, where that is not what its node's record says: its
-/// workload has been told otherwise since (DESIGN 2).
+/// workload has been told otherwise since (docs/architecture.md#the-model).
 struct pod_cost {
   std::int32_t priority = 0;
   time_point checkpointed = no_time;
@@ -25,7 +25,7 @@ struct pod_cost {
 };
 
 /// What a node shard can't know by itself of the portions on its nodes, so that it can judge them
-/// alone (DESIGN 4.1): sent as it changes.
+/// alone (docs/protocol.md#messages-of-a-decision): sent as it changes.
 struct portion_facts {
   /// Of whole replicas, what they have on the nodes of other shards; nothing where they have none
   /// there any more.

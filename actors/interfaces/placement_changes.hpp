@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-/// What becomes of a placement's record (DESIGN 3.3).
+/// What becomes of a placement's record (docs/policies.md#lifecycle).
 namespace reprieve {
 
 /// As many of them as a placement's record has room for. Those left out are found again once others

@@ -11,7 +11,7 @@
 namespace reprieve {
 
 // The messages between the queue shard and the coordinators of the resource groups, who meet only
-// there (DESIGN 1).
+// there (docs/architecture.md#the-picture).
 
 /// What one resource group has, uses and wants; summed up from its records.
 struct quota_report {

@@ -18,7 +18,7 @@ template <class Record>
 class record_table {
 public:
   using pointer = std::shared_ptr<const Record>;
-  using map_type = text_map<pointer>;
+  using map_type = name_map<pointer>;
 
   explicit record_table(map_type durable = {}) {
     entries_.reserve(durable.size());
@@ -91,7 +91,7 @@ private:
     std::vector<pointer> staged; ///< mostly one
   };
 
-  text_map<entry> entries_;
+  name_map<entry> entries_;
 };
 
 } // namespace reprieve

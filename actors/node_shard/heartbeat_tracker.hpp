@@ -13,7 +13,7 @@ namespace reprieve {
 
 /// When each of many was last heard from, in the order of that: whoever speaks goes to the end, so
 /// that whoever has been silent longest is at the front, and neither needs a look at the others.
-class silence_watch {
+class heartbeat_tracker {
 public:
   /// Takes note that it spoke; false where it is not watched.
   bool heard(std::string_view name, time_point now) {

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-/// Nodes that are lost for so long that nobody counts on their pods any more (DESIGN 4): the pods'
-/// workloads go on without them, and what still runs on a machine that comes back is stopped before
-/// anything new comes there.
+/// Nodes that are lost for so long that nobody counts on their pods any more
+/// (docs/protocol.md#two-phase-commit): the pods' workloads go on without them, and what still runs
+/// on a machine that comes back is stopped before anything new comes there.
 namespace reprieve {
 
 /// From when on all who are there know of pods that were given up: before, nobody is.

@@ -84,7 +84,7 @@ void carry_out(self_pointer self, status_changes changes, std::function<void()> 
 }
 
 /// One timer is enough: it is for whoever has been silent longest, and sets the next.
-void look_later(self_pointer self) {
+void schedule_silence_check(self_pointer self) {
   auto& state = self->state;
   if (state.heartbeat_timeout == duration{0} || state.heard.empty() || state.next_look != no_time)
     return;
@@ -111,8 +111,8 @@ std::string what_goes_first(const node_status& of) {
 }
 
 /// One heartbeat that is not like the one before.
-void take_in(self_pointer self, const std::string& name, bool last, time_point now,
-             status_changes& changes) {
+void record_heartbeat(self_pointer self, const std::string& name, bool last, time_point now,
+                      status_changes& changes) {
   const auto& state = self->state;
   const auto record = state.records.newest(name);
   if (!record) // it has gone meanwhile
@@ -164,14 +164,14 @@ caf::result<heartbeat_result> hear(self_pointer self, const heartbeat_request& a
       state.heard.forget(name);
     else
       state.heard.watch(name, now);
-  look_later(self);
+  schedule_silence_check(self);
   if (others.empty())
     return heartbeat_result(std::move(unknown));
   auto answer = promise_from<heartbeat_result>(self);
   when_nothing_is_lent(self, [self, answer, unknown, others, last = alive.last, now] {
     status_changes changes;
     for (const auto& name : others)
-      take_in(self, name, last, now, changes);
+      record_heartbeat(self, name, last, now, changes);
     carry_out(self, std::move(changes),
               [answer, unknown]() { answer.deliver(heartbeat_result(unknown)); });
   });
@@ -188,7 +188,7 @@ void find_silent(self_pointer self, const look_at_silence& due) {
   if (now - due.at > state.heartbeat_timeout / 10)
     state.heard.count_from(now);
   auto silent = state.heard.take_silent_since(now - state.heartbeat_timeout);
-  look_later(self);
+  schedule_silence_check(self);
   when_nothing_is_lent(self, [self, now, silent = std::move(silent)] { lose(self, silent, now); });
 }
 void use_heartbeat_timeout(self_pointer self, duration timeout) {
@@ -208,7 +208,7 @@ void use_heartbeat_timeout(self_pointer self, duration timeout) {
         && changes.set(state, name, heard_again(record->status, true)))
       changes.tell(name, now, "NodeBack", "its resource group does not watch nodes any more");
   }
-  look_later(self);
+  schedule_silence_check(self);
   carry_out(self, std::move(changes), [] {});
 }
 

@@ -4,7 +4,8 @@
 
 namespace reprieve {
 
-/// Says whether all parts of the decision can be had, and holds them on a yes (DESIGN 4.2).
+/// Says whether all parts of the decision can be had, and holds them on a yes
+/// (docs/protocol.md#two-phase-commit).
 absl::Status vote(node_shard_pointer self, const prepare<node_parts>& asked);
 
 /// Their names.

@@ -219,7 +219,7 @@ void remove_aside(self_pointer self, const std::vector<set_aside>& aside, remove
       if (key != keys::node(self->state.shard, one.name))
         writes.push_back({key, {}, false});
   }
-  auto go_on = [self, aside, wanted = std::move(wanted), answer]() mutable {
+  auto proceed = [self, aside, wanted = std::move(wanted), answer]() mutable {
     auto& state = self->state;
     std::vector<std::string> gone;
     for (const auto& one : aside) {
@@ -238,9 +238,9 @@ void remove_aside(self_pointer self, const std::vector<set_aside>& aside, remove
       remove(self, wanted, answer);
   };
   if (writes.empty())
-    go_on();
+    proceed();
   else
-    write_then(self, std::move(writes), go_on, {},
+    write_then(self, std::move(writes), proceed, {},
                [answer](const absl::Status& why) { answer(why); });
 }
 

@@ -87,8 +87,8 @@ slot_state outcome(const pod& ended, const pod_report& report) {
 }
 
 /// Takes in how a pod of the record fares. Returns its end where its workload has to know it.
-std::optional<pod_end> take_in(node_record& record, const pod_report& report) {
-  if (take_in_own(record, report))
+std::optional<pod_end> apply_report(node_record& record, const pod_report& report) {
+  if (apply_own_report(record, report))
     return std::nullopt;
   const pod* known = find_pod(record, report.uid);
   if (known == nullptr) {
@@ -274,7 +274,7 @@ void ask_about(self_pointer self, const pod_list::pointer& p) {
              pod_question{known.uid, known.node, known.phase, epoch_of(self->state), self});
 }
 
-void take_in(self_pointer self, const pod_reports& reports) {
+void receive_reports(self_pointer self, const pod_reports& reports) {
   record_changes changes;
   std::vector<pod_end> ends;
   forgotten_pods forgotten;
@@ -293,7 +293,7 @@ void take_in(self_pointer self, const pod_reports& reports) {
     if (!record)
       continue;
     const bool is_lost = is_forgotten_now(*record, report);
-    if (auto end = take_in(*record, report)) {
+    if (auto end = apply_report(*record, report)) {
       if (is_lost && end->lost)
         ++forgotten[report.node][end->ended.workload];
       ends.push_back(*std::move(end));

@@ -14,7 +14,7 @@ void start_bound(node_shard_pointer self, const std::string& node);
 void ask_about(node_shard_pointer self, const pod_list::pointer& p);
 
 /// Takes in how pods fare; a report about a pod that is not here any more changes nothing.
-void take_in(node_shard_pointer self, const pod_reports& reports);
+void receive_reports(node_shard_pointer self, const pod_reports& reports);
 
 /// Asks how pods fare that run, some at a time: there are many, and whoever asks for something
 /// meanwhile need not wait for them, nor the cluster take them at once.

@@ -392,7 +392,7 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
     holds_of<node_parts>(state.shard, settings.ledger, settings.hold_time, settings.clock);
   state.holds.gone = [self](const std::string&, const node_parts& parts) {
     check_room_on(self, nodes_of(parts));
-    go_on_with_changes(self);
+    continue_changes(self);
   };
   state.ledger = ledger{std::move(settings.ledger)};
   state.cluster = std::move(settings.cluster);
@@ -505,7 +505,8 @@ node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_setting
       });
     },
     [self](pod_reports& reports) {
-      when_nothing_is_lent(self, [self, reports = std::move(reports)] { take_in(self, reports); });
+      when_nothing_is_lent(
+        self, [self, reports = std::move(reports)] { receive_reports(self, reports); });
     },
     [self](look_at_stops) {
       when_nothing_is_lent(self, [self] { write_records(self, force_due(self)); });

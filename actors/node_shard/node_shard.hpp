@@ -197,7 +197,7 @@ struct node_shard_state {
   bool own_scheduler = false; ///< of the cluster that the nodes are in
 
   duration heartbeat_timeout{0};
-  silence_watch heard;            ///< the nodes whose agents send heartbeats, but those lost
+  heartbeat_tracker heard;        ///< the nodes whose agents send heartbeats, but those lost
   time_point next_look = no_time; ///< for who was silent for too long; a reminder is under way
   duration lost_node_timeout{0};
   std::set<std::string, std::less<>> away;     ///< nodes that are lost, or whose pods were given up
@@ -207,12 +207,12 @@ struct node_shard_state {
   event_log_actor events;
   time_point closed_until = no_time; ///< nodes do not come until then
 
-  text_map<await_room> awaiting; ///< by decision
+  name_map<await_room> awaiting; ///< by decision
   /// The decisions that wait for room on a node, by node.
-  text_map<std::set<std::string>> awaited_on;
+  name_map<std::set<std::string>> awaited_on;
   std::set<std::string, std::less<>> granted; ///< decisions that were told that their room is free
   /// The nodes that open decisions have nominations or victims on.
-  text_map<std::set<std::string>> touched;
+  name_map<std::set<std::string>> touched;
   std::vector<node_follower_actor> followers;
   std::uint64_t deltas = 0;
 };

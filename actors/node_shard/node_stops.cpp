@@ -9,7 +9,7 @@ namespace {
 using self_pointer = node_shard_pointer;
 
 /// One timer is enough: the earliest looks at all and sets the next.
-void look_later(self_pointer self) {
+void schedule_stop_check(self_pointer self) {
   auto& state = self->state;
   if (state.stopping.empty() || std::exchange(state.looks_at_stops, true))
     return;
@@ -30,7 +30,7 @@ void order_stop(self_pointer self, const pod_list::pointer& told) {
   if (p.phase != pod_phase::terminating)
     return;
   state.stopping[p.uid] = {p.node, p.stop_told + p.checkpoint_time + p.grace_period};
-  look_later(self);
+  schedule_stop_check(self);
 }
 
 void tell_too_early(self_pointer self, const prepare<node_parts>& asked) {
@@ -63,7 +63,7 @@ record_changes force_due(self_pointer self) {
     return true;
   });
   leave_out_unchanged(state, changes);
-  look_later(self);
+  schedule_stop_check(self);
   return changes;
 }
 

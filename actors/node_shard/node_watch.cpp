@@ -48,7 +48,7 @@ void order_delete(node_shard_pointer self, const pod_list::pointer& forced) {
              delete_order{p.uid, p.node, p.evicted_by, epoch_of(self->state), self});
 }
 
-bool take_in_own(node_record& record, const pod_report& report) {
+bool apply_own_report(node_record& record, const pod_report& report) {
   using what = pod_report::what;
   const pod* known = find_pod(record, report.uid);
   if (report.happened == what::placed) {

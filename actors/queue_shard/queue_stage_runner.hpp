@@ -10,8 +10,8 @@ using queue_shard_pointer = queue_shard_actor::stateful_pointer<queue_shard_stat
 void stage_is_due(queue_shard_pointer self);
 
 /// Shares the limits of queues out among the resource groups by what these told, makes that
-/// durable, then hands out grants and asks for parts back (DESIGN 1). What queues deserve within a
-/// group is the business of its own cycle.
+/// durable, then hands out grants and asks for parts back (docs/architecture.md#the-picture). What
+/// queues deserve within a group is the business of its own cycle.
 void start_stage(queue_shard_pointer self);
 
 /// Tells the group's coordinator what it may spend.

@@ -21,7 +21,7 @@ struct directory {
   bool alone = true;   ///< whether there can be no other replica
   queue_shard_actor queues;
   event_log_actor events;
-  store_door_actor store;
+  store_actor store;
   std::map<std::string, group, std::less<>> groups;
 };
 

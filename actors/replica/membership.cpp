@@ -26,7 +26,7 @@ void ask_for_lease(self_pointer self) {
 
 } // namespace
 
-void look_later(self_pointer self) {
+void schedule_next_look(self_pointer self) {
   constexpr std::chrono::milliseconds retry_delay{200};
   self->delayed_send(self, retry_delay, look_at_members{});
 }
@@ -69,15 +69,15 @@ membership_actor::behavior_type keep_membership(self_pointer self, membership_se
       for (const auto& shard : ended.shards)
         if (owned.contains(shard))
           self->state.stopped.insert(shard);
-      go_on(self);
+      take_next_step(self);
     },
     [self](renew_epoch) {
       self->state.renew = true;
-      go_on(self);
+      take_next_step(self);
     },
     [self](group_sizes& sizes) {
       self->state.groups = std::move(sizes.groups);
-      go_on(self);
+      take_next_step(self);
     },
     [self](leave_members) -> caf::result<absl::Status> {
       auto& state = self->state;
@@ -85,7 +85,7 @@ membership_actor::behavior_type keep_membership(self_pointer self, membership_se
         return absl::OkStatus();
       state.leaving = true;
       state.left = promise_from<absl::Status>(self);
-      go_on(self);
+      take_next_step(self);
       return state.left;
     },
     [self](lease_granted& granted) {
@@ -94,7 +94,7 @@ membership_actor::behavior_type keep_membership(self_pointer self, membership_se
         return; // it runs out by itself
       state.asking = false;
       if (!granted.lease.ok()) {
-        look_later(self);
+        schedule_next_look(self);
         return;
       }
       state.lease = *granted.lease;
@@ -124,7 +124,7 @@ membership_actor::behavior_type keep_membership(self_pointer self, membership_se
       else if (state.lease != 0 && (state.writing || state.read_again || !state.has_read))
         read_members(self);
       else
-        go_on(self);
+        take_next_step(self);
     },
   };
 }

@@ -37,7 +37,8 @@ struct shards_stopped {
   std::set<std::string> shards;
 };
 
-/// Something about what it owns begins anew, and writes of before must not count (DESIGN 4).
+/// Something about what it owns begins anew, and writes of before must not count
+/// (docs/protocol.md#two-phase-commit).
 struct renew_epoch {};
 
 /// The resource groups there are; told by who owns the queue tree, which places their shards.
@@ -84,7 +85,7 @@ using owner_actor = typed_actor<handles<void(ownership_update)>, handles<void(ow
 
 /// A replica's place among the others: its lease, its owner record, and what it owns by it. Every
 /// change of that is one write of the record, which no other replica's comes between, and then has
-/// another epoch (DESIGN 4, ownership).
+/// another epoch (docs/architecture.md#ownership).
 using membership_actor =
   typed_actor<handles<void(join_members)>,
               /// From the replica.
@@ -112,7 +113,7 @@ struct membership_settings {
   std::int64_t nodes_per_replica = 50'000;
   std::int32_t schema = schema_version; ///< the newest that it knows
   std::shared_ptr<store> behind;
-  store_door_actor door;
+  store_actor store_link;
   owner_actor owner;
   wall_clock clock;
   std::string secret{}; ///< that replicas show who dial this one

@@ -9,7 +9,7 @@ namespace reprieve {
 using membership_pointer = membership_actor::stateful_pointer<membership_state>;
 
 /// Comes back to what is under way.
-void look_later(membership_pointer self);
+void schedule_next_look(membership_pointer self);
 
 /// The key of this replica's record.
 std::string record_key(const membership_state& state);
@@ -26,10 +26,10 @@ std::set<std::string> owned_now(const membership_state& state);
 void send_record(membership_pointer self);
 
 /// What the store has by now is known: starts what is new and goes on.
-void take_in_record(membership_pointer self, revision at, std::set<std::string> owned);
+void apply_own_record(membership_pointer self, revision at, std::set<std::string> owned);
 
 /// Does what is due next, if nothing is under way.
-void go_on(membership_pointer self);
+void take_next_step(membership_pointer self);
 
 /// Whether somebody else changed something: what this replica wrote it knows from its own answers.
 bool is_news(const membership_state& state, const watch_batch& batch);

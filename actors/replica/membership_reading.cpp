@@ -42,7 +42,7 @@ membership to_membership(const range_result& members) {
   return known;
 }
 
-void take_in_meta(membership_state& state, membership& known, const range_result& meta) {
+void apply_meta(membership_state& state, membership& known, const range_result& meta) {
   state.changes = 0;
   state.table = 0;
   for (const auto& one : meta.values) {
@@ -64,7 +64,7 @@ void take_in_meta(membership_state& state, membership& known, const range_result
   }
 }
 
-void take_in_members(self_pointer self, const range_result& members, const range_result& meta) {
+void apply_members(self_pointer self, const range_result& members, const range_result& meta) {
   auto& state = self->state;
   if (state.record_under_way) {
     state.read_again = true; // what comes of it is read after it
@@ -72,7 +72,7 @@ void take_in_members(self_pointer self, const range_result& members, const range
   }
   const auto before = owned_now(state);
   auto known = to_membership(members);
-  take_in_meta(state, known, meta);
+  apply_meta(state, known, meta);
   if (known.schema > state.settings.schema) {
     lose(self, too_new(known.schema, state.settings.schema), true);
     return;
@@ -99,20 +99,20 @@ void take_in_members(self_pointer self, const range_result& members, const range
   if (was_there)
     state.ground->use_schema(state.known.schema);
   if (ours && (!was_there || state.ground->epoch() != epoch || state.ground->is_changing())) {
-    take_in_record(self, epoch, std::move(owned));
+    apply_own_record(self, epoch, std::move(owned));
     return;
   }
   if (news && was_there)
     self->send(
       state.settings.owner,
       ownership_update{std::make_shared<const membership>(state.known), state.ground, {}, {}});
-  go_on(self);
+  take_next_step(self);
 }
 
 /// What was to be read could not be: it is not forgotten.
 void read_later(self_pointer self) {
   self->state.read_again = true;
-  look_later(self);
+  schedule_next_look(self);
 }
 
 /// Whether this replica has written something since the store was read: a read that was under way
@@ -123,7 +123,7 @@ bool is_outdated(const membership_state& state, const range_result& read) {
 
 void read_meta(self_pointer self, range_result members) {
   self
-    ->request(self->state.settings.door, caf::infinite,
+    ->request(self->state.settings.store_link, caf::infinite,
               range_request{with_prefix("meta/"), 0, members.current, false})
     .then(
       [self, members = std::move(members), term = self->state.term](range_answer& meta) {
@@ -137,7 +137,7 @@ void read_meta(self_pointer self, range_result members) {
         else if (again || is_outdated(state, members))
           read_members(self);
         else
-          take_in_members(self, members, *meta);
+          apply_members(self, members, *meta);
       },
       [self](caf::error&) {
         self->state.reading = false;
@@ -164,7 +164,7 @@ void read_members(self_pointer self) {
   }
   state.read_again = false;
   self
-    ->request(state.settings.door, caf::infinite,
+    ->request(state.settings.store_link, caf::infinite,
               range_request{with_prefix(std::string(keys::owners)), 0, 0, false})
     .then(
       [self, term = state.term](range_answer& answer) {

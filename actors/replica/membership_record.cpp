@@ -48,7 +48,7 @@ void raise_schema(self_pointer self) {
   const std::string counter(keys::ownership);
   state.writing = true;
   self
-    ->request(state.settings.door, caf::infinite,
+    ->request(state.settings.store_link, caf::infinite,
               transaction{{state.ground->held(),
                            {key, compared::modified, state.schema_at},
                            {counter, compared::modified, state.changes}},
@@ -73,7 +73,7 @@ void keep_table(self_pointer self) {
   const std::string key(keys::shard_owners);
   state.writing = true;
   self
-    ->request(state.settings.door, caf::infinite,
+    ->request(state.settings.store_link, caf::infinite,
               transaction{{state.ground->held(), {key, compared::modified, state.table}},
                           {put{key, encode(owners_record{wanted, nodes}), 0}}})
     .then(
@@ -106,7 +106,7 @@ void send_record(self_pointer self) {
   auto& state = self->state;
   if (std::exchange(state.record_sent, true))
     return;
-  self->request(state.settings.door, caf::infinite, *state.record_under_way)
+  self->request(state.settings.store_link, caf::infinite, *state.record_under_way)
     .then(
       [self, term = state.term](transaction_answer& answer) {
         auto& s = self->state;
@@ -114,13 +114,13 @@ void send_record(self_pointer self) {
           return;
         s.record_sent = false;
         if (!answer.ok()) {
-          look_later(self);
+          schedule_next_look(self);
           return;
         }
         s.record_under_way.reset();
         if (answer->succeeded) {
           s.changes = answer->current;
-          take_in_record(self, answer->current, std::exchange(s.owned_by_it, {}));
+          apply_own_record(self, answer->current, std::exchange(s.owned_by_it, {}));
         } else {
           // An earlier copy arrived, or somebody else was first: what the store has tells.
           read_members(self);
@@ -128,11 +128,11 @@ void send_record(self_pointer self) {
       },
       [self](caf::error&) {
         self->state.record_sent = false;
-        look_later(self);
+        schedule_next_look(self);
       });
 }
 
-void take_in_record(self_pointer self, revision at, std::set<std::string> owned) {
+void apply_own_record(self_pointer self, revision at, std::set<std::string> owned) {
   auto& state = self->state;
   const auto before = owned_now(state);
   // Where the write did not come about, the epoch is what it was.
@@ -168,7 +168,7 @@ void take_in_record(self_pointer self, revision at, std::set<std::string> owned)
   self->send(self, look_at_members{});
 }
 
-void go_on(self_pointer self) {
+void take_next_step(self_pointer self) {
   auto& state = self->state;
   if (state.lease == 0 || state.writing || state.reading || !state.has_read)
     return;

@@ -44,8 +44,9 @@ struct local_shards {
 };
 
 /// The way to the other replicas: for whatever one of them owns there is an actor here with the
-/// interface of the one there (DESIGN 1). It lives as long as the connection and the shard it
-/// speaks for; whoever needs it still asks for another then. Used by the replica's actor alone.
+/// interface of the one there (docs/architecture.md#the-picture). It lives as long as the
+/// connection and the shard it speaks for; whoever needs it still asks for another then. Used by
+/// the replica's actor alone.
 class peers {
 public:
   peers() = default;

@@ -208,7 +208,7 @@ void tell_group_sizes(self_pointer self) {
   self->send(state.members, std::move(sizes));
 }
 
-void go_on(self_pointer self) {
+void start_what_is_due(self_pointer self) {
   start_waiting(self);
   publish_directory(self);
   ready_when_serving(self);
@@ -329,7 +329,7 @@ void has_ended(self_pointer self, const caf::down_msg& down) {
   publish_directory(self);
 }
 
-void take_in(self_pointer self, const ownership_update& update) {
+void apply_ownership(self_pointer self, const ownership_update& update) {
   auto& state = self->state;
   state.known = update.known;
   state.ground = update.ground;
@@ -351,7 +351,7 @@ void take_in(self_pointer self, const ownership_update& update) {
     self->send(state.members, shards_stopped{std::move(gone)});
   meet_peers(self);
   end_outdated_coordinators(self);
-  go_on(self);
+  start_what_is_due(self);
 }
 
 } // namespace
@@ -361,7 +361,7 @@ replica_actor::behavior_type replica(self_pointer self, replica_settings setting
   state.settings = std::move(settings);
   const auto& ours = state.settings;
   state.history = store_history{ours.keep_history};
-  state.store = self->spawn<caf::linked>(store_door, ours.behind);
+  state.store = self->spawn<caf::linked>(serve_store, ours.behind);
   state.events = self->spawn<caf::linked>(event_log);
   state.members = self->spawn<caf::linked>(
     keep_membership,
@@ -386,7 +386,7 @@ replica_actor::behavior_type replica(self_pointer self, replica_settings setting
     [self](stop_serving) -> caf::result<absl::Status> {
       return self->delegate(self->state.members, leave_members{});
     },
-    [self](const ownership_update& update) { take_in(self, update); },
+    [self](const ownership_update& update) { apply_ownership(self, update); },
     [self](const ownership_lost& lost) {
       auto& s = self->state;
       s.ground = nullptr;
@@ -419,12 +419,12 @@ replica_actor::behavior_type replica(self_pointer self, replica_settings setting
       if (is_owned(s, done.shard))
         start(self, done.shard, *std::move(done.contents));
       tell_group_sizes(self);
-      go_on(self);
+      start_what_is_due(self);
     },
     [self](catalog_update& update) {
       self->state.catalog_known = std::move(update.known);
       tell_group_sizes(self);
-      go_on(self);
+      start_what_is_due(self);
     },
     [self](groups_counted& counted) {
       self->state.nodes_of_groups = std::move(counted.nodes);
@@ -439,7 +439,7 @@ replica_actor::behavior_type replica(self_pointer self, replica_settings setting
       self->state.connected[there.replica] = there.connection;
       meet_peers(self);
       end_outdated_coordinators(self);
-      go_on(self);
+      start_what_is_due(self);
     },
     [self](const peer_lost& there) {
       auto& connected = self->state.connected;
@@ -452,7 +452,7 @@ replica_actor::behavior_type replica(self_pointer self, replica_settings setting
       self->state.looks_for_peers = false;
       meet_peers(self);
       end_outdated_coordinators(self);
-      go_on(self);
+      start_what_is_due(self);
     },
     [self](const load_again& due) {
       if (due.owner == self->state.ground && self->state.loading.erase(due.shard) > 0)

@@ -56,8 +56,8 @@ REPRIEVE_MESSAGE(reprieve::look_for_peers)
 namespace reprieve {
 
 /// One process's part in the cluster: starts the actors of what it owns from the store, ends those
-/// of what it gives up, and lets no one serve before what was open is in hands again (DESIGN 4,
-/// ownership).
+/// of what it gives up, and lets no one serve before what was open is in hands again
+/// (docs/architecture.md#ownership).
 using replica_actor = typed_actor<
   /// Answers when this replica serves, or why it can't.
   handles<absl::Status(start_serving)>,
@@ -115,7 +115,7 @@ struct replica_state {
   static inline const char* name = "replica";
 
   replica_settings settings;
-  store_door_actor store;
+  store_actor store;
   event_log_actor events;
   membership_actor members;
   std::optional<schema_record> schema;

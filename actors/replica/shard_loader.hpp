@@ -60,7 +60,7 @@ using load_listener_actor = typed_actor<handles<void(shard_loaded)>>;
 
 struct shard_loader_settings {
   std::string shard;
-  store_door_actor store;
+  store_actor store;
   ownership_pointer owner;
   load_listener_actor listener;
   /// What its writes compare: the epoch in which the shard was to be read. In a later one it may be

@@ -70,17 +70,17 @@ struct simulated_cluster_state {
 
   simulated_cluster_settings settings;
   std::unique_ptr<simulated_journal> journal;
-  text_map<simulated_pod> pods;                     ///< by uid, ended ones too
+  name_map<simulated_pod> pods;                     ///< by uid, ended ones too
   std::set<std::pair<time_point, std::string>> due; ///< uids of pods
   time_point next_step = no_time;                   ///< for which a reminder is under way
   time_point next_look = no_time;                   ///< of the scheduler, likewise
   /// To be sent when all is done that is due, by observer. Observers of several processes may meet
   /// here in a simulation, and their ids be the same: they are told apart by what they are.
   std::vector<std::pair<pod_observer_actor, pod_reports>> reports;
-  text_map<revision> newest_epoch; ///< by node: its agent has seen orders of that
+  name_map<revision> newest_epoch; ///< by node: its agent has seen orders of that
   simulated_scheduler scheduler;
-  text_map<pod_observer_actor> watchers; ///< by node: who hears of pods that the scheduler places
-  text_map<revision> newest_watch;       ///< by shard: whose list of nodes that was
+  name_map<pod_observer_actor> watchers; ///< by node: who hears of pods that the scheduler places
+  name_map<revision> newest_watch;       ///< by shard: whose list of nodes that was
 };
 
 simulated_cluster_actor::behavior_type

@@ -17,9 +17,9 @@ namespace reprieve {
 duration annotated(const pod& p, std::string_view key, duration otherwise);
 
 /// The plain scheduler that the simulated machines of a resource group have where its policy is
-/// Lifecycle (DESIGN 3.3). It knows counts and no preemption: where a deployment has too many
-/// replicas, those go that are expected to, then those on machines that are not ready, then the
-/// newest, as soon as there have been too many for as long as the annotation
+/// Lifecycle (docs/policies.md#lifecycle). It knows counts and no preemption: where a deployment
+/// has too many replicas, those go that are expected to, then those on machines that are not ready,
+/// then the newest, as soon as there have been too many for as long as the annotation
 /// `simulation/scale-down-takes` says; where it has too few, one after another is put on the first
 /// node by name that suits it and has room, those of higher priority first.
 class simulated_scheduler {

@@ -636,9 +636,7 @@ workload_shard_actor::behavior_type workload_shard(self_pointer self,
   state.epoch = settings.ledger.owner->lasting_epoch();
   state.holds =
     holds_of<workload_parts>(state.shard, settings.ledger, settings.hold_time, settings.clock);
-  state.holds.gone = [self](const std::string&, const workload_parts&) {
-    go_on_with_changes(self);
-  };
+  state.holds.gone = [self](const std::string&, const workload_parts&) { continue_changes(self); };
   state.ledger = ledger{std::move(settings.ledger)};
   state.clock = settings.clock;
   for (const auto& [name, budget] : state.budgets.durable())

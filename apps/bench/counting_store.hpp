@@ -9,9 +9,9 @@
 namespace reprieve {
 
 /// Counts what is written to the store behind it.
-class counting_store final : public store_in_front {
+class counting_store final : public forwarding_store {
 public:
-  using store_in_front::store_in_front;
+  using forwarding_store::forwarding_store;
 
   std::uint64_t transactions() const {
     return transactions_;
@@ -28,7 +28,7 @@ public:
         bytes += written->key.size() + written->value.size();
     bytes_ += bytes;
     ++transactions_;
-    store_in_front::commit(std::move(writes), std::move(done));
+    forwarding_store::commit(std::move(writes), std::move(done));
   }
 
 private:

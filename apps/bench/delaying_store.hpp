@@ -12,10 +12,10 @@ namespace reprieve {
 
 /// Gives the answers to reads and writes so much later than the store behind it, on a thread of its
 /// own; nobody waits for another's answer.
-class delaying_store final : public store_in_front {
+class delaying_store final : public forwarding_store {
 public:
   delaying_store(std::shared_ptr<store> behind, std::shared_ptr<event_thread> thread)
-      : store_in_front(std::move(behind)), thread_(std::move(thread)) {}
+      : forwarding_store(std::move(behind)), thread_(std::move(thread)) {}
 
   /// From any thread; counts for calls to come.
   void delay_by(duration time) {
@@ -23,10 +23,10 @@ public:
   }
 
   void read(range_request request, store_callback<range_result> done) override {
-    store_in_front::read(std::move(request), later(std::move(done)));
+    forwarding_store::read(std::move(request), later(std::move(done)));
   }
   void commit(transaction writes, store_callback<transaction_result> done) override {
-    store_in_front::commit(std::move(writes), later(std::move(done)));
+    forwarding_store::commit(std::move(writes), later(std::move(done)));
   }
 
 private:

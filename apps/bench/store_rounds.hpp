@@ -15,14 +15,14 @@ namespace reprieve {
 
 /// Notes when calls of the store behind it begin and end, and when the decisions that it writes
 /// were made.
-class round_noting_store final : public store_in_front {
+class round_noting_store final : public forwarding_store {
 public:
   /// `now` is the clock of those who decide.
   round_noting_store(std::shared_ptr<store> behind, std::function<time_point()> now)
-      : store_in_front(std::move(behind)), now_(std::move(now)) {}
+      : forwarding_store(std::move(behind)), now_(std::move(now)) {}
 
   void read(range_request request, store_callback<range_result> done) override {
-    store_in_front::read(std::move(request), noted(std::move(done)));
+    forwarding_store::read(std::move(request), noted(std::move(done)));
   }
 
   void commit(transaction writes, store_callback<transaction_result> done) override {
@@ -31,7 +31,7 @@ public:
           head != nullptr && head->key.starts_with(keys::open_decisions))
         if (const auto record = decode<decision_head>(head->value); record.ok())
           note_decision(record->summary.decided);
-    store_in_front::commit(std::move(writes), noted(std::move(done)));
+    forwarding_store::commit(std::move(writes), noted(std::move(done)));
   }
 
   void forget() {

@@ -61,7 +61,7 @@ plan_settings settings_for(const decide_request& wanted, const snapshot& taken,
   settings.group = taken.settings_of(group);
   settings.group.name = group;
   settings.now = now;
-  settings.preempted_lately = taken.preempted_lately(now);
+  settings.recent_preemptions = taken.recent_preemptions(now);
   if (wanted.policy == "workload-aware")
     settings.group.policy = group_policy::workload_aware;
   else if (wanted.policy == "sessions")

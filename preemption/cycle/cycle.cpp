@@ -337,7 +337,8 @@ void scheduling_cycle::begin() {
 bool scheduling_cycle::run_queue_stage(queue_stage_input& in) {
   in.now = settings_.now;
   in.limits[settings_.group.name] = settings_.group.limits;
-  in.preempted_lately = {settings_.preempted_lately.begin(), settings_.preempted_lately.end()};
+  in.recent_preemptions = {settings_.recent_preemptions.begin(),
+                           settings_.recent_preemptions.end()};
   in.pending = demand_;
   queues_ = reprieve::run_queue_stage(in);
   std::vector<std::string> giving;
@@ -457,10 +458,10 @@ std::vector<given_up> scheduling_cycle::nominations_to_take_back(const queue_out
 }
 
 /// What waits, by queue, as far as its own queue and the nodes could ever admit it: nothing else
-/// counts as demand (DESIGN 3.4). A unit that is larger than all that its queue would deserve
-/// deserves it in vain: others may have it. What the queue's pods use does not matter here, as
-/// shares would change with who runs, and whoever gained by it would have to go again. Where queues
-/// share, they are shared out by it afterwards.
+/// counts as demand (docs/policies.md#queues). A unit that is larger than all that its queue would
+/// deserve deserves it in vain: others may have it. What the queue's pods use does not matter here,
+/// as shares would change with who runs, and whoever gained by it would have to go again. Where
+/// queues share, they are shared out by it afterwards.
 by_name<resources> scheduling_cycle::real_demand(queue_stage_input& in) {
   shares_.reset();
   auto& line = port_.line();

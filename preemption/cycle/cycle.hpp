@@ -51,8 +51,8 @@ public:
   virtual changes take_changes() = 0;
   /// Another number when nodes have come, gone or changed, from 1 on.
   virtual std::uint64_t nodes_seen() = 0;
-  /// When time alone lets somebody go next who may not go now (DESIGN 3.7); `no_time` where it does
-  /// not.
+  /// When time alone lets somebody go next who may not go now (docs/policies.md#guards); `no_time`
+  /// where it does not.
   virtual time_point next_release() = 0;
   /// How many decisions were made so far, and up to which of them all are over.
   virtual std::uint64_t decisions_made() = 0;
@@ -95,7 +95,7 @@ public:
   }
 };
 
-/// One scheduling cycle of a resource group (DESIGN 3).
+/// One scheduling cycle of a resource group (docs/policies.md).
 ///
 /// First the queue stage: queues that use more than they may keep give pods back. Then whoever
 /// waits is served. Within a queue strictly in turn, the most important first; between queues,
@@ -283,7 +283,7 @@ private:
   std::optional<unit_judge> judge_;
   mutable std::map<std::string, bool> ever_runs_; ///< by kind, of units that are not set aside
   group_shares::amounts_by_column asked_;
-  front_of_line front_; ///< who may preempt in a group with sessions (DESIGN 3.6)
+  front_of_line front_; ///< who may preempt in a group with sessions (docs/policies.md#sessions)
   std::map<std::string, queue_line, std::less<>> lines_;                      ///< by queue
   std::map<std::string, std::vector<returning_work>, std::less<>> returning_; ///< likewise
   std::optional<claims::by_leaf> coming_soon_;

@@ -28,9 +28,9 @@ struct decision_ground {
   std::function<bool(std::string_view uid)> does_not_go;
 };
 
-/// Why a decision that places these pods and has these victims should be given up (DESIGN 3.2): a
-/// pod that it places is not wanted any more, its node takes none, or a victim does not go. Empty
-/// where none of this holds.
+/// Why a decision that places these pods and has these victims should be given up
+/// (docs/policies.md#delayed-actuation): a pod that it places is not wanted any more, its node
+/// takes none, or a victim does not go. Empty where none of this holds.
 std::string why_groundless(std::span<const pod* const> placed, std::span<const victim_pod> victims,
                            const decision_ground& on);
 

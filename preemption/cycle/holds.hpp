@@ -9,7 +9,8 @@
 #include <vector>
 
 /// Room that a decision holds for pods which are not bound yet belongs to them as far as others of
-/// their priority or below are concerned. A more important preemptor may have it (DESIGN 3.2).
+/// their priority or below are concerned. A more important preemptor may have it
+/// (docs/policies.md#delayed-actuation).
 namespace reprieve {
 
 /// A decision that holds room, and has not begun to bind its pods.

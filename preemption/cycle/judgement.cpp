@@ -308,7 +308,7 @@ void unit_judge::by_priority(const preemptor& who, judgement& made) {
     return;
   }
   const bool answered = seen != nullptr && seen->has_answers();
-  foresight none{port_.nodes(), {}};
+  live_hints none{port_.nodes(), {}};
   made.made =
     decide(answered ? port_.nodes() : port_.view(), who, settings_, answered ? *seen : none);
   if (!made.made.assignments.empty() || !who.may_preempt)
@@ -731,8 +731,8 @@ bool unit_judge::add_victims_for(const case_at_hand& of, const obstacle& first,
     *left.victims_per_decision -=
       std::min(*left.victims_per_decision, static_cast<std::int32_t>(made.victims.size()));
   const by_name<guards> limits{{settings_.group.name, left}};
-  by_name<std::int32_t> lately{settings_.preempted_lately.begin(),
-                               settings_.preempted_lately.end()};
+  by_name<std::int32_t> lately{settings_.recent_preemptions.begin(),
+                               settings_.recent_preemptions.end()};
   const by_name<std::int32_t> nobody;
   const quota_preemptor who{of.who.workload, of.who.priority, of.asked, first.limit, takes_back};
   const auto choice = choose_victims({.queue = shares_.at(first.vertex).spec.name,
@@ -740,7 +740,7 @@ bool unit_judge::add_victims_for(const case_at_hand& of, const obstacle& first,
                                       .staying = after.staying(first.vertex),
                                       .allowed = allowed,
                                       .limits = limits,
-                                      .preempted_lately = lately,
+                                      .recent_preemptions = lately,
                                       .on_their_way = nobody,
                                       .now = settings_.now,
                                       .made_for = &who},

@@ -41,7 +41,7 @@ public:
   /// given up. They are there until something is decided.
   virtual std::span<const held_decision> holds_below(std::int32_t priority) = 0;
   /// What shards said of units of this kind; null where they were not asked.
-  virtual foresight* answers_for(const preemptor& who) = 0;
+  virtual live_hints* answers_for(const preemptor& who) = 0;
   /// Asks shards for units of this kind, where that is of use. The cycle goes on with the answers.
   virtual bool ask_shards(const preemptor& who, const plan_settings& settings) = 0;
   /// Whether it would.
@@ -98,7 +98,8 @@ struct judgement {
   bool lets_others_back = false; ///< more important work of its queue comes back first
 };
 
-/// Judges units by the nodes' room and by their queue's quota together (DESIGN 3.1, 3.4).
+/// Judges units by the nodes' room and by their queue's quota together
+/// (docs/policies.md#workload-aware, 3.4).
 ///
 /// - Whoever is within what its queue deserves may have free room, else that of queues that use
 /// more

@@ -13,9 +13,10 @@
 
 namespace reprieve {
 
-/// The pods that one workload still lacks, in units that are placed as one (DESIGN 3.1): replica k
-/// of all its gang groups together, every other pod by itself. `stands` tells which of its pods
-/// have or will have a node. A gang that has its minimum already asks pod by pod.
+/// The pods that one workload still lacks, in units that are placed as one
+/// (docs/policies.md#workload-aware): replica k of all its gang groups together, every other pod by
+/// itself. `stands` tells which of its pods have or will have a node. A gang that has its minimum
+/// already asks pod by pod.
 ///
 /// `node_of` gives the node of a pod that stands. With it, what a replica of a gang lacks keeps to
 /// the topology domain that the rest of the replica is in.

@@ -49,8 +49,8 @@ time_point due_of(const workload_record& record, const preemptor& who) {
                                                                     + record.spec->resume.backoff);
 }
 
-std::optional<held_back> why_backed_off(const workload_record& record, const preemptor& who,
-                                        time_point now) {
+std::optional<wait_reason> why_backed_off(const workload_record& record, const preemptor& who,
+                                          time_point now) {
   const auto& status = record.status;
   const auto due = due_of(record, who);
   if (due <= now)
@@ -59,9 +59,10 @@ std::optional<held_back> why_backed_off(const workload_record& record, const pre
     status.attempts == 0
       ? std::string("it lost pods with a machine")
       : fmt::format("it was preempted {} time{}", status.attempts, status.attempts == 1 ? "" : "s");
-  return held_back{fmt::format("{} and is tried again in {}", what,
-                               format_duration(std::chrono::ceil<std::chrono::seconds>(due - now))),
-                   due};
+  return wait_reason{
+    fmt::format("{} and is tried again in {}", what,
+                format_duration(std::chrono::ceil<std::chrono::seconds>(due - now))),
+    due};
 }
 
 } // namespace reprieve

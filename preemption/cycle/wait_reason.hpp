@@ -9,7 +9,7 @@
 namespace reprieve {
 
 /// Why it is not the turn of one that waits, whatever room there is.
-struct held_back {
+struct wait_reason {
   std::string why;
   time_point until = no_time; ///< where time alone changes that
 };
@@ -32,8 +32,8 @@ bool was_there_before(const preemptor& who);
 /// Where nothing is known of the workload's places, none is new.
 time_point due_of(const workload_record& record, const preemptor& who);
 
-/// Whether that is later (DESIGN 3.6).
-std::optional<held_back> why_backed_off(const workload_record& record, const preemptor& who,
-                                        time_point now);
+/// Whether that is later (docs/policies.md#sessions).
+std::optional<wait_reason> why_backed_off(const workload_record& record, const preemptor& who,
+                                          time_point now);
 
 } // namespace reprieve

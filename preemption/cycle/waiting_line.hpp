@@ -251,7 +251,7 @@ private:
   };
   struct units_of_workload {
     std::vector<entry> entries;
-    text_map<std::size_t> by_uid; ///< positions of those that are no runs, by first uid
+    name_map<std::size_t> by_uid; ///< positions of those that are no runs, by first uid
   };
 
   std::set<std::string> exchange(const std::string& workload, std::vector<waiting_unit> units);
@@ -261,13 +261,13 @@ private:
   const entry* find(const preemptor& who) const;
 
   order order_;
-  text_map<units_of_workload> by_workload_;
+  name_map<units_of_workload> by_workload_;
   std::map<std::string, units_by_place, std::less<>> fresh_; ///< by queue
   kinds kinds_;
   std::set<std::pair<time_point, std::string>> asleep_; ///< workloads by when they are due
   by_name<std::set<service_place>> places_asleep_;      ///< theirs, by queue
   demand_by_queue asked_;
-  text_map<std::int64_t> by_queue_;  ///< how many there are
+  name_map<std::int64_t> by_queue_;  ///< how many there are
   std::vector<std::string> columns_; ///< in which kinds were judged
   std::uint64_t settled_ = 0;
   time_point now_ = no_time;

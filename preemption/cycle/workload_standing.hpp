@@ -176,13 +176,13 @@ private:
   std::shared_ptr<const workload_record> record_;
   bool left_to_cluster_ = false;
   std::unordered_map<std::string_view, counted_pod> pods_; ///< by uid, which they have themselves
-  seldom<std::multimap<pod_slot, std::string>> irregular_; ///< uids by place
+  rarely_set<std::multimap<pod_slot, std::string>> irregular_; ///< uids by place
   queue_totals used_;
-  seldom<going_pods> going_;
-  seldom<restless_replicas> restless_;
-  std::vector<waiting_group> waiting_;                  ///< by the group's position
-  seldom<std::map<std::int32_t, listed_units>> listed_; ///< by replica, of those in no run
-  seldom<std::set<std::int32_t>> outdated_;             ///< replicas whose units are to be found
+  rarely_set<going_pods> going_;
+  rarely_set<restless_replicas> restless_;
+  std::vector<waiting_group> waiting_;                      ///< by the group's position
+  rarely_set<std::map<std::int32_t, listed_units>> listed_; ///< by replica, of those in no run
+  rarely_set<std::set<std::int32_t>> outdated_; ///< replicas whose units are to be found
 };
 
 } // namespace reprieve

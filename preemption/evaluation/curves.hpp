@@ -12,7 +12,8 @@
 namespace reprieve {
 
 /// How many pods of one template fit on some nodes if everybody up to a level goes, for every level
-/// present (DESIGN 4.1). Curves of disjoint nodes add up to the curve of all of them.
+/// present (docs/protocol.md#messages-of-a-decision). Curves of disjoint nodes add up to the curve
+/// of all of them.
 struct capacity_curve {
   struct point {
     std::int64_t level = 0;

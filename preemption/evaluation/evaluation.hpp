@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-/// Evaluation across shards (DESIGN 4.1). Every node shard has a view of its own nodes, and says of
-/// them what a coordinator with a view of all of them would otherwise have to find out node by
-/// node. The coordinator decides; the plan is the same as without any answers, whatever the number
-/// of shards and the order of the answers.
+/// Evaluation across shards (docs/protocol.md#messages-of-a-decision). Every node shard has a view
+/// of its own nodes, and says of them what a coordinator with a view of all of them would otherwise
+/// have to find out node by node. The coordinator decides; the plan is the same as without any
+/// answers, whatever the number of shards and the order of the answers.
 namespace reprieve {
 
 /// What shards are asked for one preemptor.

@@ -40,9 +40,9 @@ score bound_at(std::int64_t threshold, time_point now) {
   return least;
 }
 
-outlook over_domains(const problem& given, std::span<const shard_evaluation> answers) {
+evaluation_hints over_domains(const problem& given, std::span<const shard_evaluation> answers) {
   const auto& asked = given.asked.groups;
-  outlook seen;
+  evaluation_hints seen;
   for (const auto& [name, sums] : sum_up(answers, given.who.groups.size())) {
     std::vector<capacity_curve> curves;
     for (const auto& group : asked)
@@ -56,13 +56,14 @@ outlook over_domains(const problem& given, std::span<const shard_evaluation> ans
 
 } // namespace
 
-bool outlook::by_promise::operator()(const promising_node& a, const promising_node& b) const {
+bool evaluation_hints::by_promise::operator()(const promising_node& a,
+                                              const promising_node& b) const {
   if (better(a.bound, b.bound, minimised))
     return true;
   return !better(b.bound, a.bound, minimised) && a.name < b.name;
 }
 
-const outlook* foresight::on(const problem& given) {
+const evaluation_hints* live_hints::on(const problem& given) {
   if (!shards_can_help(given.who, given.settings))
     return nullptr;
   if (!std::exchange(begun_, true))
@@ -79,7 +80,7 @@ const outlook* foresight::on(const problem& given) {
   return seen_ ? &*seen_ : nullptr;
 }
 
-void foresight::begin(const problem& given) {
+void live_hints::begin(const problem& given) {
   const auto answered_for =
     std::transform_reduce(answers_.begin(), answers_.end(), std::size_t{0}, std::plus{},
                           [](const shard_evaluation& answer) { return answer.nodes; });
@@ -88,14 +89,14 @@ void foresight::begin(const problem& given) {
   if (given.who.gang)
     seen_ = over_domains(given, answers_);
   else
-    take_in_nodes(given);
+    add_answers(given);
   renew(given, touched_);
 }
 
-void foresight::take_in_nodes(const problem& given) {
+void live_hints::add_answers(const problem& given) {
   const auto& view = given.view;
   const auto minimised = given.settings.group.minimised;
-  seen_.emplace().nodes = outlook::nodes_in_order{outlook::by_promise{minimised}};
+  seen_.emplace().nodes = evaluation_hints::nodes_in_order{evaluation_hints::by_promise{minimised}};
   positions_.clear();
   for (const auto& answer : answers_) {
     for (const auto& [name, bound] : answer.listed)
@@ -107,7 +108,7 @@ void foresight::take_in_nodes(const problem& given) {
 }
 
 /// Whether nodes that were not listed come next.
-bool foresight::is_used_up() const {
+bool live_hints::is_used_up() const {
   if (!seen_->rest)
     return false;
   if (seen_->nodes.empty())
@@ -117,14 +118,14 @@ bool foresight::is_used_up() const {
                       seen_->nodes.key_comp().minimised);
 }
 
-void foresight::look_for_more(const problem& given) {
+void live_hints::look_for_more(const problem& given) {
   constexpr std::size_t most = 256;
   used_up_ = true;
   answers_ = {evaluate(given.view, request_for(given.who, given.settings, most))};
-  take_in_nodes(given);
+  add_answers(given);
 }
 
-void foresight::renew(const problem& given, std::span<const node_row> changed) {
+void live_hints::renew(const problem& given, std::span<const node_row> changed) {
   if (given.who.gang) {
     // Where a node has gone there is less room than was said, which leaves the bound valid.
     std::vector<node_row> present;
@@ -140,7 +141,7 @@ void foresight::renew(const problem& given, std::span<const node_row> changed) {
   look_at(given, changed);
 }
 
-void foresight::forget(std::span<const node_row> nodes) {
+void live_hints::forget(std::span<const node_row> nodes) {
   for (const auto n : nodes)
     if (const auto known = positions_.find(n); known != positions_.end()) {
       seen_->nodes.erase(known->second);
@@ -148,7 +149,7 @@ void foresight::forget(std::span<const node_row> nodes) {
     }
 }
 
-void foresight::look_at(const problem& given, std::span<const node_row> nodes) {
+void live_hints::look_at(const problem& given, std::span<const node_row> nodes) {
   for (const auto n : nodes)
     if (given.view.present(n) && !positions_.contains(n))
       if (const auto bound = bound_on_node(given, n))

@@ -16,7 +16,7 @@ namespace reprieve {
 
 /// What a search knows beforehand of where the best may be. It spares work and changes no outcome:
 /// what is not known is looked for.
-struct outlook {
+struct evaluation_hints {
   struct promising_node {
     node_row node = no_row;
     std::string_view name;
@@ -41,7 +41,7 @@ struct outlook {
 /// The answers of all shards, each shard once and in any order, as they are used for one preemptor
 /// after another of the same kind while the view changes. What has changed is looked at anew, and
 /// nothing else.
-class foresight {
+class live_hints {
 public:
   /// `touched` are the nodes on which the view as it is now may not be what the answers were made
   /// on:
@@ -59,8 +59,8 @@ public:
   ///
   /// The settings and the preemptor must be what the shards were told; but for a lone pod, time may
   /// have gone on.
-  foresight(const cluster_view& view, std::vector<shard_evaluation> answers,
-            std::vector<node_row> touched = {})
+  live_hints(const cluster_view& view, std::vector<shard_evaluation> answers,
+             std::vector<node_row> touched = {})
       : answers_(std::move(answers)), touched_(std::move(touched)), as_of_(view.settled()) {}
 
   bool has_answers() const {
@@ -74,11 +74,11 @@ public:
 
   /// What the answers say of the same view as it is by now; null where they are not
   /// of all nodes, or can't help.
-  const outlook* on(const problem& given);
+  const evaluation_hints* on(const problem& given);
 
 private:
   void begin(const problem& given);
-  void take_in_nodes(const problem& given);
+  void add_answers(const problem& given);
   bool is_used_up() const;
   void look_for_more(const problem& given);
   void renew(const problem& given, std::span<const node_row> changed);
@@ -87,8 +87,8 @@ private:
 
   std::vector<shard_evaluation> answers_;
   std::vector<node_row> touched_;
-  std::optional<outlook> seen_;
-  std::map<node_row, outlook::nodes_in_order::iterator> positions_; ///< in `nodes`
+  std::optional<evaluation_hints> seen_;
+  std::map<node_row, evaluation_hints::nodes_in_order::iterator> positions_; ///< in `nodes`
   std::uint64_t as_of_; ///< how often nodes of the view had been settled then
   bool begun_ = false;
   bool used_up_ = false;

@@ -34,11 +34,11 @@ struct guards_that_hold {
   bool any = true; ///< else only daemons, who arrives, and the limit per hour
 };
 
-/// Whether the portion may go, for anybody of whatever priority (DESIGN 3.7).
+/// Whether the portion may go, for anybody of whatever priority (docs/policies.md#guards).
 standing standing_by_guards(const cluster_view& view, const plan_settings& settings, portion_row p,
                             const guards_that_hold& with = {});
 
-/// Who may be a victim (DESIGN 3.1 step 3, with the guards of 3.7).
+/// Who may be a victim (docs/policies.md#workload-aware step 3, with the guards of 3.7).
 class candidate_rules {
 public:
   explicit candidate_rules(const problem& given, candidate_terms terms = {});

@@ -14,11 +14,12 @@ namespace reprieve {
 struct domain {
   std::string_view name;
   std::span<const node_row> nodes; ///< that suit one of its groups, in order of name
-  /// That suit none, where budgets count on pods there (DESIGN 3.1 step 6); a gang's only.
+  /// That suit none, where budgets count on pods there (docs/policies.md#workload-aware step 6); a
+  /// gang's only.
   std::span<const node_row> others = {};
 };
 
-/// The domains a preemptor tries (DESIGN 3.1 step 2), disjoint.
+/// The domains a preemptor tries (docs/policies.md#workload-aware step 2), disjoint.
 class domain_set {
 public:
   /// Each suitable node by itself, in order of name.

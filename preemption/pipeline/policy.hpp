@@ -10,9 +10,9 @@
 
 namespace reprieve {
 
-/// The rules of one way to preempt (DESIGN 3): where the preemptor may sit, who may go, which steps
-/// a domain goes through and what its outcome costs. The search goes through the domains, takes
-/// the best and keeps the reasons; a policy has no part in that.
+/// The rules of one way to preempt (docs/policies.md): where the preemptor may sit, who may go,
+/// which steps a domain goes through and what its outcome costs. The search goes through the
+/// domains, takes the best and keeps the reasons; a policy has no part in that.
 class policy {
 public:
   policy() = default;

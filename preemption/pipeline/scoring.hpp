@@ -41,7 +41,7 @@ void add_to(score& total, const portion_card& card, std::int64_t pods_over_budge
 score score_of(const cluster_view& view, std::span<const evicted_portion> victims, bool cascades,
                time_point now);
 
-/// Whether `a` is better than `b` (DESIGN 3.1 step 9).
+/// Whether `a` is better than `b` (docs/policies.md#workload-aware step 9).
 bool better(const score& a, const score& b, minimise minimised);
 
 /// Whether `a` costs less than `b`, however important those are who go.

@@ -13,7 +13,7 @@ namespace reprieve {
 
 /// The portions that a plan may take where priority alone does not tell: those of queues that use
 /// more than they deserve, whatever their priority, or those that share a quota with the preemptor
-/// (DESIGN 3.4). Rows are of the view that the plan is made on.
+/// (docs/policies.md#queues). Rows are of the view that the plan is made on.
 struct victim_scope {
   std::map<portion_row, std::size_t> portions; ///< with the position of what is said of them
   std::vector<std::string> reasons;            ///< why a portion may go

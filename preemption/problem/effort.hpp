@@ -7,7 +7,7 @@
 namespace reprieve {
 
 /// Work done in one domain, in units that are the same on every machine: a portion or a node looked
-/// at. Where a limit is set (DESIGN 3.7) the search stops there with the best it has.
+/// at. Where a limit is set (docs/policies.md#guards) the search stops there with the best it has.
 class effort {
 public:
   explicit effort(std::optional<std::int64_t> limit)

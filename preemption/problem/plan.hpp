@@ -16,7 +16,8 @@
 
 namespace reprieve {
 
-/// The node that a pod is bound to, and since when the pod waits for room there (DESIGN 3.5).
+/// The node that a pod is bound to, and since when the pod waits for room there
+/// (docs/policies.md#required-node).
 struct reservation {
   std::string node;
   time_point since = no_time;
@@ -60,7 +61,7 @@ struct plan {
 
 /// Where the preemptor is put, as far as the threshold leaves a choice.
 enum class placing_rule {
-  cheapest, ///< where the victims cost least (DESIGN 3.1)
+  cheapest, ///< where the victims cost least (docs/policies.md#workload-aware)
   plain     ///< on the first nodes that fit once all candidates have gone, as kube-scheduler does
 };
 
@@ -105,15 +106,15 @@ struct plan_settings {
   resource_group group;
   time_point now = no_time;
   /// How many preemptions each workload had in the last hour, where there were any.
-  std::map<std::string, std::int32_t, std::less<>> preempted_lately;
+  std::map<std::string, std::int32_t, std::less<>> recent_preemptions;
   placing_rule placing = placing_rule::cheapest;
   depth explained = depth::all;
   bool tells_failure = true; ///< false where nobody asked why there is no plan
   origin_source origins;     ///< tells where and over whom victims could run again
 
   std::int32_t times_preempted(std::string_view workload) const {
-    const auto lately = preempted_lately.find(workload);
-    return lately == preempted_lately.end() ? 0 : lately->second;
+    const auto lately = recent_preemptions.find(workload);
+    return lately == recent_preemptions.end() ? 0 : lately->second;
   }
   bool operator==(const plan_settings&) const = default;
 };

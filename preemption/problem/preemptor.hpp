@@ -28,9 +28,11 @@ struct preemptor {
   std::string workload;
   std::int32_t priority = 0; ///< its scheduling priority
   bool may_preempt = true;
-  bool gang = false;    ///< false for a lone pod, which tries node by node
-  bool at_front = true; ///< of the job queue; without it sessions preempt nobody (DESIGN 3.6)
-  time_point reserved_since = no_time; ///< when its required node was reserved (DESIGN 3.5)
+  bool gang = false; ///< false for a lone pod, which tries node by node
+  bool at_front =
+    true; ///< of the job queue; without it sessions preempt nobody (docs/policies.md#sessions)
+  time_point reserved_since =
+    no_time; ///< when its required node was reserved (docs/policies.md#required-node)
   /// Whether pods of its own workload may have a lower priority. They are no victims of it, and
   /// where there can't be any, nobody has to look for them.
   bool may_have_weaker_kin = true;
@@ -55,8 +57,8 @@ pod pod_at(const workload& w, const workload_status& status, std::size_t group,
            std::int32_t replica, std::int32_t index, std::uint32_t incarnation);
 
 /// Brings a pod that has its node up to what its workload says by now of what it costs to preempt
-/// it, which may change while it runs (DESIGN 2): the preemption priority, the last checkpoint and
-/// the minimum runtime.
+/// it, which may change while it runs (docs/architecture.md#the-model): the preemption priority,
+/// the last checkpoint and the minimum runtime.
 void follow(pod& p, const workload& w, const workload_status& status);
 
 /// Whether that would change nothing.

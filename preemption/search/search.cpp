@@ -28,14 +28,14 @@ struct prospect {
 
 class search {
 public:
-  search(const problem& given, policy& rules, const outlook* foreseen)
-      : given_(given), minimised_(given.settings.group.minimised), policy_(rules),
-        foreseen_(foreseen), explain_(given) {}
+  search(const problem& given, policy& rules, const evaluation_hints* hints)
+      : given_(given), minimised_(given.settings.group.minimised), policy_(rules), hints_(hints),
+        explain_(given) {}
 
   plan run() {
     if (!policy_.node_by_node())
       try_domains();
-    else if (!foreseen_ || !try_foreseen_nodes())
+    else if (!hints_ || !try_hinted_nodes())
       try_nodes();
     const bool budget_reached = is_budget_reached();
     if (!best_ && !given_.settings.tells_failure) {
@@ -100,8 +100,8 @@ private:
   }
 
   std::optional<score> bound_of(const domain& where) const {
-    if (foreseen_)
-      if (const auto known = foreseen_->domains.find(where.name); known != foreseen_->domains.end())
+    if (hints_)
+      if (const auto known = hints_->domains.find(where.name); known != hints_->domains.end())
         return known->second;
     return policy_.bound(where);
   }
@@ -111,9 +111,9 @@ private:
       consider(*where);
   }
 
-  /// Whether the best is sure to be among the nodes that are foreseen, which then are tried.
-  bool try_foreseen_nodes() {
-    const auto& [nodes, rest, domains] = *foreseen_;
+  /// Whether the best is sure to be among the nodes that are hints, which then are tried.
+  bool try_hinted_nodes() {
+    const auto& [nodes, rest, domains] = *hints_;
     for (const auto& [n, name, bound] : nodes) {
       const auto where = domain_of(given_.view, n);
       if (best_ && better(best_->scored, bound, minimised_))
@@ -294,7 +294,7 @@ private:
   const problem& given_;
   minimise minimised_;
   policy& policy_;
-  const outlook* foreseen_;
+  const evaluation_hints* hints_;
   explainer explain_;
   std::optional<domain_set> domains_;
   std::size_t count_ = 0; ///< of domains
@@ -314,8 +314,8 @@ private:
 
 } // namespace
 
-plan search_victims(const problem& given, policy& rules, const outlook* foreseen) {
-  return search{given, rules, foreseen}.run();
+plan search_victims(const problem& given, policy& rules, const evaluation_hints* hints) {
+  return search{given, rules, hints}.run();
 }
 
 } // namespace reprieve

@@ -37,7 +37,7 @@ lifecycle_input lifecycle_of(const snapshot& taken,
                              time_point now) {
   lifecycle_input in;
   in.now = now;
-  in.preempted_lately = taken.preempted_lately(now);
+  in.recent_preemptions = taken.recent_preemptions(now);
   in.placements = taken.placements();
   for (const auto& p : taken.pods())
     in.pods.push_back(lifecycle_pod_of(p));
@@ -70,7 +70,7 @@ lifecycle_cycle_input lifecycle_cycle_of(const snapshot& taken, const std::strin
   in.cluster = taken.settings_of(cluster);
   in.cluster.name = cluster;
   in.now = now;
-  in.preempted_lately = taken.preempted_lately(now);
+  in.recent_preemptions = taken.recent_preemptions(now);
   for (const auto& share : taken.placements())
     if (share.cluster == cluster)
       in.placements.push_back(share);

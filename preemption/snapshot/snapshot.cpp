@@ -26,7 +26,7 @@ absl::StatusOr<snapshot> snapshot::of(std::vector<object> objects) {
 }
 
 absl::StatusOr<snapshot> snapshot::of(std::vector<entry> entries) {
-  std::vector<std::pair<pod, given_pod_fields>> pods;
+  std::vector<std::pair<pod, pod_manifest_fields>> pods;
   std::vector<object> objects;
   std::vector<std::pair<std::string, object_status>> statuses;
   for (auto& [what, status, given] : entries)
@@ -125,7 +125,7 @@ absl::Status snapshot::take_course(workload_record& into, const workload_course&
   return absl::OkStatus();
 }
 
-absl::Status snapshot::add(pod p, const given_pod_fields& given) {
+absl::Status snapshot::add(pod p, const pod_manifest_fields& given) {
   if (p.uid.empty())
     p.uid = p.name;
   const auto owner = workloads_.find(p.workload);
@@ -210,10 +210,10 @@ resource_group snapshot::settings_of(std::string_view group) const {
   return known == nullptr ? resource_group{} : *known;
 }
 
-by_name<std::int32_t> snapshot::preempted_lately(time_point now) const {
+by_name<std::int32_t> snapshot::recent_preemptions(time_point now) const {
   by_name<std::int32_t> times;
   for (const auto& [name, record] : workloads_)
-    if (const auto lately = reprieve::preempted_lately(record.status, now); lately > 0)
+    if (const auto lately = reprieve::recent_preemptions(record.status, now); lately > 0)
       times[name] = lately;
   return times;
 }

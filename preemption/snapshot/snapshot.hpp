@@ -29,7 +29,7 @@ public:
   struct entry {
     object what;
     object_status status;
-    given_pod_fields given{}; ///< of a pod, what its manifest gave
+    pod_manifest_fields given{}; ///< of a pod, what its manifest gave
   };
 
   /// Checks the objects as admission does, and that each pod can stand where it does. A pod of a
@@ -76,7 +76,7 @@ public:
   std::vector<std::string> groups() const;
   resource_group settings_of(std::string_view group) const;
   /// By workload, how many decisions preempted it in the last hour, where there were any.
-  by_name<std::int32_t> preempted_lately(time_point now) const;
+  by_name<std::int32_t> recent_preemptions(time_point now) const;
   resources capacity_of(std::string_view group) const;
   cluster_view view_of(std::string_view group) const;
   /// All groups together.
@@ -99,7 +99,7 @@ public:
 private:
   /// Pods may give their owners by name, too.
   void name_owners_by_uid();
-  absl::Status add(pod p, const given_pod_fields& given);
+  absl::Status add(pod p, const pod_manifest_fields& given);
   absl::Status take(const std::string& name, const object_status& status);
   absl::Status take_course(workload_record& into, const workload_course& given);
   std::vector<pod> pods_in(std::string_view group) const;

@@ -186,7 +186,7 @@ absl::Status check_apart(std::span<const placement> placements) {
   return absl::OkStatus();
 }
 
-pod completed(const pod& p, const given_pod_fields& given, const workload_record& owner) {
+pod completed(const pod& p, const pod_manifest_fields& given, const workload_record& owner) {
   const auto position = group_position(owner.spec, p.group);
   if (!position)
     return p;

@@ -60,6 +60,6 @@ absl::Status check_apart(std::span<const placement> placements);
 
 /// What the pod's template says, with what the pod itself says of where it is and since when, and
 /// with what its manifest gave.
-pod completed(const pod& p, const given_pod_fields& given, const workload_record& owner);
+pod completed(const pod& p, const pod_manifest_fields& given, const workload_record& owner);
 
 } // namespace reprieve

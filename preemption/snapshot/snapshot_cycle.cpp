@@ -26,7 +26,7 @@ bool gives_up(const turn_taken& turn, const held_decision& held) {
   return std::ranges::find(turn.gives_up, held.id, &given_up::decision) != turn.gives_up.end();
 }
 
-plan not_tried(const preemptor& who, const held_back& why) {
+plan not_tried(const preemptor& who, const wait_reason& why) {
   plan none;
   none.look_again = why.until;
   none.why.summary =
@@ -150,7 +150,7 @@ public:
     });
     return holds_;
   }
-  foresight* answers_for(const preemptor&) override {
+  live_hints* answers_for(const preemptor&) override {
     return nullptr;
   }
   bool ask_shards(const preemptor&, const plan_settings&) override {
@@ -455,8 +455,9 @@ void snapshot_cycle::count_replicas(const plan_settings& settings) {
 }
 
 /// Decisions that have lost their ground are given up, as far as nobody was bound by them, and
-/// their workloads wait again (DESIGN 3.2). Nobody counts on the room of pods that do not go; as
-/// these are there to stay, more of their gangs may come. The workloads of both are returned.
+/// their workloads wait again (docs/policies.md#delayed-actuation). Nobody counts on the room of
+/// pods that do not go; as these are there to stay, more of their gangs may come. The workloads of
+/// both are returned.
 std::set<std::string> snapshot_cycle::drop_groundless(const plan_settings& settings) {
   const auto& group = settings.group.name;
   const auto view = taken_.view_of(group);

@@ -51,7 +51,7 @@ public:
   void run(const plan_settings& settings,
            const std::function<bool(std::string_view workload)>& left_out = {});
   /// Serves those alone, in the order they are given in. Among sessions only the front of the line
-  /// may preempt (DESIGN 3.6).
+  /// may preempt (docs/policies.md#sessions).
   void serve(std::vector<preemptor> waiting, const plan_settings& settings,
              front_of_line line = front_of_line{});
 
@@ -73,7 +73,7 @@ public:
     return queues_;
   }
   /// What is decided of replica counts, before anybody's turn, in groups whose cluster has a
-  /// scheduler of its own (DESIGN 3.3).
+  /// scheduler of its own (docs/policies.md#lifecycle).
   const by_name<lifecycle_outcome>& replicas() const {
     return replicas_;
   }

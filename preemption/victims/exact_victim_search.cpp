@@ -5,9 +5,9 @@
 
 namespace reprieve {
 
-exact_search::exact_search(const problem& given, domain_room& room,
-                           std::span<const portion_row> candidates, std::size_t most_steps,
-                           effort& spent)
+exact_victim_search::exact_victim_search(const problem& given, domain_room& room,
+                                         std::span<const portion_row> candidates,
+                                         std::size_t most_steps, effort& spent)
     : given_(given), room_(room), candidates_(candidates),
       most_victims_(given.settings.group.limits.victims_per_decision.value_or(
         std::numeric_limits<std::int32_t>::max())),
@@ -16,13 +16,13 @@ exact_search::exact_search(const problem& given, domain_room& room,
     work_lost_.push_back(work_lost(given.view, p, given.settings.now));
 }
 
-void exact_search::run(const std::optional<score>& best, const judge& found) {
+void exact_victim_search::run(const std::optional<score>& best, const judge& found) {
   best_ = best;
   found_ = &found;
   decide(0, score_of_nobody(given_.settings.now));
 }
 
-void exact_search::decide(std::size_t at, const score& so_far) {
+void exact_victim_search::decide(std::size_t at, const score& so_far) {
   if (std::ssize(victims_) > most_victims_)
     return; // more are not allowed
   // More victims never make a score better, so what is not better now won't be.
@@ -58,13 +58,13 @@ void exact_search::decide(std::size_t at, const score& so_far) {
   budgets_.remove(p);
 }
 
-bool exact_search::may_be_better(const score& some) const {
+bool exact_victim_search::may_be_better(const score& some) const {
   const auto minimised = given_.settings.group.minimised;
   return found_any_ ? better(some, *best_, minimised) : !better(*best_, some, minimised);
 }
 
 /// Nobody goes who could stay, not even to spare a victim the temptation to preempt it.
-bool exact_search::all_are_needed() {
+bool exact_victim_search::all_are_needed() {
   return std::ranges::none_of(victims_, [&](portion_row p) {
     room_.occupy(p);
     const bool stays = room_.fits();

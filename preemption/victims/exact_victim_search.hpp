@@ -18,15 +18,16 @@ namespace reprieve {
 /// each stays where the preemptor still fits, or goes where that can still be better than the best
 /// so far. The first set that it comes to is the one that sparing the most important gives, and
 /// only a cheaper one is better than that: who has run for longer stays.
-class exact_search {
+class exact_victim_search {
 public:
   /// Judges a set of victims that is better than the best so far but for cascades, which are not
   /// known before. Returns what it scores in all, or nothing where it can't be had, so that a set
   /// that costs more may still be the best.
   using judge = std::function<std::optional<score>(const std::vector<portion_row>& victims)>;
 
-  exact_search(const problem& given, domain_room& room, std::span<const portion_row> candidates,
-               std::size_t most_steps, effort& spent);
+  exact_victim_search(const problem& given, domain_room& room,
+                      std::span<const portion_row> candidates, std::size_t most_steps,
+                      effort& spent);
 
   /// `room` has all candidates gone, and the preemptor fits. Calls `found` for every set that is
   /// better than `best` and all before it.
@@ -48,7 +49,7 @@ private:
   domain_room& room_;
   std::span<const portion_row> candidates_;
   std::vector<std::int64_t> work_lost_; ///< by candidate
-  std::int64_t most_victims_;           ///< that a decision may have (DESIGN 3.7)
+  std::int64_t most_victims_;           ///< that a decision may have (docs/policies.md#guards)
   std::size_t steps_left_;
   bool complete_ = true;
   bool found_any_ = false;

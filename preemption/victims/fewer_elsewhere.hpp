@@ -11,8 +11,9 @@
 namespace reprieve {
 
 /// Whether some of those who would go for a domain would do by themselves in another one, as a
-/// portion with pods in several makes room in each. Nobody goes who is not needed (DESIGN 3.1), and
-/// be it that the others would then have to preempt to run again.
+/// portion with pods in several makes room in each. Nobody goes who is not needed
+/// (docs/policies.md#workload-aware), and be it that the others would then have to preempt to run
+/// again.
 class fewer_elsewhere {
 public:
   explicit fewer_elsewhere(const problem& given);

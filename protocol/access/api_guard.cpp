@@ -157,7 +157,7 @@ absl::Status api_guard::room_to_record(const std::string& client) {
   const auto wait = recorded_bytes_.take(client, std::chrono::steady_clock::now());
   if (wait == duration::zero())
     return absl::OkStatus();
-  return nothing_changed(absl::ResourceExhaustedError(fmt::format(
+  return mark_nothing_changed(absl::ResourceExhaustedError(fmt::format(
     "the changes of {} take more than {} KiB a second in the audit file, so this one is not made; "
     "wait {} ms, or raise --requests-per-second of reprieved",
     client, recorded_bytes_per_second(settings_.limits) / 1024,
@@ -237,7 +237,7 @@ absl::Status api_guard::begin(open_call& call, asked_call asked) {
   const auto written = record(call, "begun", {});
   if (written.ok())
     return absl::OkStatus();
-  return nothing_changed(absl::UnavailableError(fmt::format(
+  return mark_nothing_changed(absl::UnavailableError(fmt::format(
     "{}; nothing is changed that can't be recorded, reads go on", std::string(written.message()))));
 }
 

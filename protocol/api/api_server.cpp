@@ -169,7 +169,7 @@ private:
     if (begun.ok())
       begun = guard_->begin(*asked.call, asked_by(wanted.ok() ? *wanted : wanted_type{}));
     if (!begun.ok()) {
-      asked.stream->finish_with({}, nothing_changed(begun));
+      asked.stream->finish_with({}, mark_nothing_changed(begun));
       return;
     }
     const auto finish = [self = shared_from_this(), stream = asked.stream, call = asked.call,
@@ -177,7 +177,7 @@ private:
       stream->finish_with(std::move(answer), self->guard_->end(*call, how));
     };
     if (!wanted.ok()) {
-      finish({}, nothing_changed(wanted.status()));
+      finish({}, mark_nothing_changed(wanted.status()));
       return;
     }
     if constexpr (requires { wanted->by; })
@@ -275,7 +275,7 @@ private:
     door_->refused_call(context.peer());
     const auto stream = std::make_shared<api_stream>(context);
     stream->keep(stream, {});
-    stream->finish_with({}, nothing_changed(why));
+    stream->finish_with({}, mark_nothing_changed(why));
     return stream.get();
   }
 

@@ -75,7 +75,7 @@ public:
 
   /// Ends a call that has one answer: with it where `how` is good, else with the reason.
   void finish_with(grpc::ByteBuffer answer, const absl::Status& how) {
-    add_trailer(nothing_changed_mark, certainly_nothing_changed(how) ? "yes" : "unsaid");
+    add_trailer(nothing_changed_mark, is_marked_nothing_changed(how) ? "yes" : "unsaid");
     if (how.ok())
       push_last(std::move(answer));
     else

@@ -194,8 +194,8 @@ struct api_client::connections {
     if (last.status.ok())
       return absl::OkStatus();
     if (!last.reached)
-      return nothing_changed(nobody_answers(last.status));
-    return last.unchanged ? nothing_changed(to_status(last.status)) : to_status(last.status);
+      return mark_nothing_changed(nobody_answers(last.status));
+    return last.unchanged ? mark_nothing_changed(to_status(last.status)) : to_status(last.status);
   }
 
   /// Asks one server after the other until one is reached and `enough` says that its answer counts.

@@ -14,7 +14,7 @@ void turns::line::add(const std::string& client, starter start) {
     in_turn_.push_back(&known);
 }
 
-void turns::line::go_on() {
+void turns::line::start_next() {
   {
     const std::lock_guard lock(mutex_);
     if (std::exchange(going_on_, true))
@@ -24,7 +24,7 @@ void turns::line::go_on() {
   while (auto start = next(client))
     start(ticket(nullptr, [self = shared_from_this(), client](void*) {
       self->give_back(client);
-      self->go_on();
+      self->start_next();
     }));
 }
 

@@ -29,7 +29,7 @@ public:
   /// turn back.
   void take(const std::string& client, starter start) {
     line_->add(client, std::move(start));
-    line_->go_on();
+    line_->start_next();
   }
 
 private:
@@ -42,7 +42,7 @@ private:
     void add(const std::string& client, starter start);
     /// Starts those whose turn it is, unless somebody else does: one who gives a turn back at once
     /// does not start the next from within.
-    void go_on();
+    void start_next();
 
   private:
     struct of_client {

@@ -66,7 +66,7 @@ void fill_in(pod& p, const given_members& given) {
     p.priority = p.own_priority.value_or(0);
 }
 
-given_pod_fields fields_given(const pod& p, const given_members& given) {
+pod_manifest_fields fields_given(const pod& p, const given_members& given) {
   return {.preemption_priority = given.has(p.priority),
           .disruption = given.has(p.disruption),
           .daemon = given.has(p.daemon),
@@ -418,7 +418,7 @@ private:
 
   std::string_view file_name_;
   manifest_options options_;
-  given_pod_fields given_; ///< of the object that is being read
+  pod_manifest_fields given_; ///< of the object that is being read
   std::string path_;
 };
 

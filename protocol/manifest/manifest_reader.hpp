@@ -23,8 +23,8 @@ struct source_position {
 struct manifest_object {
   object value;
   source_position where;
-  object_status status;     ///< in snapshots only; elsewhere what is given as status means nothing
-  given_pod_fields given{}; ///< of a pod
+  object_status status; ///< in snapshots only; elsewhere what is given as status means nothing
+  pod_manifest_fields given{}; ///< of a pod
 };
 
 struct manifest_options {

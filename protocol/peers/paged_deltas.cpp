@@ -15,7 +15,7 @@ bool is_large(const slot_list& slots) {
 }
 
 /// What both sides remember of what was told.
-void remember(text_map<slot_list>& known, const workload_delta& told) {
+void remember(name_map<slot_list>& known, const workload_delta& told) {
   if (told.everything)
     known.clear();
   for (const auto& name : told.removed)
@@ -61,7 +61,7 @@ workload_delta paged_deltas_out::without_known(const workload_delta& whole) {
 }
 
 void paged_deltas_in::complete(workload_delta& delta) {
-  text_map<const slot_page_changes*> paged;
+  name_map<const slot_page_changes*> paged;
   for (const auto& one : delta.pages)
     paged.emplace(one.workload, &one);
   for (auto& record : delta.changed) {

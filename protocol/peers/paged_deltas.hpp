@@ -14,7 +14,7 @@ public:
   workload_delta without_known(const workload_delta& whole);
 
 private:
-  text_map<slot_list> known_; ///< by workload, of large ones
+  name_map<slot_list> known_; ///< by workload, of large ones
 };
 
 /// Puts together what comes in that way.
@@ -23,7 +23,7 @@ public:
   void complete(workload_delta& delta);
 
 private:
-  text_map<slot_list> known_; ///< likewise
+  name_map<slot_list> known_; ///< likewise
 };
 
 } // namespace reprieve

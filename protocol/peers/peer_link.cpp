@@ -11,7 +11,7 @@ namespace {
 using self_pointer = peer_link_actor::stateful_pointer<peer_link_state>;
 
 /// What the other side sends by itself: to a follower, or news of a shard.
-void take_in(self_pointer self, peer_envelope& letter) {
+void receive_letter(self_pointer self, peer_envelope& letter) {
   auto& state = self->state;
   if (letter.to.starts_with(follower_mark)) {
     peer_answer answer = [](const absl::StatusOr<std::string>&) {};
@@ -93,7 +93,7 @@ peer_link_actor::behavior_type peer_link(self_pointer self, peer_link_settings s
     },
     [self](wire_arrived& one) {
       if (!self->state.exchange->take_answer(one.letter))
-        take_in(self, one.letter);
+        receive_letter(self, one.letter);
     },
     [self](wire_closed) {
       auto& s = self->state;

@@ -4,8 +4,9 @@
 
 #include <string>
 
-/// Actors that speak for those of another replica, with the interfaces of these (DESIGN 1). Each
-/// ends with its link, or when the other side says that the one it speaks for has ended.
+/// Actors that speak for those of another replica, with the interfaces of these
+/// (docs/architecture.md#the-picture). Each ends with its link, or when the other side says that
+/// the one it speaks for has ended.
 namespace reprieve {
 
 template <class Interface>

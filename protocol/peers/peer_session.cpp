@@ -392,7 +392,7 @@ bool is_of_coordinator(const std::string& kind) {
   return kinds.contains(kind);
 }
 
-void take_in(self_pointer self, peer_envelope& letter) {
+void receive_letter(self_pointer self, peer_envelope& letter) {
   const auto here = self->state.host->here();
   const auto absent = [&] {
     if (letter.kind == peer_kinds::watch_shard || letter.kind == peer_kinds::follow)
@@ -484,7 +484,7 @@ void hold(self_pointer self, peer_envelope letter) {
 
 /// Goes on with those that waited. Whoever speaks in an epoch that was never given is no replica of
 /// this store, and is not listened to.
-void take_in_held(self_pointer self) {
+void receive_held_letters(self_pointer self) {
   auto& waiting = self->state.unproven;
   if (waiting.empty())
     return;
@@ -500,7 +500,7 @@ void take_in_held(self_pointer self) {
   while (!waiting.empty() && is_proven(self->state, waiting.front())) {
     auto letter = std::move(waiting.front());
     waiting.pop_front();
-    take_in(self, letter);
+    receive_letter(self, letter);
   }
   if (!waiting.empty())
     look_at_position(self);
@@ -547,7 +547,7 @@ peer_session_actor::behavior_type peer_session(self_pointer self, std::shared_pt
       if (s.exchange->take_answer(one.letter))
         return;
       if (s.unproven.empty() && is_proven(s, one.letter))
-        take_in(self, one.letter);
+        receive_letter(self, one.letter);
       else
         hold(self, std::move(one.letter));
     },
@@ -555,7 +555,7 @@ peer_session_actor::behavior_type peer_session(self_pointer self, std::shared_pt
     [self](const position_read& read) {
       constexpr std::chrono::milliseconds pause{200};
       if (read.found.ok())
-        take_in_held(self);
+        receive_held_letters(self);
       else // the store does not answer, and nothing can be decided without it
         self->delayed_send(self, pause, look_at_position_again{});
     },

@@ -8,7 +8,7 @@
 
 namespace reprieve {
 
-/// The scale of priorities in groups with the sessions policy (seed 004).
+/// The scale of priorities in groups with the sessions policy (docs/policies.md#sessions).
 inline constexpr std::int32_t lowest_session_priority = 0;
 inline constexpr std::int32_t highest_session_priority = 100;
 inline constexpr std::int32_t default_session_priority = 10;

@@ -198,7 +198,7 @@ std::string source_field(std::string_view where, std::string_view name,
 }
 
 /// Below the priority, two workloads could preempt each other for ever; too far above it, one
-/// could make cheap work untouchable (seed 002, risks).
+/// could make cheap work untouchable (docs/policies.md#workload-aware).
 void check_gap(findings& out, const std::string& field, const resource_group& group,
                const resolved_priority& r) {
   const auto gap = std::int64_t{r.preemption_priority} - r.priority;

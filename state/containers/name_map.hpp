@@ -16,6 +16,6 @@ struct text_hash {
 
 /// By name, where nobody asks for an order. Elements stay where they are.
 template <class T>
-using text_map = std::unordered_map<std::string, T, text_hash, std::equal_to<>>;
+using name_map = std::unordered_map<std::string, T, text_hash, std::equal_to<>>;
 
 } // namespace reprieve

@@ -8,7 +8,7 @@ namespace reprieve {
 /// A member that is empty in most of the many objects that have it, and takes the room of a pointer
 /// there.
 template <class T>
-class seldom {
+class rarely_set {
 public:
   seldom() = default;
   seldom(T value) { // NOLINT: it stands for the value

@@ -7,8 +7,9 @@
 #include <string_view>
 #include <vector>
 
-/// Which replica should own what (DESIGN 4, ownership). What can be owned is named like the keys
-/// that belong to it: `q/main`, `n/default.3`, `w/default.0`; `c/default` is the coordinator.
+/// Which replica should own what (docs/architecture.md#ownership). What can be owned is named like
+/// the keys that belong to it: `q/main`, `n/default.3`, `w/default.0`; `c/default` is the
+/// coordinator.
 namespace reprieve {
 
 /// How many node shards a resource group may have, and as many workload shards.

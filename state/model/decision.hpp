@@ -12,7 +12,8 @@
 
 namespace reprieve {
 
-/// Where a decision stands in the two-phase, delayed-actuation commit (DESIGN 4).
+/// Where a decision stands in the two-phase, delayed-actuation commit
+/// (docs/protocol.md#two-phase-commit).
 enum class decision_phase { preparing, committed, starting, done, aborted };
 
 /// A pod of the preemptor and the node it gets.
@@ -77,7 +78,7 @@ struct importance {
   bool operator==(const importance&) const = default;
 };
 
-/// The order of DESIGN 3.1 step 9, best first when compared field by field.
+/// The order of docs/policies.md#workload-aware step 9, best first when compared field by field.
 struct score {
   std::int64_t budget_violations = 0;
   std::int32_t highest_victim_priority = 0;
@@ -140,7 +141,7 @@ struct decision {
   decision_phase phase = decision_phase::preparing;
   std::vector<assignment> assignments;
   std::vector<victim> victims;
-  std::vector<count_change> counts;      ///< of replicas (DESIGN 3.3)
+  std::vector<count_change> counts;      ///< of replicas (docs/policies.md#lifecycle)
   std::vector<victim_pod> force_deletes; ///< pods that leave, and are not given more time
   reasoning why;
   score scored;

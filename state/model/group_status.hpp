@@ -28,7 +28,7 @@ struct standing_decision {
   bool operator==(const standing_decision&) const = default;
 };
 
-/// A node that is kept for a pod which can run nowhere else (DESIGN 3.5).
+/// A node that is kept for a pod which can run nowhere else (docs/policies.md#required-node).
 struct node_reservation {
   std::string uid; ///< of the pod that waits
   std::string node;

@@ -24,8 +24,9 @@ inline std::size_t bytes_of(const nominated_room& one) {
   return bytes;
 }
 
-/// A deployment's share in one cluster whose own scheduler places the pods (seed 000's WP). We set
-/// how many replicas are committed; how many are assigned, and which pods, the cluster says.
+/// A deployment's share in one cluster whose own scheduler places the pods
+/// (docs/policies.md#lifecycle). We set how many replicas are committed; how many are assigned, and
+/// which pods, the cluster says.
 struct placement {
   std::string name;
   std::string deployment; ///< the workload

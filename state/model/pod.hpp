@@ -25,7 +25,7 @@ enum class pod_phase {
 };
 
 /// One pod, with all that a decision about it needs: the node record holds these, so that a node
-/// shard can judge its pods alone (DESIGN 5).
+/// shard can judge its pods alone (docs/architecture.md#state-in-the-store).
 struct pod {
   std::string uid;
   std::string name;
@@ -62,7 +62,8 @@ struct pod {
 /// Stands in `evicted_by` of a pod that goes without a decision, as its workload asks for fewer.
 inline constexpr std::string_view not_wanted = "not-wanted";
 
-/// Stands in `placed_by` of a pod that its cluster's own scheduler placed (DESIGN 3.3).
+/// Stands in `placed_by` of a pod that its cluster's own scheduler placed
+/// (docs/policies.md#lifecycle).
 inline constexpr std::string_view placed_by_cluster = "cluster";
 
 /// The portion a pod goes with when it is evicted.

@@ -4,7 +4,7 @@ namespace reprieve {
 
 /// Which fields of a pod its manifest gave, of those that its workload says otherwise. What was
 /// given counts, also where it is what would have been there by default.
-struct given_pod_fields {
+struct pod_manifest_fields {
   bool preemption_priority = false;
   bool disruption = false;
   bool daemon = false;
@@ -12,7 +12,7 @@ struct given_pod_fields {
   bool grace_period = false;
   bool checkpoint_time = false;
 
-  bool operator==(const given_pod_fields&) const = default;
+  bool operator==(const pod_manifest_fields&) const = default;
 };
 
 } // namespace reprieve

@@ -43,7 +43,7 @@ struct queue {
   bool operator==(const queue&) const = default;
 };
 
-/// What the queue stage computes (seed 001).
+/// What the queue stage computes (docs/policies.md#queues).
 struct queue_status {
   resources deserved;
   resources allocated;

@@ -9,20 +9,21 @@
 
 namespace reprieve {
 
-/// Which rules choose the victims in a resource group (DESIGN 3).
+/// Which rules choose the victims in a resource group (docs/policies.md).
 enum class group_policy { workload_aware, lifecycle, sessions };
 
-/// Which of two running sessions of equal priority goes first (seed 004).
+/// Which of two running sessions of equal priority goes first (docs/policies.md#sessions).
 enum class preemption_order { oldest, newest };
 
-/// How victims are picked on a required node (seed 003); later entries are fallbacks.
+/// How victims are picked on a required node (docs/policies.md#required-node); later entries are
+/// fallbacks.
 enum class victim_strategy { single, multiple };
 
 /// What the score puts first once priorities and cascades are equal.
 enum class minimise { pods, work };
 
-/// Limits that are off unless set (DESIGN 3.7). The queue stage looks at each pod once whatever
-/// happens, so that no search budget applies there.
+/// Limits that are off unless set (docs/policies.md#guards). The queue stage looks at each pod once
+/// whatever happens, so that no search budget applies there.
 struct guards {
   duration minimum_runtime{0};
   bool opt_out_is_veto = false;
@@ -33,7 +34,7 @@ struct guards {
   bool operator==(const guards&) const = default;
 };
 
-/// Settings of the required-node policy (seed 003).
+/// Settings of the required-node policy (docs/policies.md#required-node).
 struct required_node_settings {
   duration preemption_start_delay{0};
   std::vector<victim_strategy> strategies{victim_strategy::single, victim_strategy::multiple};

@@ -12,18 +12,18 @@ namespace reprieve {
 
 inline constexpr const char* nothing_changed_mark = "reprieve-nothing-changed";
 
-inline absl::Status nothing_changed(absl::Status why) {
+inline absl::Status mark_nothing_changed(absl::Status why) {
   why.SetPayload(nothing_changed_mark, absl::Cord{});
   return why;
 }
 
 /// The same of an answer whose sentence leaves it open.
-inline absl::Status and_nothing_changed(const absl::Status& why) {
-  return nothing_changed(
+inline absl::Status saying_nothing_changed(const absl::Status& why) {
+  return mark_nothing_changed(
     absl::Status(why.code(), std::string(why.message()) + "; nothing was changed"));
 }
 
-inline bool certainly_nothing_changed(const absl::Status& answer) {
+inline bool is_marked_nothing_changed(const absl::Status& answer) {
   return answer.GetPayload(nothing_changed_mark).has_value();
 }
 

@@ -53,7 +53,7 @@ struct pod_group {
   bool operator==(const pod_group&) const = default;
 };
 
-/// How preempted work comes back (seed 004, DESIGN 3.6).
+/// How preempted work comes back (docs/policies.md#sessions).
 struct resume_settings {
   resume_policy policy = resume_policy::by_kind;
   duration backoff{std::chrono::seconds{10}};

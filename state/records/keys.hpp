@@ -9,7 +9,8 @@
 
 namespace reprieve {
 
-/// Where records stand in the store (DESIGN 5). Names hold no slash, so keys parse by slashes.
+/// Where records stand in the store (docs/architecture.md#state-in-the-store). Names hold no slash,
+/// so keys parse by slashes.
 namespace keys {
 
 inline constexpr std::string_view schema = "meta/schema";

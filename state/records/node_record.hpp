@@ -16,7 +16,8 @@
 
 namespace reprieve {
 
-/// The truth about one node: what it is and which pods are on it (DESIGN 5).
+/// The truth about one node: what it is and which pods are on it
+/// (docs/architecture.md#state-in-the-store).
 struct node_record {
   shared_value<node> spec;
   pod_list pods;
@@ -68,8 +69,8 @@ const pod* find_pod(const node_record& record, std::string_view uid);
 
 /// Whether `wanted` can be promised on the node beside the promises in `holds`: the node takes
 /// pods, the victims are there and go in whole portions, and with them gone everything fits,
-/// whatever comes of the other decisions (DESIGN 4.2). `kFailedPrecondition` says what is different
-/// from what the plan saw.
+/// whatever comes of the other decisions (docs/protocol.md#two-phase-commit). `kFailedPrecondition`
+/// says what is different from what the plan saw.
 absl::Status can_promise(const node_record& record, std::span<const node_part* const> holds,
                          const node_part& wanted);
 

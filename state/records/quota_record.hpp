@@ -6,7 +6,7 @@
 namespace reprieve {
 
 /// How one queue stands between two runs of the queue stage, and how its allocation is handed on to
-/// the resource groups, which spend their grants without asking (DESIGN 1).
+/// the resource groups, which spend their grants without asking (docs/architecture.md#the-picture).
 struct quota_record {
   resources allocated;
   resources preempting;

@@ -4,7 +4,8 @@
 
 namespace reprieve {
 
-/// For so long a preemption counts where a workload may only have so many (DESIGN 3.7).
-inline constexpr duration counts_as_lately = std::chrono::hours{1};
+/// For so long a preemption counts where a workload may only have so many
+/// (docs/policies.md#guards).
+inline constexpr duration recent_preemption_window = std::chrono::hours{1};
 
 } // namespace reprieve

@@ -4,9 +4,9 @@
 
 namespace reprieve {
 
-/// What becomes of preempted work (DESIGN 3.6). Nothing else about it changes: its configuration,
-/// its metadata and its place in the queue (`workload_status::submitted`) stay what they are, so
-/// that it becomes pending again as the workload that it was.
+/// What becomes of preempted work (docs/policies.md#sessions). Nothing else about it changes: its
+/// configuration, its metadata and its place in the queue (`workload_status::submitted`) stay what
+/// they are, so that it becomes pending again as the workload that it was.
 struct resumption {
   bool comes_back = false;
   time_point not_before = no_time; ///< when it may be tried again, where it comes back

@@ -41,9 +41,9 @@ void for_slots(const workload_record& record, const portion_id& portion, F each)
     each(pod_slot{portion.group, portion.replica, i});
 }
 
-/// How far the guard on preemptions per hour looks back (DESIGN 3.7).
+/// How far the guard on preemptions per hour looks back (docs/policies.md#guards).
 bool is_past(const past_preemption& one, time_point now) {
-  return now - one.at >= counts_as_lately;
+  return now - one.at >= recent_preemption_window;
 }
 
 bool takes_some_of(const workload_record& record, std::string_view decision) {
@@ -204,7 +204,7 @@ void reprieve_portions(workload_record& record, std::span<const portion_id> port
   }
 }
 
-std::int32_t preempted_lately(const workload_status& status, time_point now) {
+std::int32_t recent_preemptions(const workload_status& status, time_point now) {
   return static_cast<std::int32_t>(
     std::ranges::count_if(status.preempted, [&](const auto& one) { return !is_past(one, now); }));
 }

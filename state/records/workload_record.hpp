@@ -17,7 +17,8 @@
 
 namespace reprieve {
 
-/// What should exist of a workload (DESIGN 5); where its pods run is in the node records.
+/// What should exist of a workload (docs/architecture.md#state-in-the-store); where its pods run is
+/// in the node records.
 struct workload_record {
   shared_value<workload> spec;
   workload_status status;
@@ -64,8 +65,8 @@ void lose_replicas(workload_record& record, std::string_view decision, time_poin
 void reprieve_portions(workload_record& record, std::span<const portion_id> portions,
                        std::string_view decision);
 
-/// How many decisions preempted the workload within the last hour (DESIGN 3.7).
-std::int32_t preempted_lately(const workload_status& status, time_point now);
+/// How many decisions preempted the workload within the last hour (docs/policies.md#guards).
+std::int32_t recent_preemptions(const workload_status& status, time_point now);
 
 /// Records how the pod of one incarnation ended; an older or repeated report changes nothing. One
 /// that was not wanted any more leaves its place as `wanted`: should it be filled again, then by
@@ -102,7 +103,8 @@ void set_condition(workload_status& status, condition c);
 void clear_condition(workload_status& status, std::string_view type);
 
 /// Shows by the condition `PodsNotMatchingPriority` that pods say another priority than the one
-/// that counts for them, their group's or else their workload's (DESIGN 2); hides it otherwise.
+/// that counts for them, their group's or else their workload's (docs/architecture.md#the-model);
+/// hides it otherwise.
 void note_own_priorities(workload_record& record, time_point now);
 
 } // namespace reprieve

@@ -9,9 +9,9 @@ namespace reprieve {
 
 /// A store that passes everything on to the one behind it, for those to derive from who want
 /// something of it to be different.
-class store_in_front : public store {
+class forwarding_store : public store {
 public:
-  explicit store_in_front(std::shared_ptr<store> behind) : behind_(std::move(behind)) {}
+  explicit forwarding_store(std::shared_ptr<store> behind) : behind_(std::move(behind)) {}
 
   void read(range_request request, store_callback<range_result> done) override {
     behind_->read(std::move(request), std::move(done));

@@ -144,7 +144,7 @@ bool cluster_view::is_owner(pod_row p) const {
 // -- portions ------------------------------------------------------------------------------------
 
 portion_row cluster_view::find_portion(const portion_id& id) const {
-  const auto series = names_.find(series_name(id.workload, id.group));
+  const auto series = names_.find(group_key(id.workload, id.group));
   return series == no_row ? no_row : find_portion(portion_key{series, id.replica, id.index});
 }
 
@@ -155,7 +155,7 @@ portion_row cluster_view::find_portion(const portion_key& key) const {
 portion_id cluster_view::id_of(portion_row p) const {
   const auto key = key_of(p);
   const auto series = names_.text(key.series);
-  const auto [workload, group] = split_series(series);
+  const auto [workload, group] = split_group_key(series);
   return {std::string(workload), std::string(group), key.replica, key.index};
 }
 

@@ -168,7 +168,7 @@ public:
   portion_part part_of(portion_row p, const std::function<bool(node_row)>& counts) const;
   /// The portion's pods that are not leaving, in order of node name and index.
   portion_pods pods_of(portion_row p) const;
-  /// Whether `a` is more important than `b` (DESIGN 3.1 step 5).
+  /// Whether `a` is more important than `b` (docs/policies.md#workload-aware step 5).
   bool more_important(portion_row a, portion_row b) const;
 
   // -- budgets ------------------------------------------------------------------------------------

@@ -161,7 +161,7 @@ pod_row cluster_view::put_pod(const pod& p, const pod* before) {
   }
   add_columns(p.requests);
   const auto id = reprieve::portion_of(p);
-  const portion_key key{names_.intern(series_name(id.workload, id.group)), id.replica, id.index};
+  const portion_key key{names_.intern(group_key(id.workload, id.group)), id.replica, id.index};
   // What the pod refers to now is interned before what it referred to is released, so that names
   // it keeps are not dropped in between.
   auto now = describe(p, n);

@@ -61,7 +61,7 @@ portion_part cluster_view::part_of(portion_row p,
 
 void cluster_view::put_elsewhere(const portion_id& id, const portion_part& part) {
   assert(id.whole_replica()); // a portion of one pod is on one node
-  const portion_key key{names_.intern(series_name(id.workload, id.group)), id.replica, id.index};
+  const portion_key key{names_.intern(group_key(id.workload, id.group)), id.replica, id.index};
   if (const auto row = find_portion(key); row != no_row)
     mark_portion(row & ~shared_bit);
   if (elsewhere_.erase(key) > 0)

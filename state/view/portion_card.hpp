@@ -7,8 +7,8 @@
 
 namespace reprieve {
 
-/// What is known of a portion without looking at its pods: the card of DESIGN 4. Pods that leave
-/// do not count in it.
+/// What is known of a portion without looking at its pods: the card of
+/// docs/protocol.md#two-phase-commit. Pods that leave do not count in it.
 struct portion_card {
   std::int32_t priority = 0; ///< its preemption priority: the highest of its pods
   std::uint32_t pods = 0;    ///< that are not leaving, wherever they run
@@ -41,7 +41,8 @@ struct portion_part {
 };
 portion_part sum_of(const portion_part& a, const portion_part& b);
 
-/// Less where `a` comes first in the importance order (DESIGN 3.1 step 5); ids break ties.
+/// Less where `a` comes first in the importance order (docs/policies.md#workload-aware step 5); ids
+/// break ties.
 std::strong_ordering by_importance(const portion_card& a, const portion_card& b);
 
 } // namespace reprieve

@@ -41,7 +41,7 @@ protected:
     caf::actor_system_config config;
     caf::actor_system system{config};
     const auto door =
-      system.spawn(store_door, std::shared_ptr<store>(std::shared_ptr<void>{}, &get()));
+      system.spawn(serve_store, std::shared_ptr<store>(std::shared_ptr<void>{}, &get()));
     const auto beside = system.spawn([](caf::event_based_actor* self) -> caf::behavior {
       return {[self](int) { self->quit(); }};
     });

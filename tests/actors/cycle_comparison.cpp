@@ -53,7 +53,7 @@ cycle_comparison::cycle_comparison(snapshot taken, const std::string& group, tim
   settings_.group = taken_.settings_of(group);
   settings_.group.name = group;
   settings_.now = now;
-  settings_.preempted_lately = taken_.preempted_lately(now);
+  settings_.recent_preemptions = taken_.recent_preemptions(now);
   cycle_.run(settings_);
 }
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 /// Actors that split a cluster into shards decide as the engine does on the unsplit one, for any
-/// number of shards and any order of messages (DESIGN 7.6).
+/// number of shards and any order of messages (docs/architecture.md#invariants).
 namespace reprieve::tests {
 
 namespace {
@@ -150,7 +150,8 @@ private:
 };
 
 /// What was decided stands in the store. Whoever knew all there is to know is not refused: a
-/// coordinator's own decisions do not stand in each other's way (DESIGN 4, progress).
+/// coordinator's own decisions do not stand in each other's way
+/// (docs/protocol.md#several-decisions-at-once).
 std::string what_was_not_stored(shuffled_replica& actors, bool behind) {
   const auto stored = actors.stored();
   const auto& launched = actors.launched();

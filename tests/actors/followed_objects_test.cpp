@@ -46,7 +46,7 @@ protected:
     };
   }
 
-  told_objects<disruption_budget> known;
+  followed_objects<disruption_budget> known;
   std::vector<std::string> changes;
 };
 

@@ -94,7 +94,7 @@ protected:
     settings.shard = "n/default.0";
     settings.owner =
       std::make_shared<ownership>("own/r", epoch_, std::function<bool()>{}, 0, schema);
-    settings.store = world_.system().spawn(store_door, store_);
+    settings.store = world_.system().spawn(serve_store, store_);
     return world_.system().spawn(ledger_host, settings);
   }
 

@@ -76,7 +76,7 @@ class lending : public testing::Test {
 protected:
   lending() {
     memory_->commit({{}, {put{"own/r", "x", 0}}}, [&](auto answer) { epoch_ = answer->current; });
-    door_ = world_.system().spawn(store_door, store_);
+    door_ = world_.system().spawn(serve_store, store_);
     lender_ = open(schema_version);
   }
 
@@ -104,7 +104,7 @@ protected:
     caf::anon_send_exit(lender_, caf::exit_reason::kill);
     caf::anon_send_exit(door_, caf::exit_reason::kill);
     store_ = std::make_shared<faulty_store>(memory_);
-    door_ = world_.system().spawn(store_door, store_);
+    door_ = world_.system().spawn(serve_store, store_);
     memory_->commit({{}, {put{"own/r", "another", 0}}},
                     [&](auto answer) { epoch_ = answer->current; });
     auto how = std::make_shared<absl::Status>(absl::UnknownError("it is not read"));
@@ -187,7 +187,7 @@ protected:
   std::shared_ptr<faulty_store> store_ = std::make_shared<faulty_store>(memory_);
   revision epoch_ = 0;
   actor_world world_;
-  store_door_actor door_;
+  store_actor door_;
   lender_actor lender_;
 };
 

@@ -43,9 +43,9 @@ workload job_of(std::string name, std::int32_t priority) {
 }
 
 /// A store in which some writes take as long as the test wants.
-class late_store final : public store_in_front {
+class late_store final : public forwarding_store {
 public:
-  using store_in_front::store_in_front;
+  using forwarding_store::forwarding_store;
 
   /// From now on those wait that put a key which begins so, and no others; none where it is empty.
   void hold(std::string beginning) {

@@ -7,7 +7,8 @@
 #include <algorithm>
 #include <optional>
 
-/// A resource group whose cluster has a scheduler of its own, seen end to end (DESIGN 3.3).
+/// A resource group whose cluster has a scheduler of its own, seen end to end
+/// (docs/policies.md#lifecycle).
 namespace reprieve {
 
 inline resource_group counting(group_policy policy = group_policy::lifecycle) {

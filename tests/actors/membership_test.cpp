@@ -11,9 +11,9 @@ namespace reprieve {
 namespace {
 
 /// A store that carries out writes, and answers what was read, when it is told to.
-class slow_store final : public store_in_front {
+class slow_store final : public forwarding_store {
 public:
-  using store_in_front::store_in_front;
+  using forwarding_store::forwarding_store;
 
   void read(range_request request, store_callback<range_result> done) override {
     behind().read(std::move(request),
@@ -66,7 +66,7 @@ protected:
     settings.name = "r1";
     settings.address = "here";
     settings.behind = store_;
-    settings.door = world_.system().spawn(store_door, store_);
+    settings.store_link = world_.system().spawn(serve_store, store_);
     settings.owner = owner;
     settings.clock = world_.clock();
     member_ = world_.system().spawn(keep_membership, settings);

@@ -161,8 +161,8 @@ std::vector<expected_turn> reference_cycle::run(time_point now, std::size_t most
   };
   if (settings.group.limits.preemptions_per_workload_per_hour)
     for (const auto& one : of_.workloads)
-      if (const auto times = preempted_lately(one.status, now); times > 0)
-        settings.preempted_lately[one.spec->name] = times;
+      if (const auto times = recent_preemptions(one.status, now); times > 0)
+        settings.recent_preemptions[one.spec->name] = times;
   std::vector<expected_turn> turns;
   for (auto& who : in_order_of_service()) {
     if (!still_lacks(who))

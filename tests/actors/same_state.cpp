@@ -145,7 +145,7 @@ absl::StatusOr<snapshot> taken_from(const cluster_snapshot& of) {
       if (group.name == name)
         entries.push_back({one, group.status, {}});
   std::set<std::string_view> names;
-  const given_pod_fields all{true, true, true, true, true, true};
+  const pod_manifest_fields all{true, true, true, true, true, true};
   for (const auto& group : of.groups) {
     for (const auto& one : group.budgets)
       entries.push_back({one, {}, {}});

@@ -11,7 +11,8 @@ namespace {
 
 using std::chrono::seconds;
 
-/// What becomes of placements that are held while victims leave (DESIGN 3.2).
+/// What becomes of placements that are held while victims leave
+/// (docs/policies.md#delayed-actuation).
 class stability : public replica_test {};
 
 TEST_F(stability, a_victim_that_does_not_go_is_forced_and_then_not_waited_for) {

@@ -10,9 +10,9 @@ namespace reprieve {
 namespace {
 
 /// A store that answers when it is told to.
-class slow_store final : public store_in_front {
+class slow_store final : public forwarding_store {
 public:
-  using store_in_front::store_in_front;
+  using forwarding_store::forwarding_store;
 
   void commit(transaction writes, store_callback<transaction_result> done) override {
     sizes.push_back(writes.operations.size());
@@ -73,7 +73,7 @@ protected:
   std::shared_ptr<memory_store> memory_ = std::make_shared<memory_store>();
   std::shared_ptr<slow_store> store_ = std::make_shared<slow_store>(memory_);
   actor_world world_;
-  store_door_actor door_ = world_.system().spawn(store_door, store_);
+  store_actor door_ = world_.system().spawn(serve_store, store_);
   std::map<std::string, transaction_answer> answers_;
 };
 

@@ -10,7 +10,7 @@
 
 namespace reprieve {
 
-/// The plain algorithm of seed 002 for a lone pod, as one writes it down: every node by itself, all
+/// The plain algorithm of KEP-5710 for a lone pod, as one writes it down: every node by itself, all
 /// candidates removed, put back most important first, the best score. Pods go one by one.
 class plain_scan {
 public:

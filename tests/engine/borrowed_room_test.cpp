@@ -7,7 +7,7 @@
 #include <functional>
 
 /// Room that a queue only borrows goes back to those who deserve it, whatever who runs there asks
-/// for itself (DESIGN 3.4).
+/// for itself (docs/policies.md#queues).
 namespace reprieve::tests {
 
 using ::testing::Each;

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-/// Words for tests of a pod that is bound to a node (seed 003).
+/// Words for tests of a pod that is bound to a node (docs/policies.md#required-node).
 namespace reprieve::tests {
 
 /// A log collector that belongs on n1.

@@ -64,7 +64,7 @@ work_done search_with(const cluster_view& view, const preemptor& who, const plan
                       std::vector<shard_evaluation> answers) {
   const problem given{view, who, settings};
   counting_policy rules{given};
-  foresight seen{view, std::move(answers)};
+  live_hints seen{view, std::move(answers)};
   auto made = search_victims(given, rules, seen.on(given));
   return {rules.tried(), rules.blocks(), std::move(made)};
 }

@@ -158,7 +158,7 @@ int compare_rounds(std::uint64_t first_seed, std::uint64_t rounds,
       answers.push_back(split.evaluated(request_for(who, settings, 1 + random() % 5), random));
     for (std::size_t i = 0; i < waiting.size(); ++i) {
       const auto whole = decide(now.view(), waiting[i], settings);
-      foresight seen{now.view(), answers[i], now.touched()};
+      live_hints seen{now.view(), answers[i], now.touched()};
       const auto made = decide(now.view(), waiting[i], settings, seen);
       const auto difference = what_differs(made, whole);
       EXPECT_EQ(difference, "") << "seed " << seed << ", preemptor " << i;
@@ -182,7 +182,7 @@ int compare_rounds_of_one_kind(std::uint64_t first_seed, std::uint64_t rounds,
     changing_cluster now{in, random};
     const sharded_cluster split{in, now.view(), 1 + seed % 4, random};
     const auto asked = request_for(waiting.front(), settings, 1 + random() % 5);
-    foresight seen{now.view(), split.evaluated(asked, random)};
+    live_hints seen{now.view(), split.evaluated(asked, random)};
     for (std::size_t i = 0; i < waiting.size(); ++i) {
       const auto who = named(waiting.front(), fmt::format("new{}", i));
       const auto whole = decide(now.view(), who, settings);

@@ -7,7 +7,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-/// The plan is the same for any number of shards and any order of their answers (DESIGN 7.6).
+/// The plan is the same for any number of shards and any order of their answers
+/// (docs/architecture.md#invariants).
 namespace reprieve::tests {
 
 namespace {
@@ -49,8 +50,8 @@ tally compare_over_shards(std::uint64_t first_seed, std::uint64_t clusters,
     for (const auto shards : shard_counts) {
       const sharded_cluster split{in, merged, shards, random, known};
       const auto most = random() % 4 == 0 ? 32 : random() % 4;
-      foresight foreseen{merged, split.evaluated(request_for(who, settings, most), random)};
-      const auto made = decide(merged, who, settings, foreseen);
+      live_hints hints{merged, split.evaluated(request_for(who, settings, most), random)};
+      const auto made = decide(merged, who, settings, hints);
       EXPECT_EQ(made, whole) << "seed " << seed << ", " << shards << " shards, most " << most
                              << ": " << what_differs(made, whole);
       if (made != whole)
@@ -130,7 +131,7 @@ TEST(evaluation, is_the_same_in_many_blocks_of_nodes_with_any_search_budget) {
       const auto who = lone("new", prio(10), gpu(1 + budget % 4));
 
       const auto whole = decide(merged, who, settings);
-      foresight seen{merged, split.evaluated(request_for(who, settings, 4), random)};
+      live_hints seen{merged, split.evaluated(request_for(who, settings, 4), random)};
       const auto made = decide(merged, who, settings, seen);
 
       ASSERT_EQ(what_differs(made, whole), "") << "seed " << seed << ", budget " << budget;
@@ -157,7 +158,7 @@ TEST(evaluation, lets_a_node_win_by_name_that_was_not_listed) {
   ASSERT_EQ(answer.listed.front().node, "n9");
   ASSERT_EQ(answer.rest->node, "n2");
 
-  foresight seen{view, {answer}};
+  live_hints seen{view, {answer}};
   const auto made = decide(view, who, settings, seen);
 
   EXPECT_EQ(victims_of(made), (std::multiset<std::string>{"a", "b"}));
@@ -191,7 +192,7 @@ TEST(evaluation, counts_seats_of_a_group_where_no_node_has_what_another_group_as
   std::mt19937_64 random{1};
   const sharded_cluster split{in, merged, 64, random};
 
-  foresight seen{merged, split.evaluated(request_for(who, settings), random)};
+  live_hints seen{merged, split.evaluated(request_for(who, settings), random)};
   const auto made = decide(merged, who, settings, seen);
 
   EXPECT_EQ(victims_of(made), (std::multiset<std::string>{"cheap", "cheap-too"}));
@@ -209,9 +210,9 @@ TEST(evaluation, rules_no_domain_out_that_was_touched) {
   before.settle();
   const std::vector answers{evaluate(before, request_for(who, settings))};
 
-  foresight untouched{before, answers};
+  live_hints untouched{before, answers};
   const auto open = in.view();
-  foresight touched{open, answers, {open.find_node("a2")}};
+  live_hints touched{open, answers, {open.find_node("a2")}};
   EXPECT_EQ(victims_of(decide(before, who, settings, untouched)),
             std::multiset<std::string>{"dear"});
   EXPECT_EQ(victims_of(decide(open, who, settings, touched)),
@@ -231,7 +232,7 @@ TEST(evaluation, is_done_without_answers_that_are_not_of_all_nodes) {
   const auto of_first = evaluate(cluster().node("n1", gpu(8)).running("a", prio(2), gpu(8)).view(),
                                  request_for(who, settings));
 
-  foresight seen{merged, {of_first}};
+  live_hints seen{merged, {of_first}};
   const auto made = decide(merged, who, settings, seen);
 
   EXPECT_EQ(victims_of(made), std::multiset<std::string>{"b"});

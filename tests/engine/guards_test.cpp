@@ -17,7 +17,7 @@ TEST(guards, a_workload_that_was_preempted_often_enough_stays) {
                       .view();
   auto settings = open_settings();
   settings.group.limits.preemptions_per_workload_per_hour = 2;
-  settings.preempted_lately = {{"often", 2}, {"never", 1}};
+  settings.recent_preemptions = {{"often", 2}, {"never", 1}};
 
   const auto made = decide(view, lone("new", prio(10), gpu(4)), settings);
 
@@ -39,7 +39,7 @@ TEST(guards, where_no_preemption_is_allowed_in_an_hour_nobody_goes) {
 TEST(guards, how_often_a_workload_was_preempted_does_not_matter_without_a_limit) {
   const auto view = cluster().node("n1", gpu(8)).running("often", prio(1), gpu(8)).view();
   auto settings = open_settings();
-  settings.preempted_lately = {{"often", 100}};
+  settings.recent_preemptions = {{"often", 100}};
 
   const auto made = decide(view, lone("new", prio(10), gpu(4)), settings);
 
@@ -109,7 +109,7 @@ TEST(guards, are_all_off_unless_set) {
   built.running("often", prio(1), gpu(1));
   built.pods("many", {"n1", "n1", "n1", "n1", "n1", "n1", "n1", "n1", "n1"}, prio(1), gpu(1));
   auto settings = open_settings();
-  settings.preempted_lately = {{"often", 1000}};
+  settings.recent_preemptions = {{"often", 1000}};
 
   const auto made = decide(built.view(), lone("new", prio(10), gpu(12)), settings);
 

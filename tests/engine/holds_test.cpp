@@ -4,7 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-/// Room that is held belongs to those it is held for, but for more important ones (DESIGN 3.2).
+/// Room that is held belongs to those it is held for, but for more important ones
+/// (docs/policies.md#delayed-actuation).
 namespace reprieve::tests {
 
 using ::testing::ElementsAre;

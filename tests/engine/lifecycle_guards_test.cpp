@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-/// What keeps pods that could make room otherwise (DESIGN 3.3, 3.7).
+/// What keeps pods that could make room otherwise (docs/policies.md#lifecycle, 3.7).
 namespace reprieve::tests {
 
 using ::testing::ElementsAre;
@@ -89,7 +89,7 @@ TEST(lifecycle_guards, a_deployment_that_was_preempted_often_enough_is_not_scale
                                  .pods("once", {"n2", "spare"}, prio(9), gpu(1)),
                                {wanting("new", 10, 2, gpu(1))});
   world.limits().preemptions_per_workload_per_hour = 2;
-  world.given.preempted_lately = {{"often", 2}, {"once", 1}};
+  world.given.recent_preemptions = {{"often", 2}, {"once", 1}};
 
   const auto plan = world.plan();
 
@@ -101,7 +101,7 @@ TEST(lifecycle_guards, a_deployment_that_was_preempted_often_enough_is_not_scale
 TEST(lifecycle_guards, how_often_it_was_preempted_does_not_matter_without_a_limit) {
   auto world = lifecycle_world(two_nodes().pods("often", {"n1", "n2", "spare"}, prio(1), gpu(1)),
                                {wanting("new", 10, 1, gpu(1))});
-  world.given.preempted_lately = {{"often", 100}};
+  world.given.recent_preemptions = {{"often", 100}};
 
   EXPECT_EQ(world.plan().matches.size(), 1u);
 }
@@ -114,7 +114,7 @@ TEST(lifecycle_guards, a_pod_that_was_scaled_away_stays_matched_though_that_was_
   world.limits().preemptions_per_workload_per_hour = 1;
   const auto first = world.plan();
   world.act_on(first);
-  world.given.preempted_lately = {{"a", 1}};
+  world.given.recent_preemptions = {{"a", 1}};
 
   const auto second = world.plan();
 

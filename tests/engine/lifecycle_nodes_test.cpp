@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-/// Which node a pod gets, and who makes room there (seed 000; DESIGN 3.3).
+/// Which node a pod gets, and who makes room there (docs/policies.md#lifecycle).
 namespace reprieve::tests {
 
 using ::testing::ElementsAre;

@@ -7,7 +7,7 @@
 #include <string>
 #include <tuple>
 
-/// The choice of seed 000 for one pod, once more and by trying everything.
+/// The choice of the lifecycle policy for one pod, once more and by trying everything.
 namespace reprieve::tests {
 
 /// Stage, priority, score, creation, name: less is preferred. Surplus is by phase only, so that a

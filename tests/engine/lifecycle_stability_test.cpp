@@ -5,7 +5,8 @@
 
 #include <algorithm>
 
-/// What one cycle decides, the next ones decide again, until it is done (seed 000; DESIGN 3.2).
+/// What one cycle decides, the next ones decide again, until it is done
+/// (docs/policies.md#delayed-actuation).
 namespace reprieve::tests {
 
 using ::testing::ElementsAre;

@@ -3,7 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-/// Who gets something in the lifecycle phase, and what is done about it (seed 000; DESIGN 3.3).
+/// Who gets something in the lifecycle phase, and what is done about it
+/// (docs/policies.md#lifecycle).
 namespace reprieve::tests {
 
 using ::testing::AllOf;

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-/// Who makes room, in which order, and who never does (seed 000; DESIGN 3.3).
+/// Who makes room, in which order, and who never does (docs/policies.md#lifecycle).
 namespace reprieve::tests {
 
 using ::testing::ElementsAre;

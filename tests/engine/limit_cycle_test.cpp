@@ -5,8 +5,8 @@
 
 #include <chrono>
 
-/// The cycle with queues below one limit (DESIGN 3.4): whom it stops when the limit falls, and
-/// whom for work that the limit keeps out.
+/// The cycle with queues below one limit (docs/policies.md#queues): whom it stops when the limit
+/// falls, and whom for work that the limit keeps out.
 namespace reprieve::tests {
 
 using ::testing::Each;

@@ -128,7 +128,7 @@ snapshot played_queues::taken() const {
   }
   for (const auto& [name, one] : records_)
     entries.push_back({*one.spec, course_of(one), {}});
-  const given_pod_fields all{true, true, true, true, true, true};
+  const pod_manifest_fields all{true, true, true, true, true, true};
   for (const auto& p : pods_)
     entries.push_back({p, {}, all});
   auto made = snapshot::of(std::move(entries));

@@ -5,7 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-/// The cycle with queues that share a cluster (DESIGN 3.4): whom it stops, for whom, and how often.
+/// The cycle with queues that share a cluster (docs/policies.md#queues): whom it stops, for whom,
+/// and how often.
 namespace reprieve::tests {
 
 using ::testing::ElementsAre;

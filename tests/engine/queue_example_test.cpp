@@ -3,7 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-/// The worked example of seed 001, table by table: 9 CPUs and 27Gi in queues of weight 2, 4 and 3.
+/// The worked example of kube-arbitrator's queues, table by table: 9 CPUs and 27Gi in queues of
+/// weight 2, 4 and 3.
 namespace reprieve::tests {
 
 namespace {
@@ -49,13 +50,13 @@ void expect_table(const by_name<queue_status>& statuses, std::string_view queue,
   EXPECT_EQ(whole(found->preempting), expected.preempting) << queue << " preempting";
 }
 
-/// The seed picks its victims at random. With these starts the order of DESIGN 3.4 (the shorter
-/// running first) picks the same ones.
+/// kube-arbitrator picks its victims at random. With these starts the order of
+/// docs/policies.md#queues (the shorter running first) picks the same ones.
 struct starts {
   started first{0}, second{0}, third{0};
 };
-constexpr starts as_the_seed_picks_first{started{30}, started{10}, started{20}};
-constexpr starts as_the_seed_picks_then{started{0}, started{10}, started{20}};
+constexpr starts as_the_document_picks_first{started{30}, started{10}, started{20}};
+constexpr starts as_the_document_picks_then{started{0}, started{10}, started{20}};
 constexpr starts all_alike{};
 
 queues two_queues(const starts& of_first, const starts& of_second) {
@@ -84,7 +85,7 @@ queue_stage_input with_third_queue(const starts& of_first, const starts& of_seco
 } // namespace
 
 TEST(queue_example, preprocess_ends_the_overuse_of_queue_1) {
-  const auto in = two_queues(as_the_seed_picks_first, as_the_seed_picks_then).input();
+  const auto in = two_queues(as_the_document_picks_first, as_the_document_picks_then).input();
 
   const auto result = run_queue_stage(in);
 
@@ -100,7 +101,7 @@ TEST(queue_example, preprocess_ends_the_overuse_of_queue_1) {
 }
 
 TEST(queue_example, a_third_queue_changes_what_all_deserve) {
-  const auto in = with_third_queue(as_the_seed_picks_first, as_the_seed_picks_then);
+  const auto in = with_third_queue(as_the_document_picks_first, as_the_document_picks_then);
 
   const auto result = run_queue_stage(in);
 
@@ -127,7 +128,7 @@ TEST(queue_example, a_third_queue_changes_what_all_deserve) {
 }
 
 TEST(queue_example, the_preemption_stage_moves_what_is_unused_and_marks_the_rest) {
-  const auto in = with_third_queue(as_the_seed_picks_first, as_the_seed_picks_then);
+  const auto in = with_third_queue(as_the_document_picks_first, as_the_document_picks_then);
 
   const auto result = run_queue_stage(in);
 
@@ -141,7 +142,7 @@ TEST(queue_example, the_preemption_stage_moves_what_is_unused_and_marks_the_rest
 }
 
 TEST(queue_example, what_was_preempting_is_allocated_when_the_pods_have_gone) {
-  const auto in = with_third_queue(as_the_seed_picks_first, as_the_seed_picks_then);
+  const auto in = with_third_queue(as_the_document_picks_first, as_the_document_picks_then);
   const auto result = run_queue_stage(in);
 
   const auto leaving = settle_queues(with_victims_leaving(in, result));
@@ -154,8 +155,8 @@ TEST(queue_example, what_was_preempting_is_allocated_when_the_pods_have_gone) {
 }
 
 /// Where all pods are alike, names decide. Preprocess still picks pod-1; later the larger pod of
-/// either queue comes first by name, so that these use 1 CPU less in the end than in the seed. All
-/// else is the same: the spare CPU is still allocated to its queue.
+/// either queue comes first by name, so that these use 1 CPU less in the end than in its document.
+/// All else is the same: the spare CPU is still allocated to its queue.
 TEST(queue_example, only_the_victims_and_what_they_used_differ_where_names_decide) {
   const auto in = with_third_queue(all_alike, all_alike);
   EXPECT_EQ(in.pods.size(), 5u);

@@ -15,7 +15,7 @@ using ::testing::SizeIs;
 
 } // namespace
 
-// A queue that uses more than it is allocated loses pods first (seed 001, preprocess).
+// A queue that uses more than it is allocated loses pods first (docs/policies.md#queues).
 
 TEST(queue_stage,
      a_queue_that_uses_more_than_it_is_allocated_loses_its_own_pods_until_it_does_not) {

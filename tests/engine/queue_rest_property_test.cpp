@@ -6,7 +6,7 @@
 #include <map>
 
 /// With constant input evictions come to an end, whatever the queues and however preempted work
-/// comes back (DESIGN 3.4).
+/// comes back (docs/policies.md#queues).
 namespace reprieve::tests {
 
 namespace {

@@ -127,8 +127,7 @@ TEST(queue_runs, the_share_of_a_deleted_queue_goes_to_the_others_once_its_pods_h
   EXPECT_THAT(all_victims(result), IsEmpty());
 }
 
-// -- what goes in and what comes out
-// ---------------------------------------------------------------
+// -- what goes in and what comes out -------------------------------------------------------------
 
 TEST(queue_runs, the_numbers_behind_a_case_are_told_in_a_sentence) {
   const auto result = one_against_two().pods("a", "w", 7, cpu(1)).run();

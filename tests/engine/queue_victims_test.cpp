@@ -271,8 +271,8 @@ TEST(queue_victims, a_workload_that_was_preempted_often_enough_stays) {
                  .running("a", "often", cpu(1), prio(-5))
                  .running("a", "once", cpu(1), prio(1))
                  .running("a", "never", cpu(1), prio(2))
-                 .preempted_lately("often", 2)
-                 .preempted_lately("once", 1);
+                 .recent_preemptions("often", 2)
+                 .recent_preemptions("once", 1);
 
   const auto without = built.run();
   const auto with = built.preemptions_per_workload_per_hour(2).run();

@@ -178,7 +178,7 @@ plan_settings draw_settings(depth deepest) {
     limits.search_budget = between(1, 40);
   if (one_in(6)) {
     limits.preemptions_per_workload_per_hour = 1;
-    settings.preempted_lately = {{"w1", 1}, {"w3", 1}};
+    settings.recent_preemptions = {{"w1", 1}, {"w3", 1}};
   }
   return settings;
 }

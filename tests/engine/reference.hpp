@@ -7,7 +7,7 @@
 
 namespace reprieve::tests {
 
-/// The preemption algorithm of seed 002, step by step, to be read and to be compared with; or the
+/// The preemption algorithm of KEP-5710, step by step, to be read and to be compared with; or the
 /// plain one of kube-scheduler, which is the same without a threshold.
 class reference {
 public:

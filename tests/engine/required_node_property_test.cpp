@@ -10,8 +10,8 @@
 #include <optional>
 #include <utility>
 
-/// What must hold of every plan for a pod that is bound to a node (seed 003), judged from the
-/// objects that went in.
+/// What must hold of every plan for a pod that is bound to a node (docs/policies.md#required-node),
+/// judged from the objects that went in.
 namespace reprieve::tests {
 
 namespace {

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-/// Several victims on a required node, and one strategy after the other (seed 003, victim pods
-/// selection strategy).
+/// Several victims on a required node, and one strategy after the other
+/// (docs/policies.md#required-node).
 namespace reprieve::tests {
 
 namespace {

@@ -4,7 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-/// When preemption on a required node starts, and who may go there (seed 003).
+/// When preemption on a required node starts, and who may go there
+/// (docs/policies.md#required-node).
 namespace reprieve::tests {
 
 namespace {

@@ -18,7 +18,8 @@ struct line_of_the_order {
   std::function<void(score&)> worsen;
 };
 
-/// Each line of DESIGN 3.1 step 9, and how to be worse by it; earlier lines count for more.
+/// Each line of docs/policies.md#workload-aware step 9, and how to be worse by it; earlier lines
+/// count for more.
 std::vector<line_of_the_order> order_by_pods() {
   return {{"budgets", [](score& s) { s.budget_violations = 1; }},
           {"priority", [](score& s) { s.highest_victim_priority = 1; }},

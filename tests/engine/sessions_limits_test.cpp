@@ -7,7 +7,8 @@
 
 #include <algorithm>
 
-/// What keeps sessions from preempting: their place in the queue (seed 004), and guards.
+/// What keeps sessions from preempting: their place in the queue (docs/policies.md#sessions), and
+/// guards.
 namespace reprieve::tests {
 
 namespace {
@@ -134,7 +135,7 @@ TEST(sessions, a_workload_that_was_preempted_often_enough_stays) {
                       .view();
   auto settings = session_settings();
   settings.group.limits.preemptions_per_workload_per_hour = 2;
-  settings.preempted_lately = {{"often", 2}, {"once", 1}};
+  settings.recent_preemptions = {{"often", 2}, {"once", 1}};
 
   const auto made = decide(view, lone("new", prio(10), gpu(4)), settings);
 

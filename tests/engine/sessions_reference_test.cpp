@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <optional>
 
-/// The sessions policy against seed 004 taken literally: one by one, with a look for a placement
-/// after each.
+/// The sessions policy against Backend.AI's rules taken literally: one by one, with a look for a
+/// placement after each.
 namespace reprieve::tests {
 
 namespace {

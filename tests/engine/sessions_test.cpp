@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-/// Preemption of low-priority sessions in a resource group (seed 004).
+/// Preemption of low-priority sessions in a resource group (docs/policies.md#sessions).
 namespace reprieve::tests {
 
 namespace {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-/// One victim on a required node (seed 003, victim pods selection strategy).
+/// One victim on a required node (docs/policies.md#required-node).
 namespace reprieve::tests {
 
 namespace {

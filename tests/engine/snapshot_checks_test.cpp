@@ -221,11 +221,11 @@ TEST(snapshot_checks, what_the_manifest_of_a_pod_gave_wins_over_its_workload) {
   p.minimum_runtime = 0s;
   p.checkpoint_time = 1min;
   p.disruption = disruption_mode::pod;
-  const given_pod_fields all{.disruption = true,
-                             .daemon = true,
-                             .minimum_runtime = true,
-                             .grace_period = true,
-                             .checkpoint_time = true};
+  const pod_manifest_fields all{.disruption = true,
+                                .daemon = true,
+                                .minimum_runtime = true,
+                                .grace_period = true,
+                                .checkpoint_time = true};
 
   const auto taken = snapshot::of(
     std::vector<snapshot::entry>{{a_node("n1"), {}}, {w, {}}, {p, {}, all}, {running("b", 1), {}}});

@@ -89,7 +89,7 @@ TEST(snapshot, tells_who_was_preempted_within_the_last_hour) {
     {a_node("n1", 8), {}}, {a_workload("a", 3, 1, 4), often}, {a_workload("b", 3, 1, 4), before}});
   ASSERT_TRUE(taken.ok()) << taken.status();
 
-  EXPECT_EQ(taken->preempted_lately(now), (by_name<std::int32_t>{{"a", 2}}));
+  EXPECT_EQ(taken->recent_preemptions(now), (by_name<std::int32_t>{{"a", 2}}));
 }
 
 TEST(snapshot, a_queue_can_not_be_allocated_less_than_nothing) {

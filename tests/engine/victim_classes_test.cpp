@@ -4,7 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-/// Classes of victims on a required node, and the order in a class (seed 003, ordering).
+/// Classes of victims on a required node, and the order in a class
+/// (docs/policies.md#required-node).
 namespace reprieve::tests {
 
 namespace {
@@ -187,7 +188,8 @@ TEST(victim_classes, size_counts_only_in_what_the_node_is_short_of) {
   EXPECT_THAT(order_on_n1(view, collector(cpu(2), memory(2))), ElementsAre("tall", "wide"));
 }
 
-/// The picture of seed 003: four of priority 1, three of which are of one age, and two of 2.
+/// The picture in YuniKorn's design: four of priority 1, three of which are of one age, and two
+/// of 2.
 TEST(victim_classes, priority_comes_before_age_and_age_before_size) {
   const auto view = cluster()
                       .node("n1", cpu(21))

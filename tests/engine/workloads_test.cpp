@@ -8,8 +8,8 @@
 #include <array>
 #include <functional>
 
-/// From what a workload says to whom it preempts and who preempts it (seed 002, workload priorities
-/// and user stories; seed 004, resumption).
+/// From what a workload says to whom it preempts and who preempts it
+/// (docs/policies.md#workload-aware, docs/policies.md#coming-back).
 namespace reprieve::tests {
 
 namespace {

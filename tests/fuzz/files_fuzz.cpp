@@ -55,7 +55,7 @@ absl::Status decide_on(const std::string& input) {
     settings.group = taken->settings_of(group);
     settings.group.name = group;
     settings.now = now;
-    settings.preempted_lately = taken->preempted_lately(now);
+    settings.recent_preemptions = taken->recent_preemptions(now);
     cycle.run(settings);
   }
   return absl::OkStatus();

@@ -8,8 +8,8 @@
 #include <set>
 #include <string>
 
-/// A cluster with a scheduler of its own (DESIGN 3.3) under a real daemon: the resource group
-/// `edge`. Each node has its own name as the label `site`.
+/// A cluster with a scheduler of its own (docs/policies.md#lifecycle) under a real daemon: the
+/// resource group `edge`. Each node has its own name as the label `site`.
 namespace reprieve {
 
 struct deployment_shape {

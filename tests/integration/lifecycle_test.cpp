@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-/// A cluster with a scheduler of its own (DESIGN 3.3), through the real programs.
+/// A cluster with a scheduler of its own (docs/policies.md#lifecycle), through the real programs.
 namespace reprieve {
 
 namespace {

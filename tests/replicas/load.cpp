@@ -54,7 +54,7 @@ call_end end_of(const absl::Status& how) {
     return how.message().find("is being deleted") != absl::string_view::npos
              ? call_end::being_deleted
              : call_end::refused;
-  if (absl::IsInvalidArgument(how) || certainly_nothing_changed(how))
+  if (absl::IsInvalidArgument(how) || is_marked_nothing_changed(how))
     return call_end::refused;
   return call_end::unknown;
 }

@@ -17,14 +17,14 @@ namespace reprieve::simulation {
 /// order, answers take their time or are lost, and a write of which nothing is known may still be
 /// carried out later, even when its sender is dead. Its leases run in virtual time, and are kept as
 /// long as the client lives and the way to the store is open.
-class chaotic_store final : public store_in_front {
+class chaotic_store final : public forwarding_store {
 public:
   using observer = std::function<void(const transaction&, revision)>;
 
   /// The store behind it answers at once.
   chaotic_store(std::shared_ptr<store> behind, std::function<duration()> clock,
                 observer carried_out)
-      : store_in_front(std::move(behind)), clock_(std::move(clock)),
+      : forwarding_store(std::move(behind)), clock_(std::move(clock)),
         carried_out_(std::move(carried_out)) {}
 
   /// Whether something under way can be moved on.

@@ -14,7 +14,8 @@
 namespace reprieve::simulation {
 
 /// What changes and who is stopped because of it, once nothing fails any more: whoever has to go
-/// for the sake of queues goes because something changed, and once for that (DESIGN 3.4).
+/// for the sake of queues goes because something changed, and once for that
+/// (docs/policies.md#queues).
 class eviction_causes {
 public:
   /// From now on whatever changes is known to all at once.

@@ -13,7 +13,7 @@
 namespace reprieve::simulation {
 
 /// What is the same for all processes of one cluster.
-/// A resource group whose cluster has a scheduler of its own (DESIGN 3.3).
+/// A resource group whose cluster has a scheduler of its own (docs/policies.md#lifecycle).
 inline constexpr const char* counted_group = "counted";
 
 /// What there is more of than usual.

@@ -95,7 +95,7 @@ std::optional<snapshot> simulation::look_at(const std::string& group) {
     for (const auto& p : record.pods) {
       if (p.stop_told != no_time && record.spec->resource_group == group)
         return std::nullopt;
-      const given_pod_fields all{true, true, true, true, true, true};
+      const pod_manifest_fields all{true, true, true, true, true, true};
       auto now = p;
       if (const auto owner = facts_.workloads().find(p.workload); owner != facts_.workloads().end())
         follow(now, owner->second.spec, owner->second.status);

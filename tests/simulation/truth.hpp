@@ -21,7 +21,7 @@ inline bool is_on_a_machine(simulated_journal::stage at) {
 }
 
 /// What the store and the machines hold, followed change by change, and what must be true of it
-/// after every one (DESIGN 7). It knows nothing of actors.
+/// after every one (docs/architecture.md#invariants). It knows nothing of actors.
 class truth {
 public:
   /// What stands in one file, each as often as the others.

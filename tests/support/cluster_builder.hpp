@@ -23,8 +23,7 @@ constexpr time_point at(std::int64_t seconds) {
   return epoch + std::chrono::seconds{seconds};
 }
 
-// -- traits: each says what it does to the things it can be said of
-// ---------------------------------
+// -- traits: each says what it does to the things it can be said of ------------------------------
 
 struct amount {
   std::string resource;
@@ -191,8 +190,7 @@ void describe(To& to, const Traits&... traits) {
   (say(traits), ...);
 }
 
-// -- those who want in
-// ------------------------------------------------------------------------------
+// -- those who want in ---------------------------------------------------------------------------
 
 /// A group of `count` pods of one template.
 template <class... Traits>
@@ -234,8 +232,7 @@ preemptor gang(const std::string& workload, const Traits&... traits) {
   return named(std::move(who), workload);
 }
 
-// -- clusters
-// ---------------------------------------------------------------------------------------
+// -- clusters ------------------------------------------------------------------------------------
 
 class cluster {
 public:

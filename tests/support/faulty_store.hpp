@@ -13,7 +13,7 @@ namespace reprieve {
 
 /// A store between a test and the real one that loses answers, refuses calls, or holds writes back
 /// until the test lets them through.
-class faulty_store final : public store_in_front {
+class faulty_store final : public forwarding_store {
 public:
   enum class fault {
     none,
@@ -24,7 +24,7 @@ public:
     too_large         ///< not carried out, and never will be
   };
 
-  using store_in_front::store_in_front;
+  using forwarding_store::forwarding_store;
 
   /// What happens to the n-th write from now on, 0 being the next.
   void fault_at(std::size_t n, fault f) {

@@ -96,9 +96,9 @@ static void draw(preemptor& to) {
 }
 
 static void draw(plan_settings& to) {
-  auto& [group, now, preempted_lately, placing, explained, tells_failure, origins] = to;
+  auto& [group, now, recent_preemptions, placing, explained, tells_failure, origins] = to;
   origins.find = nullptr; // shards know no workloads
-  draw_all(group, preempted_lately);
+  draw_all(group, recent_preemptions);
   tells_failure = true; // shards make no plans that could fail
   draw_signed(now);
   draw_up_to(placing_rule::plain, placing);
@@ -505,7 +505,7 @@ void draw(absl::Status& to) {
   draw(message);
   to = absl::Status{code, message + *rc::gen::elementOf<std::vector<std::string>>({"", "\xff"})};
   if (*rc::gen::arbitrary<bool>())
-    to = nothing_changed(std::move(to));
+    to = mark_nothing_changed(std::move(to));
   if (*rc::gen::arbitrary<bool>())
     to.SetPayload("example.com/more", absl::Cord{message + '\0' + '\x80'});
 }

@@ -139,8 +139,8 @@ public:
     in_.limits["default"].preemptions_per_workload_per_hour = most;
     return *this;
   }
-  queues& preempted_lately(const std::string& workload, std::int32_t times) {
-    in_.preempted_lately[workload] = times;
+  queues& recent_preemptions(const std::string& workload, std::int32_t times) {
+    in_.recent_preemptions[workload] = times;
     return *this;
   }
 

@@ -316,7 +316,7 @@ TEST_F(api_guard_test, without_room_for_records_refuses_changes_and_not_reads) {
   start();
   const auto change = begin("root-has-this-token", a_change());
   EXPECT_TRUE(absl::IsUnavailable(change.status()));
-  EXPECT_TRUE(certainly_nothing_changed(change.status()));
+  EXPECT_TRUE(is_marked_nothing_changed(change.status()));
   EXPECT_NE(change.status().message().find("No space left"), absl::string_view::npos)
     << change.status();
   EXPECT_TRUE(begin("root-has-this-token", {api_call::get}).ok());
@@ -427,7 +427,7 @@ TEST_F(api_guard_test, has_so_many_bytes_recorded_of_one_caller_and_refuses_its_
   EXPECT_GT(made, 10);
   EXPECT_LT(made, 60);
   EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
-  EXPECT_TRUE(certainly_nothing_changed(refused));
+  EXPECT_TRUE(is_marked_nothing_changed(refused));
   EXPECT_NE(refused.message().find("the changes of token ci take more than 1024 KiB a second"),
             absl::string_view::npos)
     << refused;

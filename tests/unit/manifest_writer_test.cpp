@@ -192,12 +192,13 @@ items:
                                    "pods.yaml", snapshot);
   ASSERT_TRUE(read.ok()) << read.status();
   ASSERT_EQ(read->size(), 3U);
-  EXPECT_EQ((*read)[0].given,
-            (given_pod_fields{.preemption_priority = true, .daemon = true, .grace_period = true}));
+  EXPECT_EQ(
+    (*read)[0].given,
+    (pod_manifest_fields{.preemption_priority = true, .daemon = true, .grace_period = true}));
   EXPECT_EQ(
     (*read)[1].given,
-    (given_pod_fields{.disruption = true, .minimum_runtime = true, .checkpoint_time = true}));
-  EXPECT_EQ((*read)[2].given, given_pod_fields{});
+    (pod_manifest_fields{.disruption = true, .minimum_runtime = true, .checkpoint_time = true}));
+  EXPECT_EQ((*read)[2].given, pod_manifest_fields{});
 }
 
 TEST(manifest_writer, shows_the_resolved_priorities_in_the_status) {

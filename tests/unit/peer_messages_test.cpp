@@ -367,12 +367,12 @@ TEST(peer_refusal, meets_a_status_that_is_none) {
 }
 
 TEST(peer_answer, that_says_no_is_told_from_one_that_can_not_be_read) {
-  const auto no = nothing_changed(absl::UnavailableError("not now"));
+  const auto no = mark_nothing_changed(absl::UnavailableError("not now"));
 
   const auto status = decode_peer<absl::Status>(encode_peer(no));
   ASSERT_TRUE(status.ok());
   EXPECT_EQ(*status, no);
-  EXPECT_TRUE(certainly_nothing_changed(*status));
+  EXPECT_TRUE(is_marked_nothing_changed(*status));
   EXPECT_FALSE(decode_peer<absl::Status>("\xff").ok());
 
   const auto heard = decode_peer<heartbeat_result>(encode_peer(heartbeat_result{no}));

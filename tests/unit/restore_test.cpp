@@ -169,8 +169,8 @@ TEST_F(restored, has_every_record_once_whatever_becomes_of_the_answers) {
 TEST_F(restored, stops_when_a_replica_begins_to_use_the_store) {
   std::istringstream in(backup_bytes(many(600)));
   // As if the second write waited for its answer while a replica created its cluster.
-  struct intruder final : store_in_front {
-    using store_in_front::store_in_front;
+  struct intruder final : forwarding_store {
+    using forwarding_store::forwarding_store;
     void commit(transaction writes, store_callback<transaction_result> done) override {
       if (++calls == 2)
         behind().commit({{}, {put{std::string(keys::schema), encode(schema_record{})}}},

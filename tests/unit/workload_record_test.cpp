@@ -211,7 +211,7 @@ TEST(own_priorities, are_held_against_the_priority_of_a_group_that_has_one) {
             "pods of group workers say priority 10; the group's, 40, counts");
 }
 
-TEST(preempted_lately, counts_the_decisions_of_the_last_hour) {
+TEST(recent_preemptions, counts_the_decisions_of_the_last_hour) {
   auto record = gang();
   record.spec.edit().groups[0].disruption = disruption_mode::pod;
   const auto pod_of_gang = [](std::int32_t index) {
@@ -221,7 +221,7 @@ TEST(preempted_lately, counts_the_decisions_of_the_last_hour) {
   evict(record, pod_of_gang(1), "d2", now + std::chrono::minutes{40});
 
   const auto at = [&](int minutes) {
-    return preempted_lately(record.status, now + std::chrono::minutes{minutes});
+    return recent_preemptions(record.status, now + std::chrono::minutes{minutes});
   };
   EXPECT_EQ(at(40), 2);
   EXPECT_EQ(at(59), 2);
@@ -229,17 +229,17 @@ TEST(preempted_lately, counts_the_decisions_of_the_last_hour) {
   EXPECT_EQ(at(100), 0);
 }
 
-TEST(preempted_lately, counts_a_decision_once_whatever_it_takes) {
+TEST(recent_preemptions, counts_a_decision_once_whatever_it_takes) {
   auto record = gang();
   record.spec.edit().groups[0].disruption = disruption_mode::pod;
   const std::array both{portion_id{"train", "workers", 0, 0}, portion_id{"train", "workers", 0, 1}};
   evict(record, both, "d1", now);
   evict(record, std::array{portion_id{"train", "workers", 0, 2}}, "d1", now);
-  EXPECT_EQ(preempted_lately(record.status, now), 1);
+  EXPECT_EQ(recent_preemptions(record.status, now), 1);
   EXPECT_EQ(record.status.attempts, 1);
 }
 
-TEST(preempted_lately, a_withdrawn_eviction_counts_until_its_last_portion_is_back) {
+TEST(recent_preemptions, a_withdrawn_eviction_counts_until_its_last_portion_is_back) {
   auto record = gang();
   record.spec.edit().groups[0].disruption = disruption_mode::pod;
   const std::array both{portion_id{"train", "workers", 0, 0}, portion_id{"train", "workers", 0, 1}};
@@ -247,13 +247,13 @@ TEST(preempted_lately, a_withdrawn_eviction_counts_until_its_last_portion_is_bac
   evict(record, both, "d1", now);
 
   reprieve_portions(record, std::span{both}.first(1), "d1");
-  EXPECT_EQ(preempted_lately(record.status, now), 1);
+  EXPECT_EQ(recent_preemptions(record.status, now), 1);
 
   reprieve_portions(record, std::span{both}.last(1), "d1");
   EXPECT_EQ(record.status, before);
 }
 
-TEST(preempted_lately, of_very_many_the_newest_are_remembered) {
+TEST(recent_preemptions, of_very_many_the_newest_are_remembered) {
   auto record = gang();
   for (int i = 0; i < 1500; ++i)
     lose_replicas(record, "d" + std::to_string(i), now);
@@ -263,7 +263,7 @@ TEST(preempted_lately, of_very_many_the_newest_are_remembered) {
   EXPECT_EQ(record.status.preempted.back().decision, "d1499");
 }
 
-TEST(preempted_lately, what_is_longer_ago_than_an_hour_is_forgotten_with_the_next_eviction) {
+TEST(recent_preemptions, what_is_longer_ago_than_an_hour_is_forgotten_with_the_next_eviction) {
   auto record = gang();
   evict(record, whole, "d1", now);
   evict(record, whole, "d2", now + std::chrono::hours{1});

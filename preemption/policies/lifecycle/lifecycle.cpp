@@ -33,7 +33,7 @@ public:
       turns.push_back(&one);
     std::ranges::sort(turns, [](const auto* a, const auto* b) { return goes_first(*a, *b); });
     // Those of the same priority first get back what they were matched to before: the room that is
-    // made for one of them is not for the others (DESIGN 3.2).
+    // made for one of them is not for the others (docs/policies.md#delayed-actuation).
     for (auto at = turns.begin(); at != turns.end();) {
       const auto lower = std::find_if(
         at, turns.end(), [&](const auto* one) { return one->priority < (*at)->priority; });
@@ -97,7 +97,7 @@ private:
   }
 
   /// Whoever was preempted gets nothing: its pods have to go first, or nothing would change in its
-  /// clusters and it might find what was taken from it elsewhere (seed 000, decision 3).
+  /// clusters and it might find what was taken from it elsewhere (docs/policies.md#lifecycle).
   std::string why_no_turn(const lifecycle_deployment& who) const {
     if (const auto taken = preempted_.find(who.name); taken != preempted_.end())
       return "gets nothing until its pod has gone that makes room for " + taken->second;

@@ -13,9 +13,9 @@
 #include <string_view>
 #include <vector>
 
-/// Preemption in clusters whose own scheduler places the pods (DESIGN 3.3, seed 000): only replica
-/// counts are ours to set. After normal allocation the phase finds, for each pod that still lacks
-/// room, a node and the pods on it that are to make room; it scales nobody up.
+/// Preemption in clusters whose own scheduler places the pods (docs/policies.md#lifecycle): only
+/// replica counts are ours to set. After normal allocation the phase finds, for each pod that still
+/// lacks room, a node and the pods on it that are to make room; it scales nobody up.
 namespace reprieve {
 
 /// How far a pod is on its way out, the least intrusive first: the order in which they are used.
@@ -86,7 +86,7 @@ struct lifecycle_input {
   std::vector<resource_group> clusters; ///< for their guards; one that is not listed has none
   lifecycle_memory before;
   /// How many preemptions each workload had in the last hour, where there were any.
-  std::map<std::string, std::int32_t, std::less<>> preempted_lately;
+  std::map<std::string, std::int32_t, std::less<>> recent_preemptions;
   time_point now = no_time;
   bool explain = true; ///< false leaves reasons short and `passed_over` empty
 };

@@ -30,7 +30,7 @@ struct counted_share {
   }
 };
 
-/// What queues may still take here (DESIGN 3.4).
+/// What queues may still take here (docs/policies.md#queues).
 class lifecycle_grants {
 public:
   /// `asked` is what replicas ask for that have no pod.
@@ -58,9 +58,9 @@ private:
 /// What one replica takes of a quota.
 resources taken_by_replica(const lifecycle_deployment& who);
 
-/// Normal allocation (seed 000): commits replicas as far as there is room for their pods, the most
-/// important deployments first. Which nodes they get, the cluster decides; here it is only made
-/// sure that there are some.
+/// Normal allocation (docs/policies.md#lifecycle): commits replicas as far as there is room for
+/// their pods, the most important deployments first. Which nodes they get, the cluster decides;
+/// here it is only made sure that there are some.
 class lifecycle_allocation {
 public:
   lifecycle_allocation(const cluster_view& view, const lifecycle_cycle_input& given);

@@ -13,7 +13,8 @@ namespace reprieve {
 
 namespace {
 
-/// Its priority as a part of the score, which is a sum over pods (DESIGN 3.1 step 9).
+/// Its priority as a part of the score, which is a sum over pods (docs/policies.md#workload-aware
+/// step 9).
 constexpr std::int64_t above_zero(std::int32_t priority) {
   return std::int64_t{priority} + (std::int64_t{1} << 31U);
 }
@@ -118,7 +119,7 @@ private:
     lifecycle_input in;
     in.pods = given_.pods;
     in.clusters.push_back(given_.cluster);
-    in.preempted_lately = given_.preempted_lately;
+    in.recent_preemptions = given_.recent_preemptions;
     in.now = given_.now;
     in.explain = given_.explain;
     for (const auto& share : shares()) {

@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
-/// One cycle in a resource group whose cluster has a scheduler of its own (DESIGN 3.3): normal
-/// allocation gives free room to deployments by committing replicas, and where it has nothing more
-/// to give, the lifecycle phase makes room.
+/// One cycle in a resource group whose cluster has a scheduler of its own
+/// (docs/policies.md#lifecycle): normal allocation gives free room to deployments by committing
+/// replicas, and where it has nothing more to give, the lifecycle phase makes room.
 namespace reprieve {
 
 // -- what goes in --------------------------------------------------------------------------------
@@ -31,7 +31,7 @@ struct lifecycle_cycle_input {
   std::vector<placement> placements;           ///< of this cluster, with what they remember
   std::vector<lifecycle_pod> pods;
   /// How many preemptions each workload had in the last hour, where there were any.
-  std::map<std::string, std::int32_t, std::less<>> preempted_lately;
+  std::map<std::string, std::int32_t, std::less<>> recent_preemptions;
   /// The queues with the group's part of their limits, what pods use in them, and what those ask
   /// for that are placed pod by pod. Without it queues limit nobody.
   std::optional<queue_stage_input> queues;

@@ -136,7 +136,7 @@ std::string lifecycle_explainer::why_passed_over(const lifecycle_passed& one,
                        who.priority);
   case pod_standing::too_often:
     return fmt::format("its workload was preempted {} in the last hour already",
-                       counted(victims_.owner(share.owner).preempted_lately, "time"));
+                       counted(victims_.owner(share.owner).recent_preemptions, "time"));
   case pod_standing::last_replica:
     return fmt::format("{} would be left without a replica in {}", victims_.owner(share.owner).name,
                        share.cluster);

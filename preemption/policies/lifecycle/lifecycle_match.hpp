@@ -25,7 +25,8 @@ struct node_match {
 };
 
 /// What is there to be matched: pods that may make room, and the room itself. Pods that leave take
-/// room until they have left, so that it is counted as theirs (DESIGN 3.3); holds are taken.
+/// room until they have left, so that it is counted as theirs (docs/policies.md#lifecycle); holds
+/// are taken.
 class lifecycle_stock {
 public:
   lifecycle_stock(const cluster_view& view, const lifecycle_input& given);
@@ -57,8 +58,8 @@ void take(std::span<wide_int> room, amounts request);
 
 /// The cheapest victims that make room on the node: taken in order of preference until the pod
 /// fits, less those that turned out not to be needed, the least preferred first. Nothing where even
-/// all of them are too few, or they are more than a decision may have (DESIGN 3.7). A deployment
-/// that never preempts gets none, not even of those that leave: that would hurry them.
+/// all of them are too few, or they are more than a decision may have (docs/policies.md#guards). A
+/// deployment that never preempts gets none, not even of those that leave: that would hurry them.
 std::optional<node_match> match_on(const lifecycle_stock& stock, const lifecycle_demand& asked,
                                    node_row n);
 
@@ -75,8 +76,9 @@ std::optional<node_match> match_again(const lifecycle_stock& stock, const lifecy
 /// What is matched is only ever lost to the others, so that a node's match can't get better by it:
 /// a node is looked at again only once what was known of it comes first.
 ///
-/// The search budget of a cluster (DESIGN 3.7) is spent on its nodes in the order of their names, a
-/// unit for each look at a node and at each pod there. Once it has been, no more is known of them.
+/// The search budget of a cluster (docs/policies.md#guards) is spent on its nodes in the order of
+/// their names, a unit for each look at a node and at each pod there. Once it has been, no more is
+/// known of them.
 class node_search {
 public:
   node_search(const lifecycle_stock& stock, const lifecycle_demand& asked,

@@ -70,9 +70,9 @@ lifecycle_victims::lifecycle_victims(const cluster_view& view, const lifecycle_i
   }
   count_replicas();
   for (auto& owner : owners_)
-    if (const auto lately = given.preempted_lately.find(owner.name);
-        lately != given.preempted_lately.end())
-      owner.preempted_lately = lately->second;
+    if (const auto lately = given.recent_preemptions.find(owner.name);
+        lately != given.recent_preemptions.end())
+      owner.recent_preemptions = lately->second;
 }
 
 std::uint32_t lifecycle_victims::add_owner(std::string_view name) {
@@ -119,7 +119,7 @@ void lifecycle_victims::count_replicas() {
     if (share.given == nullptr)
       continue;
     // Replicas that have no pod on a node would go first: they are given up with the first that
-    // has one, so that the cluster has to act (seed 000, decision 3).
+    // has one, so that the cluster has to act (docs/policies.md#lifecycle).
     auto& left = share.left;
     const auto staying = left.bound - share.named_surplus;
     left.committed = std::min(share.given->committed, staying);
@@ -145,7 +145,7 @@ std::string lifecycle_victims::name_of(pod_row p) const {
 }
 
 /// At least that of its deployment in this phase: with less, two could preempt each other in turn
-/// (seed 000, decision 1).
+/// (docs/policies.md#lifecycle).
 std::int32_t lifecycle_victims::priority_of(std::uint32_t entry) const {
   const auto own = view_.priority(entries_[entry].pod);
   const auto* deployment = owners_[shares_[entries_[entry].share].owner].given;
@@ -190,7 +190,7 @@ pod_standing lifecycle_victims::judge(const entry_type& entry, node_row n) const
 /// time must be found again.
 bool lifecycle_victims::too_often(const entry_type& entry, node_row n) const {
   const auto most = limits_on(n).preemptions_per_workload_per_hour;
-  return most && owners_[shares_[entry.share].owner].preempted_lately >= *most;
+  return most && owners_[shares_[entry.share].owner].recent_preemptions >= *most;
 }
 
 std::vector<lifecycle_candidate>

@@ -59,7 +59,7 @@ struct lifecycle_owner {
   const lifecycle_deployment* given = nullptr; ///< where it takes part
   bool placed = false;                         ///< has a placement
   bool going = false;                          ///< has pods that leave or are surplus
-  std::int32_t preempted_lately = 0;           ///< times in the last hour
+  std::int32_t recent_preemptions = 0;         ///< times in the last hour
 };
 
 /// What a deployment has left in a cluster, after the matches made so far.
@@ -69,7 +69,7 @@ struct replicas_left {
   std::int32_t surplus = 0;   ///< bound pods too many of which nobody said which ones
 
   /// Takes one pod out, and tells in which stage; nothing where it has to stay. The last replica
-  /// always has to: a cluster may take long to go down to zero (seed 000).
+  /// always has to: a cluster may take long to go down to zero (docs/policies.md#lifecycle).
   std::optional<victim_stage> take(bool named_surplus, bool may_scale_down);
 };
 
@@ -106,7 +106,7 @@ public:
   void restage(std::vector<lifecycle_candidate>& some,
                std::vector<lifecycle_passed>* passed = nullptr) const;
 
-  /// Less where `a` is preferred: seed 000's stages, then its ties. Names are unique in a cluster
+  /// Less where `a` is preferred: its stages, then its ties. Names are unique in a cluster
   /// only, so that two pods may be equal.
   std::weak_ordering compare(const lifecycle_candidate& a, const lifecycle_candidate& b) const;
 

@@ -18,9 +18,9 @@ namespace reprieve {
 /// than it can hold, what its pods take, so that nobody has to go because of that.
 resources capacity_to_share(const cluster_view& view);
 
-/// What the queues of one resource group may use while a cycle runs (DESIGN 3.4). What they deserve
-/// is fixed when the cycle begins; what they use changes with every unit that is placed and every
-/// portion that goes.
+/// What the queues of one resource group may use while a cycle runs (docs/policies.md#queues). What
+/// they deserve is fixed when the cycle begins; what they use changes with every unit that is
+/// placed and every portion that goes.
 ///
 /// Amounts are by column: the resources that the group's nodes have, in order of name.
 class group_shares {

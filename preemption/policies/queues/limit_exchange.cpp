@@ -233,7 +233,7 @@ std::optional<queue_choice> limit_exchange::choose_instead(const exceeded_limit&
                                   .staying = after_->staying(limit.vertex),
                                   .allowed = limit.allowed,
                                   .limits = in_.limits,
-                                  .preempted_lately = in_.preempted_lately,
+                                  .recent_preemptions = in_.recent_preemptions,
                                   .on_their_way = on_their_way,
                                   .now = in_.now,
                                   .made_for = &who},

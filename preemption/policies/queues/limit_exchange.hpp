@@ -18,8 +18,8 @@ namespace reprieve {
 
 /// Below a limit that is exceeded a portion stays that its own queue can't keep, where less
 /// important ones below the same limit may go in its stead and its queue may use as much then
-/// (DESIGN 3.4): it would only come back and take their room. Only queues that are capped by their
-/// demand take part, as others keep what they deserve.
+/// (docs/policies.md#queues): it would only come back and take their room. Only queues that are
+/// capped by their demand take part, as others keep what they deserve.
 ///
 /// What is asked again and again is looked up once: each portion that goes costs as many others as
 /// go in its stead. The input and the table must live longer.

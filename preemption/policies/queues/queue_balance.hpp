@@ -31,7 +31,7 @@ struct queue_movement {
   bool operator==(const queue_movement&) const = default;
 };
 
-/// One resource and what all leaf queues have of it, in order of name (DESIGN 3.4, seed 001).
+/// One resource and what all leaf queues have of it, in order of name (docs/policies.md#queues).
 ///
 /// The sum of all allocated and preempting, plus what is assigned to nobody, is the capacity; and
 /// nothing promised becomes allocated while pods still use it. Amounts only move, and how much room

@@ -53,9 +53,9 @@ struct queue_shares {
   std::vector<guarantee_cut> cuts;    ///< parents before their children
 };
 
-/// What every queue deserves of one resource (DESIGN 3.4): queues at the top divide the capacity,
-/// children what their parent deserves. `demand` is that of the leaves, by vertex; what it says of
-/// others is not read.
+/// What every queue deserves of one resource (docs/policies.md#queues): queues at the top divide
+/// the capacity, children what their parent deserves. `demand` is that of the leaves, by vertex;
+/// what it says of others is not read.
 ///
 /// The least of a queue is what it and, in sum, its children are guaranteed, within its limit. The
 /// most is its limit, its demand where it is capped by that, and what its children can take, but
@@ -68,8 +68,8 @@ queue_shares deserved_shares(const queue_tree& tree, std::string_view resource,
 
 /// What queues may keep: what they deserve where nobody but their own pods asked for anything, and
 /// a guarantee counts no further than a queue that is capped by its demand uses it. Who uses more
-/// has to give it back, even if nobody waits for it (DESIGN 3.4). While pods leave whose room is
-/// there twice, shares are rounded upwards: nobody goes because more of them leave.
+/// has to give it back, even if nobody waits for it (docs/policies.md#queues). While pods leave
+/// whose room is there twice, shares are rounded upwards: nobody goes because more of them leave.
 std::vector<std::int64_t> kept_shares(const queue_tree& tree, std::string_view resource,
                                       std::int64_t capacity, std::span<const std::int64_t> used,
                                       std::int64_t unit = 1,

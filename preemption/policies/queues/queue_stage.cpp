@@ -163,7 +163,7 @@ private:
   }
 
   /// A queue that uses more than it may loses pods until it does not, before anything moves between
-  /// queues (seed 001, preprocess).
+  /// queues (docs/policies.md#queues).
   void preprocess() {
     choose_everywhere();
     for (std::size_t row = 0; row < table_.rows(); ++row)
@@ -282,7 +282,7 @@ private:
                            .staying = staying,
                            .allowed = allowed,
                            .limits = in_.limits,
-                           .preempted_lately = in_.preempted_lately,
+                           .recent_preemptions = in_.recent_preemptions,
                            .on_their_way = *on_their_way_[row],
                            .now = in_.now},
                           portions_[row]);

@@ -40,11 +40,11 @@ struct queue_stage_input {
   std::set<std::string, std::less<>> divisible; ///< resources that are shared in fractions, too
   by_name<guards> limits;                       ///< by resource group
   /// How many preemptions each workload had in the last hour, where there were any.
-  by_name<std::int32_t> preempted_lately;
+  by_name<std::int32_t> recent_preemptions;
   time_point now = no_time;
 };
 
-/// How a queue stands to what it deserves of one resource (seed 001).
+/// How a queue stands to what it deserves of one resource (docs/policies.md#queues).
 enum class queue_case : std::uint8_t {
   surplus_unused, ///< 01.1: deserved < allocated, used <= deserved
   surplus_used,   ///< 01.2: deserved < allocated, used > deserved
@@ -102,7 +102,7 @@ struct queue_stage_result {
 /// The least amount of the resource that is shared: a whole unit where it can't be divided.
 std::int64_t unit_of(const queue_stage_input& in, std::string_view resource);
 
-/// Runs the stage (DESIGN 3.4, seed 001): what was waited for and has become free is allocated;
+/// Runs the stage (docs/policies.md#queues): what was waited for and has become free is allocated;
 /// queues that use more than they may keep lose pods; then each gives and receives by what it
 /// deserves. What a queue gives because others that are capped by their demand ask for it moves
 /// when their pods are placed, one by one, with victims that make room for each: no victims are
@@ -111,8 +111,9 @@ std::int64_t unit_of(const queue_stage_input& in, std::string_view resource);
 /// Over all leaf queues (own pods included) allocated plus preempting, plus what is unassigned, is
 /// the capacity. What victims free beyond what was asked for stays with their queue: it is part of
 /// its allocated. Running again with the victims leaving chooses nobody and moves nothing.
-/// Where there are more of one resource group in a queue than a decision may have (DESIGN 3.7), the
-/// rest stays for now; a run after the others have gone goes on with it.
+/// Where there are more of one resource group in a queue than a decision may have
+/// (docs/policies.md#guards), the rest stays for now; a run after the others have gone goes on with
+/// it.
 ///
 /// Costs the number of pods and of queues, each by its logarithm and by the number of resources.
 queue_stage_result run_queue_stage(const queue_stage_input& in);

@@ -31,8 +31,8 @@ struct queue_vertex {
   }
 };
 
-/// The queues as a tree (DESIGN 3.4). Only leaves have pods and hold a share: where a queue with
-/// children has pods of its own, these stand below it as one leaf more.
+/// The queues as a tree (docs/policies.md#queues). Only leaves have pods and hold a share: where a
+/// queue with children has pods of its own, these stand below it as one leaf more.
 struct queue_tree {
   std::vector<queue_vertex> vertices; ///< parents before their children
   std::vector<std::size_t> top;       ///< in order of name

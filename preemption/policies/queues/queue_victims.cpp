@@ -57,8 +57,8 @@ bool is_too_young(const queue_portion& one, const guards& limits, time_point now
          && run_time(one, now) < std::max(limits.minimum_runtime, one.minimum_runtime);
 }
 
-/// Why the portion may not go, whoever it is for (DESIGN 3.7); empty where it may. Who takes back
-/// what is deserved goes by `is_shielded` no more.
+/// Why the portion may not go, whoever it is for (docs/policies.md#guards); empty where it may. Who
+/// takes back what is deserved goes by `is_shielded` no more.
 std::string why_exempt(const queue_portion& one, const guards& limits, const queue_reclaim& what) {
   if (one.daemon)
     return "daemon pods are never victims";
@@ -76,7 +76,7 @@ std::string why_exempt(const queue_portion& one, const guards& limits, const que
                        format_duration(run_time(one, what.now)),
                        format_duration(std::max(limits.minimum_runtime, one.minimum_runtime)));
   if (const auto most = limits.preemptions_per_workload_per_hour) {
-    const auto* lately = find(what.preempted_lately, one.id.workload);
+    const auto* lately = find(what.recent_preemptions, one.id.workload);
     const auto times = lately == nullptr ? 0 : *lately;
     if (times >= *most)
       return fmt::format("its workload was preempted {} in the last hour, of {} allowed",

@@ -62,8 +62,8 @@ struct queue_portion {
 };
 
 /// The portions of one queue's pods, in the order in which they go: lower priority first, then not
-/// yet started before running, then the shorter running, then by id (DESIGN 3.4). Of the pods those
-/// count that take room and do not leave.
+/// yet started before running, then the shorter running, then by id (docs/policies.md#queues). Of
+/// the pods those count that take room and do not leave.
 std::vector<queue_portion> portions_in_order(std::span<const queue_pod* const> pods,
                                              std::span<const std::string> resources);
 
@@ -94,7 +94,7 @@ struct queue_reclaim {
   std::span<const std::int64_t> staying; ///< what pods that do not leave use of each resource
   std::span<const std::int64_t> allowed; ///< and what they may
   const by_name<guards>& limits;         ///< by resource group; one that is absent has none
-  const by_name<std::int32_t>& preempted_lately; ///< by workload, times in the last hour
+  const by_name<std::int32_t>& recent_preemptions; ///< by workload, times in the last hour
   /// Portions that were chosen before and are still on their way, by resource group.
   const by_name<std::int32_t>& on_their_way;
   time_point now = no_time;
@@ -111,10 +111,10 @@ struct queue_choice {
 };
 
 /// Chooses in order, until the pods that stay use no more than they may. A portion that holds
-/// nothing of what is used too much is passed over, as is one that may not go (DESIGN 3.7), or who
-/// is one more of its resource group than a decision may have: its turn comes in a later run. In
-/// the end those who are not needed after all are put back, most important first. Costs the number
-/// of portions times that of resources.
+/// nothing of what is used too much is passed over, as is one that may not go
+/// (docs/policies.md#guards), or who is one more of its resource group than a decision may have:
+/// its turn comes in a later run. In the end those who are not needed after all are put back, most
+/// important first. Costs the number of portions times that of resources.
 queue_choice choose_victims(const queue_reclaim& what, std::span<const queue_portion> in_order);
 
 } // namespace reprieve

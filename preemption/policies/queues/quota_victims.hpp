@@ -18,7 +18,7 @@ namespace reprieve {
 /// A queue that uses more than it deserves, and its pods.
 struct lavish_queue {
   std::size_t leaf = no_vertex;
-  std::vector<queue_portion> in_order; ///< in which they go (DESIGN 3.4)
+  std::vector<queue_portion> in_order; ///< in which they go (docs/policies.md#queues)
 };
 
 /// How far a queue is brought down: no further than to what it deserves, or by one portion past it.

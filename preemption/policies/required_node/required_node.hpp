@@ -15,7 +15,7 @@
 namespace reprieve {
 
 /// Reserves the node of a pod that is bound to it and does not fit, and looks for victims there
-/// once the reservation is old enough (DESIGN 3.5).
+/// once the reservation is old enough (docs/policies.md#required-node).
 plan preempt_on_required_node(const problem& given);
 
 /// The pod of a plan that reserves its node, as it holds the room that it asks for there. In a view
@@ -23,8 +23,8 @@ plan preempt_on_required_node(const problem& given);
 /// nothing is left then of what is short, and others fit only where they ask for none of that.
 std::optional<pod> hold_of_reservation(const preemptor& who, const plan& made);
 
-/// The required-node policy (seed 003): on one node, class by class, by the strategies that the
-/// resource group names.
+/// The required-node policy (docs/policies.md#required-node): on one node, class by class, by the
+/// strategies that the resource group names.
 class required_node final : public policy {
 public:
   explicit required_node(const problem& given);

@@ -12,7 +12,7 @@
 
 namespace reprieve {
 
-/// Pods that weigh alike when one of them must go (seed 003, pods classification).
+/// Pods that weigh alike when one of them must go (docs/policies.md#required-node).
 struct victim_class {
   std::string_view name; ///< as reasons tell it
   bool (*takes)(const cluster_view& view, pod_row p);
@@ -47,7 +47,7 @@ struct possible_victim {
 /// resources that the node is short of count: others are of no help.
 fraction size_of(amounts held, const wanted_room& wanted);
 
-/// Everybody on the node who may go, in the order of seed 003: by class, then lowest priority, then
+/// Everybody on the node who may go, in order: by class, then lowest priority, then
 /// youngest, then largest; uids break ties. Who has not started yet is younger than all who have.
 std::vector<possible_victim>
 possible_victims(const cluster_view& view, const candidate_rules& rules, const wanted_room& wanted);

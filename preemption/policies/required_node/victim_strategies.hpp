@@ -9,7 +9,7 @@
 
 namespace reprieve {
 
-/// Whom a strategy picks on a required node, or why nobody (seed 003, victim pods selection).
+/// Whom a strategy picks on a required node, or why nobody (docs/policies.md#required-node).
 struct selection {
   enum class failure {
     none,

@@ -19,8 +19,9 @@
 namespace reprieve {
 
 /// The one that may trigger preemption among those that wait, given in the order they are served
-/// (`served_before`): the first that is a session (DESIGN 3.6). Pods bound to a node have a policy
-/// of their own and stand in nobody's way; one that must not preempt keeps its place at the front.
+/// (`served_before`): the first that is a session (docs/policies.md#sessions). Pods bound to a node
+/// have a policy of their own and stand in nobody's way; one that must not preempt keeps its place
+/// at the front.
 std::optional<std::size_t> front_of_queue(std::span<const preemptor* const> waiting);
 
 /// Marks who is at the front and who is not, among units of which `who` is the preemptor: all that
@@ -62,8 +63,8 @@ private:
 /// Looks for sessions to preempt if the preemptor is at the front of the job queue.
 plan preempt_sessions(const problem& given);
 
-/// The sessions policy (seed 004): running sessions up to a priority go one by one, in a fixed
-/// order, until there is a place for the pending one.
+/// The sessions policy (docs/policies.md#sessions): running sessions up to a priority go one by
+/// one, in a fixed order, until there is a place for the pending one.
 class sessions final : public policy {
 public:
   explicit sessions(const problem& given);

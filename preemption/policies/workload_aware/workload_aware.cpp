@@ -296,7 +296,7 @@ bool workload_aware::try_everything(std::span<const portion_row> candidates, std
                                     std::size_t most_steps, std::optional<attempt>& best,
                                     effort& spent) {
   room_.open(level);
-  exact_search all{given_, room_, candidates, most_steps, spent};
+  exact_victim_search all{given_, room_, candidates, most_steps, spent};
   const auto known = best && best->feasible ? std::optional{best->scored} : std::nullopt;
   all.run(known, [&](const std::vector<portion_row>& victims) {
     auto made = outcome_of(victims);

@@ -13,9 +13,10 @@
 
 namespace reprieve {
 
-/// The workload-aware policy (DESIGN 3.1): whoever is less important may go, and as few as can be.
+/// The workload-aware policy (docs/policies.md#workload-aware): whoever is less important may go,
+/// and as few as can be.
 ///
-/// A domain is tried in several ways: plainly, as the seed describes it, and thriftily, with the
+/// A domain is tried in several ways: plainly, as KEP-5710 describes it, and thriftily, with the
 /// preemptor's place left open until it is known who goes at the least cost. The best counts.
 class workload_aware final : public policy {
 public:
@@ -63,14 +64,15 @@ private:
   /// The candidates of the domain that budgets may count on, most important first.
   std::vector<portion_row> counted_by_budgets(const domain& where) const;
   /// Candidates whose going breaks a budget, when all of them go, stay where `stays` says that the
-  /// preemptor fits anyway (DESIGN 3.1 step 6). They are kept in the room.
+  /// preemptor fits anyway (docs/policies.md#workload-aware step 6). They are kept in the room.
   template <class Stays>
   std::set<portion_row> respect_budgets(std::span<const portion_row> candidates, Stays stays);
   /// The plain way to count what goes beyond budgets: as if all candidates went.
   void count_as_if_all_went(attempt& made, std::span<const portion_row> candidates) const;
   /// The priorities in the domain that may go, lowest first.
   std::vector<std::int64_t> levels() const;
-  /// The lowest level for which `fits` holds once the room is opened to it (DESIGN 3.1 step 7).
+  /// The lowest level for which `fits` holds once the room is opened to it
+  /// (docs/policies.md#workload-aware step 7).
   template <class Fits>
   std::int64_t lowest_level(Fits fits);
   std::size_t pods_up_to(std::int64_t level) const;

@@ -180,7 +180,7 @@ static v1::PlanSettings to_proto(const plan_settings& from) {
   v1::PlanSettings to;
   *to.mutable_group() = to_proto(from.group);
   to.set_now(to_nanoseconds(from.now));
-  write_map(from.preempted_lately, *to.mutable_preempted_lately());
+  write_map(from.recent_preemptions, *to.mutable_preempted_lately());
   to.set_placing(placing_rules.to_message(from.placing));
   to.set_explained(depths.to_message(from.explained));
   return to;
@@ -191,7 +191,7 @@ static absl::StatusOr<plan_settings> from_proto(const v1::PlanSettings& from) {
   field_reader read;
   read.one("group", from.group(), to.group, from_proto);
   to.now = time_point{duration{from.now()}};
-  read_map(from.preempted_lately(), to.preempted_lately);
+  read_map(from.recent_preemptions(), to.recent_preemptions);
   read.one("placing", from.placing(), to.placing, from_proto);
   read.one("explained", from.explained(), to.explained, from_proto);
   return read.result(std::move(to));
