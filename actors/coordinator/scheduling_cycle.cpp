@@ -460,10 +460,10 @@ private:
     // A sentence of why there is nothing is made when somebody asks; among sessions it depends on
     // who comes first.
     settings.tells_failure = explains || settings.group.policy == group_policy::sessions;
-    settings.origins.find = [&mirror =
-                               state.mirror](const portion_id& of) -> std::optional<pod_origin> {
+    settings.origins.find = [&mirror = state.mirror,
+                             now](const portion_id& of) -> std::optional<pod_origin> {
       const auto record = mirror.find_workload(of.workload);
-      return record ? origin_in(*record, of.group) : std::nullopt;
+      return record ? origin_in(*record, of, now) : std::nullopt;
     };
     return settings;
   }

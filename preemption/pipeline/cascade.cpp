@@ -27,11 +27,12 @@ cascade_check::as_they_would_wait(std::span<const evicted_portion> victims) cons
   std::vector<returning> found;
   for (const auto& one : victims) {
     const auto card = view_.card(one.portion);
-    auto& back = found.emplace_back(returning{nullptr, card.priority, card.priority});
+    auto& back = found.emplace_back(returning{nullptr, card.priority, card.priority, true});
     if (const auto origin = given_.settings.origins.of(view_.id_of(one.portion))) {
       back.group = origin->group;
       back.priority = origin->standing.priority;
-      if (!origin->standing.may_preempt)
+      back.comes_back = origin->comes_back;
+      if (!origin->standing.may_preempt || !back.comes_back)
         back.priority = std::numeric_limits<std::int32_t>::min();
     }
   }
@@ -52,7 +53,9 @@ bool cascade_check::cascades(std::span<const evicted_portion> victims,
     return false; // nobody is left for them to preempt
   auto room = room_beside(given_, victims, seats);
   for (std::size_t i = 0; i < victims.size(); ++i) {
-    const auto& [group, priority, when_it_goes] = back[i];
+    const auto& [group, priority, when_it_goes, returns] = back[i];
+    if (!returns)
+      continue;
     bool preempts = false;
     bool all_come_back = true;
     for (const auto p : victims[i].pods) {

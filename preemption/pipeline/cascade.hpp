@@ -14,8 +14,9 @@ namespace reprieve {
 
 /// Whether a victim that comes back would have to preempt in its turn: it finds no room in what is
 /// then free on the nodes that it may run on, and would find some there without those below it. It
-/// waits with its priority, which may not be the one by which it goes. Where its workload is not
-/// known, it may run on all nodes, and over whoever it comes before when it goes.
+/// waits with its priority, which may not be the one by which it goes. One that is over when it
+/// goes looks for nothing. Where its workload is not known, it comes back, may run on all nodes, and
+/// over whoever it comes before when it goes.
 class cascade_check {
 public:
   explicit cascade_check(const problem& given) : given_(given), view_(given.view) {}
@@ -29,6 +30,7 @@ private:
     const pod_group* group = nullptr;
     std::int32_t priority = 0; ///< below which others would go for it
     std::int32_t when_it_goes = 0;
+    bool comes_back = true;
   };
 
   std::vector<returning> as_they_would_wait(std::span<const evicted_portion> victims) const;

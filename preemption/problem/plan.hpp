@@ -77,14 +77,17 @@ enum class depth {
 struct pod_origin {
   const pod_group* group = nullptr;
   resolved_priority standing;
+  bool comes_back = true; ///< rather than be over when they are preempted
 };
 
 /// Nothing where the workload has no such group.
-inline std::optional<pod_origin> origin_in(const workload_record& record, std::string_view group) {
-  const auto at = group_position(*record.spec, group);
+inline std::optional<pod_origin> origin_in(const workload_record& record, const portion_id& of,
+                                           time_point now) {
+  const auto at = group_position(*record.spec, of.group);
   if (!at || *at >= record.status.by_group.size())
     return std::nullopt;
-  return pod_origin{&record.spec->groups[*at], record.status.by_group[*at]};
+  return pod_origin{&record.spec->groups[*at], record.status.by_group[*at],
+                    would_come_back(record, of, now)};
 }
 
 /// Who knows what pods were made from. Plans that were made by different ones may still be the

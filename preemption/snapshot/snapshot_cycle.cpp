@@ -409,9 +409,9 @@ std::string snapshot_cycle::next_id() const {
 
 /// With what the snapshot knows of the groups that pods were made from.
 static plan_settings with_origins_of(const snapshot& taken, plan_settings settings) {
-  settings.origins.find = [&taken](const portion_id& of) -> std::optional<pod_origin> {
+  settings.origins.find = [&taken, now = settings.now](const portion_id& of) -> std::optional<pod_origin> {
     const auto* record = find(taken.workloads(), of.workload);
-    return record == nullptr ? std::nullopt : origin_in(*record, of.group);
+    return record == nullptr ? std::nullopt : origin_in(*record, of, now);
   };
   return settings;
 }

@@ -177,6 +177,23 @@ void evict(workload_record& record, std::span<const portion_id> portions, std::s
     record.status.resume_after = resumes;
 }
 
+bool would_come_back(const workload_record& record, const portion_id& portion, time_point now) {
+  if (record.deleting)
+    return false;
+  const auto comes_back = [&](std::int32_t attempts) {
+    return resume(record.spec, attempts, now).comes_back;
+  };
+  // Whatever its pods went through: it counts no more than its whole workload, and no less than one.
+  const auto most = record.status.attempts + 1;
+  if (comes_back(most) || !comes_back(1))
+    return comes_back(most);
+  std::uint32_t times = 0;
+  for_slots(record, portion,
+            [&](const pod_slot& at) { times = std::max(times, slot_at(record, at).incarnation); });
+  return comes_back(
+    static_cast<std::int32_t>(std::min<std::int64_t>(most, std::int64_t{times} + 1)));
+}
+
 void lose_replicas(workload_record& record, std::string_view decision, time_point now) {
   if (!is_counted(record.status, decision))
     count_preemption(record.status, decision, now);

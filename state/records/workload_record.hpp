@@ -56,6 +56,9 @@ void put_spec(workload_record& record, workload next);
 void evict(workload_record& record, std::span<const portion_id> portions, std::string_view decision,
            time_point now);
 
+/// Whether the portion's pods would come back if it were evicted now, rather than be over.
+bool would_come_back(const workload_record& record, const portion_id& portion, time_point now);
+
 /// Records that the decision takes replicas that the workload's cluster counts: no place of it goes
 /// with them. Doing it again changes nothing.
 void lose_replicas(workload_record& record, std::string_view decision, time_point now);

@@ -155,9 +155,9 @@ std::vector<expected_turn> reference_cycle::run(time_point now, std::size_t most
   plan_settings settings;
   settings.group = of_.settings;
   settings.now = now;
-  settings.origins.find = [this](const portion_id& of) -> std::optional<pod_origin> {
+  settings.origins.find = [this, now](const portion_id& of) -> std::optional<pod_origin> {
     const auto known = workloads_.find(of.workload);
-    return known == workloads_.end() ? std::nullopt : origin_in(*known->second, of.group);
+    return known == workloads_.end() ? std::nullopt : origin_in(*known->second, of, now);
   };
   if (settings.group.limits.preemptions_per_workload_per_hour)
     for (const auto& one : of_.workloads)

@@ -253,6 +253,26 @@ TEST(cascade, looks_only_at_nodes_that_the_victim_may_run_on) {
   EXPECT_FALSE(decide(view, new_one, settings).scored.cascades) << "n3 is free for it";
 }
 
+TEST(cascade, does_not_happen_where_the_victim_does_not_come_back) {
+  const auto view = cluster()
+                      .node("n1", gpu(8), label{"zone", "a"})
+                      .running("victim", prio(5), gpu(8))
+                      .node("n2", gpu(8))
+                      .running("lower", prio(1), gpu(8))
+                      .view();
+  auto settings = open_settings();
+  const pod_group of_victim;
+  bool comes_back = true;
+  settings.origins.find = [&](const portion_id&) -> std::optional<pod_origin> {
+    return pod_origin{&of_victim, {.priority = 5, .preemption_priority = 5}, comes_back};
+  };
+  const auto new_one = lone("new", prio(10), gpu(8), selecting{"zone", "a"});
+
+  EXPECT_TRUE(decide(view, new_one, settings).scored.cascades);
+  comes_back = false;
+  EXPECT_FALSE(decide(view, new_one, settings).scored.cascades);
+}
+
 TEST(cascade, does_not_happen_where_nobody_is_below_the_victim) {
   const auto view = cluster()
                       .node("n1", gpu(8))
