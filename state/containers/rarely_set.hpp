@@ -10,18 +10,18 @@ namespace reprieve {
 template <class T>
 class rarely_set {
 public:
-  seldom() = default;
-  seldom(T value) { // NOLINT: it stands for the value
+  rarely_set() = default;
+  rarely_set(T value) { // NOLINT: it stands for the value
     if (!value.empty())
       value_ = std::make_unique<T>(std::move(value));
   }
-  seldom(const seldom& other) : value_(other.value_ ? std::make_unique<T>(*other) : nullptr) {}
-  seldom(seldom&&) noexcept = default;
-  seldom& operator=(const seldom& other) {
-    return *this = seldom{other};
+  rarely_set(const rarely_set& other) : value_(other.value_ ? std::make_unique<T>(*other) : nullptr) {}
+  rarely_set(rarely_set&&) noexcept = default;
+  rarely_set& operator=(const rarely_set& other) {
+    return *this = rarely_set{other};
   }
-  seldom& operator=(seldom&&) noexcept = default;
-  ~seldom() = default;
+  rarely_set& operator=(rarely_set&&) noexcept = default;
+  ~rarely_set() = default;
 
   const T& operator*() const {
     return value_ ? *value_ : nothing();
