@@ -7,7 +7,7 @@
 #include "state/records/keys.hpp"
 #include "tests/fuzz/corpus.hpp"
 #include "tests/fuzz/fuzz_run.hpp"
-#include "tests/unit/backup_bytes.hpp"
+#include "tests/unit/protocol/backup_bytes.hpp"
 
 #include <gtest/gtest.h>
 
