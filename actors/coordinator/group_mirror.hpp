@@ -1,5 +1,7 @@
 #pragma once
 
+#include "actors/coordinator/guard_times.hpp"
+#include "actors/coordinator/stopping_pods.hpp"
 #include "actors/interfaces/node_evaluation.hpp"
 #include "preemption/cycle/holds.hpp"
 #include "preemption/cycle/pending.hpp"
@@ -168,7 +170,7 @@ public:
   void release(time_point now);
   /// When they let go of somebody next; `no_time` where they do not.
   time_point next_release() const {
-    return guarded_.empty() ? no_time : guarded_.begin()->until;
+    return guards_.next();
   }
 
   /// Whether the unit lacks its pods even now: a decision made since may have taken those that it
@@ -331,10 +333,6 @@ private:
   std::vector<waiting_unit> line_up(const workload_entry& entry);
   void count_what_returns(const workload_entry& entry, counted_standing& now);
   void count_in_queue(named_workload& one);
-  void forget_told(const std::string& uid);
-  void guard_until(time_point when, const std::string& workload, const std::string& node);
-  void guard_started(const pod& p);
-  void guard_preempted(const workload_record& record);
   void note_for_shards(const pod& p);
   void compare_with_shard(named_node& one);
   counted_standing count_out(named_workload& one); ///< as it was counted
@@ -390,17 +388,7 @@ private:
   std::map<std::string, std::set<named_workload*>, std::less<>> by_queue_;
   by_name<std::map<service_place, named_workload*>> with_leaving_; ///< likewise
   std::set<named_workload*> preempted_; ///< those that were preempted, of late or before
-  guards guards_;
-  /// By when some of a workload may go: the workload, and the node where its pods are on any.
-  struct guarded_work {
-    time_point until = no_time;
-    std::string workload;
-    std::string node;
-
-    auto operator<=>(const guarded_work&) const = default;
-  };
-  std::set<guarded_work> guarded_;
-  time_point released_ = no_time; ///< up to when they were let go
+  guard_times guards_;
   /// Workloads that have something unwanted, or have ended; and those of them that were not taken.
   struct leftovers {
     std::set<std::string, std::less<>> all;
@@ -413,11 +401,8 @@ private:
   leftovers ended_;
   /// Unwanted pods that were taken to be told, by uid, and their nodes: until the record says it.
   name_map<std::string> being_told_;
-  /// Pods that were told to stop: where, and when their grace period is over.
-  name_map<std::pair<named_node*, time_point>> told_;
-  std::set<std::pair<time_point, std::string>> told_in_order_; ///< by that time
-  std::set<std::string, std::less<>> stuck_;                   ///< uids of those that will not go
-  std::map<std::string, objects_aside> aside_;                 ///< by shard, where there are any
+  stopping_pods stopping_;
+  std::map<std::string, objects_aside> aside_; ///< by shard, where there are any
   by_name<queue_totals> usage_;
   by_name<resources> again_; ///< by queue
   demand_by_queue held_back_;

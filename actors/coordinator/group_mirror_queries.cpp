@@ -355,41 +355,19 @@ by_name<std::int32_t> group_mirror::recent_preemptions(time_point now) const {
   return times;
 }
 
-void group_mirror::guard_until(time_point when, const std::string& workload,
-                               const std::string& node) {
-  if (when > released_)
-    guarded_.insert({when, workload, node});
-}
-
-void group_mirror::guard_started(const pod& p) {
-  const auto least = std::max(guards_.minimum_runtime, p.minimum_runtime);
-  if (p.started != no_time && least > duration{0})
-    guard_until(p.started + least, p.workload, p.node);
-}
-
-void group_mirror::guard_preempted(const workload_record& record) {
-  if (guards_.preemptions_per_workload_per_hour)
-    for (const auto& one : record.status.preempted)
-      guard_until(one.at + recent_preemption_window, record.spec->name, {});
-}
-
 void group_mirror::guard(const guards& limits) {
   refresh();
-  if (guards_ == limits)
+  if (!guards_.set(limits))
     return;
-  guards_ = limits;
-  guarded_.clear();
   for (const auto& [name, entry] : nodes_)
     for (const auto& p : entry.shown)
-      guard_started(p);
+      guards_.note_start(p);
   for (const auto* one : preempted_)
-    guard_preempted(*one->second.counted.record);
+    guards_.note_preemptions(*one->second.counted.record);
 }
 
 void group_mirror::release(time_point now) {
-  released_ = std::max(released_, now);
-  while (!guarded_.empty() && guarded_.begin()->until <= released_) {
-    const auto one = std::move(guarded_.extract(guarded_.begin()).value());
+  for (const auto& one : guards_.take_released(now)) {
     const auto of = workloads_.find(one.workload);
     if (of == workloads_.end())
       continue;
@@ -440,23 +418,15 @@ bool group_mirror::counts_leaving() const {
 
 time_point group_mirror::look_for_stuck(time_point now, duration force_delete_after) {
   refresh();
-  auto next = no_time;
-  for (const auto& [grace_over, uid] : told_in_order_) {
-    const auto limit = grace_over + 2 * force_delete_after;
-    if (limit > now) {
-      next = limit;
-      break;
-    }
-    if (!stuck_.insert(uid).second)
-      continue;
-    auto* node = told_.find(uid)->second.first;
-    node->second.costs_changed = true;
-    mark(*node);
-    for (const auto& [id, part] : node->second.promised)
+  const auto found = stopping_.look(now, force_delete_after);
+  for (const auto& name : found.nodes) {
+    auto& node = node_named(name);
+    node.second.costs_changed = true;
+    mark(node);
+    for (const auto& [id, part] : node.second.promised)
       unjudged_.insert(id);
   }
-  std::erase_if(stuck_, [&](const auto& uid) { return !told_.contains(uid); });
-  return next;
+  return found.next;
 }
 
 std::string group_mirror::why_groundless(const kept_decision& d) const {
@@ -474,7 +444,7 @@ std::string group_mirror::why_groundless(const kept_decision& d) const {
          const auto on = nodes_.find(node);
          return on != nodes_.end() && on->second.record && takes_pods(*on->second.record);
        },
-     .does_not_go = [&](std::string_view uid) { return stuck_.contains(uid); }});
+     .does_not_go = [&](std::string_view uid) { return stopping_.is_stuck(uid); }});
 }
 
 } // namespace reprieve

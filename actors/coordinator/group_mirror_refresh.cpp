@@ -42,7 +42,7 @@ bool group_mirror::is_being_told(const pod& p) const {
 
 /// The pod with what its workload says of its cost by now, and whether that wants it.
 pod_list::pointer group_mirror::with_costs(const pod_list::pointer& p) {
-  const bool stays = stuck_.contains(p->what().uid);
+  const bool stays = stopping_.is_stuck(p->what().uid);
   const bool goes = is_being_told(p->what());
   if (!aside_.empty() && !p->what().daemon && is_aside(p->what().workload)) {
     auto shown = p->what();
@@ -63,18 +63,11 @@ pod_list::pointer group_mirror::with_costs(const pod_list::pointer& p) {
   return std::make_shared<const shared_pod>(std::move(shown));
 }
 
-void group_mirror::forget_told(const std::string& uid) {
-  if (const auto found = told_.find(uid); found != told_.end()) {
-    told_in_order_.erase({found->second.second, uid});
-    told_.erase(found);
-  }
-}
-
 /// The pod has left the node.
 void group_mirror::take_out(named_node& from, const pod& p) {
   auto& owner = workload_named(p.workload);
   mark(owner);
-  forget_told(p.uid);
+  stopping_.erase(p.uid);
   being_told_.erase(p.uid);
   freed_.insert(&from);
   note_for_shards(p);
@@ -188,7 +181,7 @@ void group_mirror::show(named_node& on, const pod_list::pointer& before,
     being_told_.erase(p.uid);
   view_.put_pod(p, before ? &before->what() : nullptr);
   note_for_shards(p);
-  guard_started(p);
+  guards_.note_start(p);
   if (!stays_or_comes(p))
     freed_.insert(&on);
   if (before && before->what().phase == pod_phase::nominated && p.phase != pod_phase::nominated) {
@@ -204,12 +197,8 @@ void group_mirror::show(named_node& on, const pod_list::pointer& before,
     return;
   // How long a replica has, its cluster decides, until it is to be taken away by force.
   if (p.stop_told != no_time
-      && (p.placed_by != placed_by_cluster || p.phase == pod_phase::force_deleting)) {
-    forget_told(p.uid);
-    const auto grace_over = p.stop_told + p.checkpoint_time + p.grace_period;
-    told_[p.uid] = {&on, grace_over};
-    told_in_order_.emplace(grace_over, p.uid);
-  }
+      && (p.placed_by != placed_by_cluster || p.phase == pod_phase::force_deleting))
+    stopping_.put(p.uid, on.first, p.stop_told + p.checkpoint_time + p.grace_period);
   mark(owner);
 }
 
@@ -343,7 +332,7 @@ void group_mirror::refresh_workload(named_workload& one) {
     return;
   }
   if (record != before.record)
-    guard_preempted(*record);
+    guards_.note_preemptions(*record);
   now.record = record;
   now.held_back = entry.stands.held_back();
   count_what_returns(entry, now);

@@ -82,11 +82,11 @@ void group_mirror::note_for_shards(const pod& p) {
 /// Finds out whether the node stands in the view as in its record, and its pods with other costs.
 void group_mirror::compare_with_shard(named_node& one) {
   auto& [name, entry] = one;
-  const bool differs = (!stuck_.empty() || !aside_.empty() || !being_told_.empty())
+  const bool differs = (stopping_.has_stuck() || !aside_.empty() || !being_told_.empty())
                        && std::ranges::any_of(entry.shown, [&](const pod& p) {
                             const bool is_ahead =
                               p.evicted_by == not_wanted && p.stop_told == no_time;
-                            return stuck_.contains(p.uid) || is_ahead || is_aside(p.workload);
+                            return stopping_.is_stuck(p.uid) || is_ahead || is_aside(p.workload);
                           });
   if (differs || !entry.taken_in.shares_all_with(entry.record->pods))
     ahead_.insert(&one);
