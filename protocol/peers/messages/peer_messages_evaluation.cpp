@@ -191,7 +191,7 @@ static absl::StatusOr<plan_settings> from_proto(const v1::PlanSettings& from) {
   field_reader read;
   read.one("group", from.group(), to.group, from_proto);
   to.now = time_point{duration{from.now()}};
-  read_map(from.recent_preemptions(), to.recent_preemptions);
+  read_map(from.preempted_lately(), to.recent_preemptions);
   read.one("placing", from.placing(), to.placing, from_proto);
   read.one("explained", from.explained(), to.explained, from_proto);
   return read.result(std::move(to));
