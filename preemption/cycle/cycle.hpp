@@ -230,6 +230,8 @@ private:
   bool quota_eased(const waiting_line::kind& of, std::span<const group_shares::obstacle> obstacles,
                    const cycle_port::changes& changed) const;
   void line_up();
+  /// Sessions find something or nothing by who is at the front, and not by what they ask for alone.
+  bool sets_kinds_aside() const;
   void set_aside(const std::string& key, const waiting_line::kind& of);
   void find_who_is_before(queue_line& line);
   void look_at_front(queue_line& line);
