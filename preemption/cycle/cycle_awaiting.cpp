@@ -1,4 +1,5 @@
 #include "preemption/cycle/cycle.hpp"
+#include "preemption/engine.hpp"
 
 #include <fmt/format.h>
 

@@ -99,16 +99,16 @@ struct judgement {
 };
 
 /// Judges units by the nodes' room and by their queue's quota together
-/// (docs/policies.md#workload-aware, 3.4).
+/// (docs/policies.md#workload-aware, docs/policies.md#queues).
 ///
-/// - Whoever is within what its queue deserves may have free room, else that of queues that use
-/// more
-///   than they deserve, else that of less important ones anywhere.
-/// - Whoever is beyond that may have free room that nobody is promised, else that of less important
-///   ones of its own queue.
-/// - Whoever is beyond a limit may have the room of less important ones below that limit, even
-/// where
-///   nodes have free room, as long as their queues keep what they are guaranteed.
+/// Whoever is within what its queue deserves may have free room, else that of queues that use more
+/// than they deserve, else that of less important ones anywhere.
+///
+/// Whoever is beyond that may have free room that nobody is promised, else that of less important
+/// ones of its own queue.
+///
+/// Whoever is beyond a limit may have the room of less important ones below that limit, even where
+/// nodes have free room, as long as their queues keep what they are guaranteed.
 class unit_judge {
 public:
   unit_judge(judgement_port& port, plan_settings settings, const group_shares& shares)
