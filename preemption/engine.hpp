@@ -18,9 +18,10 @@ depth depth_for(const cluster_view& view, const preemptor& who, std::size_t most
 
 /// Places the preemptor, with victims where it can't be had without: by the rules for a required
 /// node if it is bound to one (docs/policies.md#required-node), else by the policy of the resource
-/// group (docs/policies.md#workload-aware, docs/policies.md#sessions). Deployments of a group with the lifecycle policy
-/// are not for here: they go by replica counts (`preempt_by_lifecycle`), whereas what else runs
-/// there goes by pods. Pure: the same view, preemptor and settings give the same plan.
+/// group (docs/policies.md#workload-aware, docs/policies.md#sessions). Deployments of a group with
+/// the lifecycle policy are not for here: they go by replica counts (`preempt_by_lifecycle`),
+/// whereas what else runs there goes by pods. Pure: the same view, preemptor and settings give the
+/// same plan.
 plan decide(const cluster_view& view, const preemptor& who, const plan_settings& settings);
 
 /// The same plan, found sooner with the answers of all node shards (`evaluate`). The view is of all

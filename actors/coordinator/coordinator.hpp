@@ -6,9 +6,9 @@
 #include "actors/decision/decision_actor.hpp"
 #include "actors/interfaces/snapshot_messages.hpp"
 #include "preemption/cycle/cycle.hpp"
-#include "preemption/cycle/unwritten_work.hpp"
 #include "preemption/problem/plan.hpp"
 #include "preemption/problem/preemptor.hpp"
+#include "preemption/waiting/unwritten_work.hpp"
 #include "state/model/catalog.hpp"
 
 #include <cstdint>

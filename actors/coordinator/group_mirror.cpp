@@ -1,6 +1,6 @@
 #include "actors/coordinator/group_mirror.hpp"
 
-#include "preemption/cycle/pending.hpp"
+#include "preemption/waiting/pending.hpp"
 
 #include <algorithm>
 
@@ -145,7 +145,7 @@ void group_mirror::look_at(const portion_id& portion) {
   mark(of);
 }
 
-void group_mirror::open(open_decision d, std::span<const node_part> parts) {
+void group_mirror::open(promised_decision d, std::span<const node_part> parts) {
   std::erase_if(d.victims, &victim::expected); // nobody knows who goes
   for (const auto& part : parts) {
     if (part.placed.empty() && part.victims.empty())
@@ -170,7 +170,7 @@ void group_mirror::open(open_decision d, std::span<const node_part> parts) {
     look_at(one.portion);
   }
   unjudged_.insert(d.id);
-  static_cast<open_decision&>(kept) = std::move(d);
+  static_cast<promised_decision&>(kept) = std::move(d);
   auto id = kept.id;
   open_.insert_or_assign(std::move(id), std::move(kept));
 }

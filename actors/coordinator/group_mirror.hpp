@@ -4,15 +4,15 @@
 #include "actors/coordinator/stopping_pods.hpp"
 #include "actors/interfaces/node_evaluation.hpp"
 #include "preemption/cycle/holds.hpp"
-#include "preemption/cycle/pending.hpp"
-#include "preemption/cycle/waiting_line.hpp"
-#include "preemption/cycle/workload_standing.hpp"
 #include "preemption/evaluation/evaluation_hints.hpp"
 #include "preemption/policies/lifecycle/lifecycle.hpp"
 #include "preemption/policies/queues/demand_by_queue.hpp"
 #include "preemption/policies/queues/queue_stage.hpp"
 #include "preemption/problem/plan.hpp"
 #include "preemption/problem/preemptor.hpp"
+#include "preemption/waiting/pending.hpp"
+#include "preemption/waiting/waiting_line.hpp"
+#include "preemption/waiting/workload_standing.hpp"
 #include "state/containers/name_map.hpp"
 #include "state/model/catalog.hpp"
 #include "state/model/decision.hpp"
@@ -82,7 +82,7 @@ public:
   // -- what own decisions will do -----------------------------------------------------------------
 
   /// What has to be known of an open decision; pods are those that the shards get.
-  struct open_decision {
+  struct promised_decision {
     std::string id;
     std::vector<std::string> workloads;
     pod_pointers placed;
@@ -92,7 +92,7 @@ public:
   /// Counts a placement in from now on, for a decision that is still being put together.
   void promise(const std::string& id, const pod_list::pointer& placed);
   /// The decision is under way with all that it does; `parts` is what it does by node.
-  void open(open_decision d, std::span<const node_part> parts);
+  void open(promised_decision d, std::span<const node_part> parts);
   /// The decision is to be given up: from now on the group looks as if it had been, with the
   /// victims that were not told staying and those whom it places waiting again.
   void give_up(const std::string& id);
@@ -311,7 +311,7 @@ private:
 
   using named_workload = named<workload_entry>;
 
-  struct kept_decision : open_decision {
+  struct kept_decision : promised_decision {
     std::vector<named_workload*> owners; ///< of the pods placed, in their order
     bool given_up = false;
   };
@@ -338,7 +338,7 @@ private:
   counted_standing count_out(named_workload& one); ///< as it was counted
   bool places_any_of(const std::string& decision, const pod_list& pods) const;
   std::vector<node_row> rows_of(const std::set<named_node*>& nodes);
-  held_decision hold_of(const open_decision& d) const;
+  held_decision hold_of(const promised_decision& d) const;
   std::vector<standing_decision> standing_decisions() const;
   bool is_left_to_cluster(const workload_record* record) const;
   void put_record(named_workload& one, std::shared_ptr<const workload_record> record);

@@ -1,9 +1,9 @@
 #include "actors/coordinator/group_mirror.hpp"
 #include "actors/durability/record_room.hpp"
 #include "actors/interfaces/planted_bug.hpp"
-#include "preemption/cycle/groundless.hpp"
-#include "preemption/cycle/pending.hpp"
 #include "preemption/engine.hpp"
+#include "preemption/waiting/groundless.hpp"
+#include "preemption/waiting/pending.hpp"
 #include "state/records/recent_preemptions.hpp"
 
 #include <fmt/format.h>
@@ -82,7 +82,7 @@ std::optional<held_decision> group_mirror::hold_of(const std::string& id) {
 }
 
 /// What an open decision does in the view.
-held_decision group_mirror::hold_of(const open_decision& d) const {
+held_decision group_mirror::hold_of(const promised_decision& d) const {
   held_decision held{d.id, {}, {}};
   const auto shown = [&](const std::string& node, const std::string& uid) {
     const auto on = nodes_.find(node);

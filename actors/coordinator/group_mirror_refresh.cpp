@@ -1,9 +1,9 @@
 #include "actors/coordinator/group_mirror.hpp"
 #include "actors/interfaces/planted_bug.hpp"
 #include "actors/interfaces/pod_changes.hpp"
-#include "preemption/cycle/groundless.hpp"
-#include "preemption/cycle/pending.hpp"
-#include "preemption/cycle/wait_reason.hpp"
+#include "preemption/waiting/groundless.hpp"
+#include "preemption/waiting/pending.hpp"
+#include "preemption/waiting/wait_reason.hpp"
 #include "state/quantities/resource_sums.hpp"
 
 #include <algorithm>

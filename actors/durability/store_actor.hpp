@@ -42,8 +42,8 @@ REPRIEVE_MESSAGE(reprieve::store_reply)
 namespace reprieve {
 
 /// The store as an actor: its callbacks become answers to requests. Who asks need not look at the
-/// clock: what has no answer after `answer_time` is answered by this actor, `kUnknown` where it was a
-/// write, `kUnavailable` where it was a read.
+/// clock: what has no answer after `answer_time` is answered by this actor, `kUnknown` where it was
+/// a write, `kUnavailable` where it was a read.
 ///
 /// Small writes of several actors become one where the store has not answered earlier ones yet: a
 /// decision writes little, and there are many. The answer to each is that to all of them; where a

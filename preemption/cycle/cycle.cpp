@@ -1,6 +1,5 @@
 #include "preemption/cycle/cycle.hpp"
 
-
 #include <fmt/format.h>
 
 #include <algorithm>

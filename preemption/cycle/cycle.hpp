@@ -2,10 +2,10 @@
 
 #include "preemption/cycle/holds.hpp"
 #include "preemption/cycle/judgement.hpp"
-#include "preemption/cycle/waiting_line.hpp"
 #include "preemption/policies/queues/group_shares.hpp"
 #include "preemption/policies/queues/queue_stage.hpp"
 #include "preemption/policies/sessions/sessions.hpp"
+#include "preemption/waiting/waiting_line.hpp"
 
 #include <cstdint>
 #include <limits>

@@ -1,8 +1,8 @@
 #include "preemption/cycle/cycle.hpp"
-#include "preemption/cycle/ever_runs.hpp"
 #include "preemption/cycle/leaf_finder.hpp"
-#include "preemption/cycle/wait_reason.hpp"
 #include "preemption/problem/apportion.hpp"
+#include "preemption/waiting/ever_runs.hpp"
+#include "preemption/waiting/wait_reason.hpp"
 #include "state/model/queue_limits.hpp"
 
 #include <deque>

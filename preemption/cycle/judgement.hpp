@@ -1,11 +1,11 @@
 #pragma once
 
 #include "preemption/cycle/holds.hpp"
-#include "preemption/cycle/waiting_line.hpp"
 #include "preemption/evaluation/evaluation_hints.hpp"
 #include "preemption/policies/queues/group_shares.hpp"
 #include "preemption/policies/queues/quota_victims.hpp"
 #include "preemption/problem/plan.hpp"
+#include "preemption/waiting/waiting_line.hpp"
 
 #include <chrono>
 #include <functional>

@@ -1,7 +1,7 @@
 #include "preemption/cycle/quota.hpp"
 
-#include "preemption/cycle/waiting_line.hpp"
 #include "preemption/problem/apportion.hpp"
+#include "preemption/waiting/waiting_line.hpp"
 #include "state/model/queue_limits.hpp"
 #include "state/quantities/resource_sums.hpp"
 

@@ -15,8 +15,8 @@ namespace reprieve {
 /// Whether a victim that comes back would have to preempt in its turn: it finds no room in what is
 /// then free on the nodes that it may run on, and would find some there without those below it. It
 /// waits with its priority, which may not be the one by which it goes. One that is over when it
-/// goes looks for nothing. Where its workload is not known, it comes back, may run on all nodes, and
-/// over whoever it comes before when it goes.
+/// goes looks for nothing. Where its workload is not known, it comes back, may run on all nodes,
+/// and over whoever it comes before when it goes.
 class cascade_check {
 public:
   explicit cascade_check(const problem& given) : given_(given), view_(given.view) {}

@@ -1,7 +1,7 @@
 #include "preemption/snapshot/lifecycle_snapshot.hpp"
 
-#include "preemption/cycle/wait_reason.hpp"
 #include "preemption/snapshot/snapshot_cycle.hpp"
+#include "preemption/waiting/wait_reason.hpp"
 #include "state/model/queue_limits.hpp"
 
 #include <map>

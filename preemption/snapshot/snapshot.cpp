@@ -1,8 +1,8 @@
 #include "preemption/snapshot/snapshot.hpp"
 
-#include "preemption/cycle/pending.hpp"
 #include "preemption/policies/lifecycle/lifecycle_cycle.hpp"
 #include "preemption/snapshot/snapshot_checks.hpp"
+#include "preemption/waiting/pending.hpp"
 #include "state/admission/admission.hpp"
 #include "state/model/queue_limits.hpp"
 #include "state/quantities/quantity.hpp"

@@ -1,13 +1,13 @@
 #include "preemption/snapshot/snapshot_cycle.hpp"
 
-#include "preemption/cycle/ever_runs.hpp"
-#include "preemption/cycle/groundless.hpp"
-#include "preemption/cycle/pending.hpp"
 #include "preemption/cycle/quota.hpp"
-#include "preemption/cycle/wait_reason.hpp"
 #include "preemption/engine.hpp"
 #include "preemption/policies/required_node/required_node.hpp"
 #include "preemption/snapshot/lifecycle_snapshot.hpp"
+#include "preemption/waiting/ever_runs.hpp"
+#include "preemption/waiting/groundless.hpp"
+#include "preemption/waiting/pending.hpp"
+#include "preemption/waiting/wait_reason.hpp"
 #include "state/model/queue_limits.hpp"
 
 #include <fmt/format.h>
@@ -409,7 +409,8 @@ std::string snapshot_cycle::next_id() const {
 
 /// With what the snapshot knows of the groups that pods were made from.
 static plan_settings with_origins_of(const snapshot& taken, plan_settings settings) {
-  settings.origins.find = [&taken, now = settings.now](const portion_id& of) -> std::optional<pod_origin> {
+  settings.origins.find = [&taken,
+                           now = settings.now](const portion_id& of) -> std::optional<pod_origin> {
     const auto* record = find(taken.workloads(), of.workload);
     return record == nullptr ? std::nullopt : origin_in(*record, of, now);
   };

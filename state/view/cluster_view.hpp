@@ -247,7 +247,7 @@ private:
     bool stale = false;
   };
 
-  struct node_record {
+  struct node_state {
     node as_given;             ///< without its capacity
     std::vector<pod_row> pods; ///< those of `pods_on`, those of `leaving_on`, then holds
     std::vector<priority_step> steps;
@@ -309,7 +309,7 @@ private:
   void settle_node(node_row n, std::vector<ranked_pod>& scratch);
   void sum_up(node_row n);
   void take_new_holds(node_row n);
-  void count_priorities(const node_record& record, std::int64_t by);
+  void count_priorities(const node_state& record, std::int64_t by);
   /// Looks at each pod of the block once.
   void describe(node_block& block) const;
   /// Makes the bounds hold for the node too; false where they have no step for one of its pods.
@@ -320,7 +320,7 @@ private:
   std::optional<resource_column> gpu_column_;
   std::vector<std::uint32_t> nodes_with_; ///< by column: how many nodes have some of it
 
-  row_table<node_record, 64> nodes_;
+  row_table<node_state, 64> nodes_;
   std::vector<std::int64_t> node_amounts_; ///< `rows_per_node` rows for each node
   row_index nodes_by_name_;
   node_blocks blocks_;

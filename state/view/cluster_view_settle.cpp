@@ -280,7 +280,7 @@ void cluster_view::settle_node(node_row n, std::vector<ranked_pod>& scratch) {
   sum_up(n);
 }
 
-void cluster_view::count_priorities(const node_record& record, std::int64_t by) {
+void cluster_view::count_priorities(const node_state& record, std::int64_t by) {
   auto end = record.evictable;
   for (auto step = record.steps.size(); step-- > 0; end = record.steps[step].first) {
     const auto counted = pods_by_priority_.try_emplace(record.steps[step].priority).first;

@@ -1,6 +1,6 @@
 #include "tests/simulation/simulation.hpp"
 
-#include "preemption/cycle/unit_run.hpp"
+#include "preemption/waiting/unit_run.hpp"
 #include "state/records/keys.hpp"
 
 #include <caf/scheduled_actor.hpp>

@@ -1,7 +1,7 @@
 #include "tests/actors/properties/cycle_comparison.hpp"
 
-#include "preemption/cycle/wait_reason.hpp"
 #include "preemption/policies/required_node/required_node.hpp"
+#include "preemption/waiting/wait_reason.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,8 +1,8 @@
 #include "tests/actors/properties/reference_cycle.hpp"
 
 #include "preemption/cycle/judgement.hpp"
-#include "preemption/cycle/pending.hpp"
 #include "preemption/engine.hpp"
+#include "preemption/waiting/pending.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "preemption/cycle/unit_run.hpp"
+#include "preemption/waiting/unit_run.hpp"
 #include "tests/actors/replica/replica_test.hpp"
 
 #include <map>

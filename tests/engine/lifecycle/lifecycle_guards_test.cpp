@@ -3,7 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-/// What keeps pods that could make room otherwise (docs/policies.md#lifecycle, docs/policies.md#guards).
+/// What keeps pods that could make room otherwise (docs/policies.md#lifecycle,
+/// docs/policies.md#guards).
 namespace reprieve::tests {
 
 using ::testing::ElementsAre;

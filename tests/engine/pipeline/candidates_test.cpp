@@ -1,4 +1,4 @@
-#include "preemption/cycle/pending.hpp"
+#include "preemption/waiting/pending.hpp"
 #include "tests/engine/worlds/plan_reading.hpp"
 
 #include <gmock/gmock.h>

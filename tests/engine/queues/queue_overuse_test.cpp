@@ -1,4 +1,4 @@
-#include "preemption/cycle/groundless.hpp"
+#include "preemption/waiting/groundless.hpp"
 #include "tests/support/queue_builder.hpp"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-#include "preemption/cycle/pending.hpp"
 #include "preemption/policies/sessions/sessions.hpp"
+#include "preemption/waiting/pending.hpp"
 #include "tests/engine/worlds/plan_reading.hpp"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-#include "preemption/cycle/unit_run.hpp"
-#include "preemption/cycle/waiting_line.hpp"
+#include "preemption/waiting/unit_run.hpp"
+#include "preemption/waiting/waiting_line.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "preemption/cycle/unwritten_work.hpp"
+#include "preemption/waiting/unwritten_work.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "preemption/cycle/waiting_line.hpp"
+#include "preemption/waiting/waiting_line.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

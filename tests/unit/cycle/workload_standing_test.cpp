@@ -1,6 +1,6 @@
-#include "preemption/cycle/wait_reason.hpp"
-#include "preemption/cycle/waiting_line.hpp"
-#include "preemption/cycle/workload_standing.hpp"
+#include "preemption/waiting/wait_reason.hpp"
+#include "preemption/waiting/waiting_line.hpp"
+#include "preemption/waiting/workload_standing.hpp"
 #include "state/model/queue_limits.hpp"
 #include "tests/simulation/dice.hpp"
 

@@ -1,4 +1,4 @@
-#include "preemption/cycle/pending.hpp"
+#include "preemption/waiting/pending.hpp"
 #include "state/records/resume.hpp"
 #include "state/records/workload_record.hpp"
 

@@ -1,6 +1,6 @@
-#include "preemption/cycle/pending.hpp"
+#include "preemption/waiting/pending.hpp"
 
-#include "preemption/cycle/wait_reason.hpp"
+#include "preemption/waiting/wait_reason.hpp"
 #include "state/model/queue_limits.hpp"
 
 #include <algorithm>

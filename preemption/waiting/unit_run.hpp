@@ -1,7 +1,7 @@
 #pragma once
 
-#include "preemption/cycle/service_place.hpp"
 #include "preemption/problem/preemptor.hpp"
+#include "preemption/waiting/service_place.hpp"
 #include "state/containers/number_ranges.hpp"
 #include "state/records/workload_record.hpp"
 

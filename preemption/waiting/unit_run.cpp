@@ -1,6 +1,6 @@
-#include "preemption/cycle/unit_run.hpp"
+#include "preemption/waiting/unit_run.hpp"
 
-#include "preemption/cycle/pending.hpp"
+#include "preemption/waiting/pending.hpp"
 
 #include <algorithm>
 #include <utility>

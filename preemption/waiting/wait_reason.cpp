@@ -1,4 +1,4 @@
-#include "preemption/cycle/wait_reason.hpp"
+#include "preemption/waiting/wait_reason.hpp"
 
 #include "preemption/policies/queues/queue_stage.hpp"
 #include "state/quantities/quantity.hpp"

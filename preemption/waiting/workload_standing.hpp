@@ -1,8 +1,8 @@
 #pragma once
 
-#include "preemption/cycle/pending.hpp"
-#include "preemption/cycle/unit_run.hpp"
 #include "preemption/policies/queues/queue_stage.hpp"
+#include "preemption/waiting/pending.hpp"
+#include "preemption/waiting/unit_run.hpp"
 #include "state/containers/number_ranges.hpp"
 #include "state/containers/rarely_set.hpp"
 #include "state/model/decision.hpp"

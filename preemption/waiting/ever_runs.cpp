@@ -1,4 +1,4 @@
-#include "preemption/cycle/ever_runs.hpp"
+#include "preemption/waiting/ever_runs.hpp"
 
 #include "preemption/pipeline/domains.hpp"
 

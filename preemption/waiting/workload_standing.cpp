@@ -1,6 +1,6 @@
-#include "preemption/cycle/workload_standing.hpp"
+#include "preemption/waiting/workload_standing.hpp"
 
-#include "preemption/cycle/wait_reason.hpp"
+#include "preemption/waiting/wait_reason.hpp"
 #include "state/model/queue_limits.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "preemption/cycle/service_place.hpp"
+#include "preemption/waiting/service_place.hpp"
 
 #include <tuple>
 

@@ -1,7 +1,7 @@
-#include "preemption/cycle/waiting_line.hpp"
+#include "preemption/waiting/waiting_line.hpp"
 
-#include "preemption/cycle/wait_reason.hpp"
 #include "preemption/policies/required_node/required_node.hpp"
+#include "preemption/waiting/wait_reason.hpp"
 #include "state/quantities/resource_sums.hpp"
 #include "state/records/resume.hpp"
 

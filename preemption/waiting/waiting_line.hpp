@@ -1,9 +1,9 @@
 #pragma once
 
-#include "preemption/cycle/service_place.hpp"
-#include "preemption/cycle/unit_run.hpp"
 #include "preemption/policies/queues/demand_by_queue.hpp"
 #include "preemption/problem/preemptor.hpp"
+#include "preemption/waiting/service_place.hpp"
+#include "preemption/waiting/unit_run.hpp"
 #include "state/containers/name_map.hpp"
 #include "state/model/catalog.hpp"
 #include "state/records/workload_record.hpp"
