@@ -4,6 +4,7 @@
 #include "apps/bench/temporary_directory.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <thread>
