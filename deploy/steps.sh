@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2154 # who sources this has set root
 # What the commands share, to be sourced after `root` was set to the top of the tree: a step that is
 # printed with its time while its output goes to a log, an error sentence, and the build.
 
