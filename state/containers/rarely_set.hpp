@@ -15,7 +15,8 @@ public:
     if (!value.empty())
       value_ = std::make_unique<T>(std::move(value));
   }
-  rarely_set(const rarely_set& other) : value_(other.value_ ? std::make_unique<T>(*other) : nullptr) {}
+  rarely_set(const rarely_set& other)
+      : value_(other.value_ ? std::make_unique<T>(*other) : nullptr) {}
   rarely_set(rarely_set&&) noexcept = default;
   rarely_set& operator=(const rarely_set& other) {
     return *this = rarely_set{other};

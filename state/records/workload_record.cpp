@@ -183,7 +183,8 @@ bool would_come_back(const workload_record& record, const portion_id& portion, t
   const auto comes_back = [&](std::int32_t attempts) {
     return resume(record.spec, attempts, now).comes_back;
   };
-  // Whatever its pods went through: it counts no more than its whole workload, and no less than one.
+  // Whatever its pods went through: it counts no more than its whole workload, and no less than
+  // one.
   const auto most = record.status.attempts + 1;
   if (comes_back(most) || !comes_back(1))
     return comes_back(most);
