@@ -68,7 +68,7 @@ void split_into_parts(self_pointer self) {
     state.nodes[number].push_back(std::move(part));
   }
   std::map<std::string, workload_part> by_workload;
-  for (const auto& name : settings.what.workloads) {
+  for (const auto& name : settings.decision.workloads) {
     const auto seen = settings.generations.find(name);
     auto& part = by_workload[name];
     part.workload = name;
@@ -79,8 +79,8 @@ void split_into_parts(self_pointer self) {
     by_workload[p.workload].placed.emplace_back(pod_slot{p.group, p.replica, p.index},
                                                 p.incarnation);
   }
-  for (const auto& one : settings.what.victims) {
-    if (is_forced(settings.what, one))
+  for (const auto& one : settings.decision.victims) {
+    if (is_forced(settings.decision, one))
       continue;
     auto& part = by_workload[one.portion.workload];
     part.workload = one.portion.workload;
@@ -92,13 +92,13 @@ void split_into_parts(self_pointer self) {
   const auto workload_shards = static_cast<std::uint32_t>(settings.shards->workloads.size());
   for (auto& [name, part] : by_workload)
     state.workloads[shard_number(name, workload_shards)].workloads.push_back(std::move(part));
-  for (const auto& change : settings.what.counts)
+  for (const auto& change : settings.decision.counts)
     state.workloads[shard_number(change.placement, workload_shards)].counts.push_back(change);
   for (const auto& part : settings.budgets)
     state.workloads[shard_number(part.budget, workload_shards)].budgets.push_back(part);
 }
 
-void remember_epoch(decision_state& state, const ownership& owner) {
+void remember_epoch(decision_actor_state& state, const ownership& owner) {
   state.epochs.emplace(owner.key(), owner.epoch());
 }
 
@@ -116,14 +116,14 @@ void report_preempted_workloads(self_pointer self) {
   auto& settings = self->state.settings;
   if (settings.recovered)
     return;
-  for (const auto& one : settings.what.victims) {
-    const bool forced = is_forced(settings.what, one);
+  for (const auto& one : settings.decision.victims) {
+    const bool forced = is_forced(settings.decision, one);
     const auto* how = forced ? "is force-deleted" : one.expected ? "is expected to go" : "goes";
     self->send(settings.events,
                event{0, settings.clock.now(self), "Workload", one.portion.workload,
                      forced ? "ForceDeleted" : "Preempted",
                      fmt::format("{} {}: {}", to_string(one.portion), how, one.reason),
-                     settings.what.id, trace_id_of(settings.what.trace)});
+                     settings.decision.id, trace_id_of(settings.decision.trace)});
   }
 }
 
@@ -132,19 +132,20 @@ void tell_counts(self_pointer self) {
   auto& settings = self->state.settings;
   if (settings.recovered)
     return;
-  for (const auto& one : settings.what.counts)
+  for (const auto& one : settings.decision.counts)
     if (one.from != one.to)
-      self->send(settings.events, event{0, settings.clock.now(self), "Placement", one.placement,
-                                        one.to < one.from ? "ScaledDown" : "ScaledUp",
-                                        fmt::format("{} goes from {} to {} replicas in {}",
-                                                    one.deployment, one.from, one.to, one.cluster),
-                                        settings.what.id, trace_id_of(settings.what.trace)});
+      self->send(settings.events,
+                 event{0, settings.clock.now(self), "Placement", one.placement,
+                       one.to < one.from ? "ScaledDown" : "ScaledUp",
+                       fmt::format("{} goes from {} to {} replicas in {}", one.deployment, one.from,
+                                   one.to, one.cluster),
+                       settings.decision.id, trace_id_of(settings.decision.trace)});
 }
 
 void apply_to_all(self_pointer self, gathering& all, const trace_context& trace) {
   const auto& state = self->state;
   const auto& shards = *state.settings.shards;
-  const bool at_once = what(self).at_once;
+  const bool at_once = decision_of(self).at_once;
   const bool recovered = state.settings.recovered;
   ask_touched(self, all, shards.nodes, state.nodes, [&](const auto& parts) {
     return apply_parts<node_parts>{id(self), parts, at_once, trace, recovered};
@@ -158,7 +159,7 @@ void withdraw_from_nodes(self_pointer self, const withdraw& order) {
   auto& state = self->state;
   auto nodes = of_shards([self](absl::Status withdrawn) {
     if (withdrawn.ok())
-      write_end(self, absl::AbortedError(what(self).abort_reason));
+      write_end(self, absl::AbortedError(decision_of(self).abort_reason));
     else
       try_again(self, [self] { withdraw_all(self); });
   });
@@ -175,13 +176,14 @@ trace_context begin_step(self_pointer self, std::string_view name) {
 
 void tell_people(self_pointer self, const std::string& type, const std::string& message) {
   auto& settings = self->state.settings;
-  for (const auto& workload : settings.what.workloads)
-    self->send(settings.events, event{0, settings.clock.now(self), "Workload", workload, type,
-                                      message, settings.what.id, trace_id_of(settings.what.trace)});
+  for (const auto& workload : settings.decision.workloads)
+    self->send(settings.events,
+               event{0, settings.clock.now(self), "Workload", workload, type, message,
+                     settings.decision.id, trace_id_of(settings.decision.trace)});
 }
 
 void enter(self_pointer self, decision_phase phase) {
-  what(self).phase = phase;
+  decision_of(self).phase = phase;
   self->send(self->state.settings.owner, decision_moved{id(self), phase});
 }
 
@@ -194,7 +196,7 @@ void prepare_all(self_pointer self) {
   auto& state = self->state;
   const auto trace = begin_step(self, "decision.prepare");
   const auto& settings = state.settings;
-  const auto& group = settings.what.resource_group;
+  const auto& group = settings.decision.resource_group;
   state.voting = true;
   remember_epoch(state, *settings.ground);
   for (const auto& [number, parts] : state.nodes)
@@ -206,8 +208,8 @@ void prepare_all(self_pointer self) {
     const bool refused = !votes.ok() && planted != planted_bug::partial_vote;
     // Somebody who is to leave may still be where the plan saw nobody, as what another decision
     // waits for came sooner: then this one waits as well.
-    if (refused && absl::IsFailedPrecondition(votes) && what(self).counts.empty()
-        && std::exchange(what(self).at_once, false))
+    if (refused && absl::IsFailedPrecondition(votes) && decision_of(self).counts.empty()
+        && std::exchange(decision_of(self).at_once, false))
       prepare_all(self);
     else if (refused)
       give_up(self, votes);
@@ -217,7 +219,7 @@ void prepare_all(self_pointer self) {
       write_bodies(self);
   });
   ask_touched(self, all, settings.shards->nodes, state.nodes, [&](const auto& parts) {
-    return prepare<node_parts>{id(self), group, parts, settings.what.at_once, trace};
+    return prepare<node_parts>{id(self), group, parts, settings.decision.at_once, trace};
   });
   ask_touched(self, all, settings.shards->workloads, state.workloads, [&](const auto& parts) {
     return prepare<workload_parts>{id(self), group, parts, false, trace};
@@ -233,8 +235,8 @@ void apply_all(self_pointer self) {
     return;
   }
   const auto trace = begin_step(self, "decision.apply");
-  state.step.set("victims", what(self).victims.size());
-  state.told = !what(self).victims.empty();
+  state.step.set("victims", decision_of(self).victims.size());
+  state.told = !decision_of(self).victims.empty();
   auto all = of_shards([self](absl::Status applied) {
     self->state.can_not_be_written = absl::IsInvalidArgument(applied);
     // Its room is not there any more, or never will be in a record.
@@ -265,9 +267,9 @@ void wait_for_room(self_pointer self) {
   begin_step(self, "decision.wait_for_room");
   state.no_room_yet.clear();
   for (const auto& [number, parts] : state.nodes) {
-    state.no_room_yet.insert(shard_name(what(self).resource_group, number));
+    state.no_room_yet.insert(shard_name(decision_of(self).resource_group, number));
     self->send(state.settings.shards->nodes[number],
-               await_room{id(self), self, what(self).policy == "quota"});
+               await_room{id(self), self, decision_of(self).policy == "quota"});
   }
   if (state.no_room_yet.empty())
     write_starting(self);
@@ -282,16 +284,16 @@ void start_all(self_pointer self) {
       try_again(self, [self] { start_all(self); });
       return;
     }
-    if (what(self).at_once && !what(self).counts.empty()) {
+    if (decision_of(self).at_once && !decision_of(self).counts.empty()) {
       report_preempted_workloads(self);
       tell_counts(self);
     }
-    if (!what(self).at_once)
+    if (!decision_of(self).at_once)
       tell_people(self, "Started",
                   fmt::format("{} pods are bound", self->state.settings.placed.size()));
     write_end(self, absl::OkStatus());
   });
-  if (what(self).at_once) {
+  if (decision_of(self).at_once) {
     apply_to_all(self, all, trace);
   } else {
     ask_touched(self, all, shards.nodes, state.nodes, [&](const auto&) {
@@ -308,7 +310,7 @@ void end(self_pointer self, const absl::Status& how) {
   state.whole.set("outcome", how.ok() ? "done" : "aborted");
   state.step.end();
   state.whole.end();
-  if (what(self).at_once || !what(self).counts.empty())
+  if (decision_of(self).at_once || !decision_of(self).counts.empty())
     release_all(self); // nobody asks for it any more
   auto told = how;
   if (!how.ok() && state.can_not_be_written)
@@ -325,7 +327,7 @@ void give_up(self_pointer self, absl::Status why) {
 }
 
 void take_next_step(self_pointer self) {
-  switch (what(self).phase) {
+  switch (decision_of(self).phase) {
   case decision_phase::preparing:
     prepare_all(self);
     break;
@@ -351,8 +353,8 @@ void withdraw_all(self_pointer self) {
   enter(self, decision_phase::aborted);
   const auto trace = begin_step(self, "decision.withdraw");
   withdraw order{id(self), {}, {}, trace};
-  for (const auto& one : what(self).victims)
-    (what(self).victims_told ? order.told : order.reprieved).push_back(one.portion);
+  for (const auto& one : decision_of(self).victims)
+    (decision_of(self).victims_told ? order.told : order.reprieved).push_back(one.portion);
   auto workloads = of_shards([self, order](absl::Status withdrawn) {
     if (withdrawn.ok())
       withdraw_from_nodes(self, order);
@@ -365,12 +367,12 @@ void withdraw_all(self_pointer self) {
 
 } // namespace decision_steps
 
-decision_actor::behavior_type run_decision(decision_actor::stateful_pointer<decision_state> self,
-                                           decision_settings settings) {
+running_decision_actor::behavior_type run_decision(decision_pointer self,
+                                                   decision_settings settings) {
   using namespace decision_steps;
   auto& state = self->state;
   state.settings = std::move(settings);
-  auto& decided = state.settings.what;
+  auto& decided = state.settings.decision;
   state.whole = start_span_at(decided.decided, "decision", decided.trace);
   state.whole.set("decision", decided.id);
   state.whole.set("resource_group", decided.resource_group);

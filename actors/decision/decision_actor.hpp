@@ -82,14 +82,15 @@ using decision_actor = typed_actor<
   /// From the coordinator, to a decision that waits for others.
   handles<void(begin_votes)>,
   /// From the coordinator.
-  handles<void(votes_due)>,
-  /// From itself.
-  handles<void(retry_step)>>;
+  handles<void(votes_due)>>;
+
+/// What the decision itself hears beside that.
+using running_decision_actor = decision_actor::extend<handles<void(retry_step)>>;
 
 struct decision_settings {
-  decision what;
-  pod_pointers placed; ///< the pods of its assignments, which `what` is without
-  node_parts parts;    ///< what it does by node
+  reprieve::decision decision; ///< without its assignments
+  pod_pointers placed;         ///< the pods of these
+  node_parts parts;            ///< what it does by node
   /// Whether the store has it already: its owner was replaced, and it goes on from its phase.
   bool recovered = false;
   bool waits_for_others = false;    ///< does nothing before `begin_votes`
@@ -108,7 +109,7 @@ struct decision_settings {
   wall_clock clock;
 };
 
-struct decision_state {
+struct decision_actor_state {
   static inline const char* name = "decision";
 
   decision_settings settings;
@@ -133,7 +134,9 @@ struct decision_state {
   std::string cancel_reason;
 };
 
-decision_actor::behavior_type run_decision(decision_actor::stateful_pointer<decision_state> self,
-                                           decision_settings settings);
+using decision_pointer = running_decision_actor::stateful_pointer<decision_actor_state>;
+
+running_decision_actor::behavior_type run_decision(decision_pointer self,
+                                                   decision_settings settings);
 
 } // namespace reprieve

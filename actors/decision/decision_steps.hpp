@@ -6,13 +6,13 @@
 /// `decision_actor.cpp`, those that write to the store in `decision_writes.cpp`.
 namespace reprieve::decision_steps {
 
-using self_pointer = decision_actor::stateful_pointer<decision_state>;
+using self_pointer = decision_pointer;
 
-inline decision& what(self_pointer self) {
-  return self->state.settings.what;
+inline decision& decision_of(self_pointer self) {
+  return self->state.settings.decision;
 }
 inline const std::string& id(self_pointer self) {
-  return self->state.settings.what.id;
+  return self->state.settings.decision.id;
 }
 
 // -- what all steps use ---------------------------------------------------------------------------
@@ -53,7 +53,7 @@ void withdraw_all(self_pointer self);
 void give_up(self_pointer self, absl::Status why);
 /// Whether a write may still be on its way that would make the key of a decision anew that has
 /// ended so: nothing that it compares has changed once the key is gone.
-bool has_to_be_barred(const decision_state& state, const absl::Status& how);
+bool has_to_be_barred(const decision_actor_state& state, const absl::Status& how);
 /// Of a decision that is given up.
 void erase_bodies(self_pointer self);
 /// The decision is over: its trace ends, and its owner learns how.

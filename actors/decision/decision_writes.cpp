@@ -32,7 +32,7 @@ std::vector<comparison> with_key(std::vector<comparison> all, const std::string&
   return all;
 }
 std::vector<comparison> owned_and(const decision_settings& settings, revision key_revision) {
-  return with_key(owned(settings), settings.what.id, key_revision);
+  return with_key(owned(settings), settings.decision.id, key_revision);
 }
 
 /// What the commit compares: the coordinator and all shards that voted have the owners that they
@@ -58,7 +58,7 @@ std::vector<operation> with_content(self_pointer self, put head) {
 }
 
 /// The store has the decision's key, and all that goes with it.
-void content_is_written(decision_state& state) {
+void content_is_written(decision_actor_state& state) {
   state.unwritten_body.clear();
   state.is_draft = false;
 }
@@ -100,9 +100,9 @@ void write_chunks(self_pointer self, std::shared_ptr<const std::vector<std::stri
 /// is free.
 void write_commit(self_pointer self) {
   auto& settings = self->state.settings;
-  auto committed = head_of(settings.what, settings.chunks);
+  auto committed = head_of(settings.decision, settings.chunks);
   committed.summary.phase =
-    settings.what.at_once ? decision_phase::starting : decision_phase::committed;
+    settings.decision.at_once ? decision_phase::starting : decision_phase::committed;
   committed.summary.committed = settings.clock.now(self);
   transaction writes{to_commit(self),
                      with_content(self, put{keys::open_decision(id(self)), encode(committed), 0})};
@@ -114,10 +114,11 @@ void write_commit(self_pointer self) {
         if (answer.ok() && answer->succeeded) {
           content_is_written(self->state);
           s.head_revision = answer->current;
-          s.what.committed = at;
+          s.decision.committed = at;
           enter(self, phase);
-          tell_people(self, s.what.at_once && s.what.counts.empty() ? "Started" : "Committed",
-                      s.what.why.summary);
+          tell_people(self,
+                      s.decision.at_once && s.decision.counts.empty() ? "Started" : "Committed",
+                      s.decision.why.summary);
           take_next_step(self);
         } else if (absl::IsInvalidArgument(answer.status())
                    || (planted == planted_bug::unknown_is_aborted && !answer.ok())) {
@@ -153,7 +154,7 @@ void write_last(self_pointer self, std::vector<operation> writes, const absl::St
         }
         if (!how.ok())
           tell_people(self, "Aborted", std::string(how.message()));
-        else if (!what(self).at_once)
+        else if (!decision_of(self).at_once)
           tell_people(self, "Done", "the decision is carried out");
         end(self, how);
       },
@@ -209,11 +210,11 @@ void read_phase(self_pointer self) {
         }
         if (answer->values.empty()) {
           // Only the end takes the key away. One that never had a key was kept from writing it.
-          if (what(self).phase == decision_phase::preparing)
+          if (decision_of(self).phase == decision_phase::preparing)
             give_up(self, absl::AbortedError("its owners changed before it was committed"));
           else
-            end(self, what(self).phase == decision_phase::aborted
-                        ? absl::AbortedError(what(self).abort_reason)
+            end(self, decision_of(self).phase == decision_phase::aborted
+                        ? absl::AbortedError(decision_of(self).abort_reason)
                         : absl::OkStatus());
           return;
         }
@@ -223,9 +224,9 @@ void read_phase(self_pointer self) {
           return;
         }
         self->state.settings.head_revision = answer->values.front().modified;
-        what(self).phase = head->summary.phase;
-        what(self).abort_reason = head->summary.abort_reason;
-        what(self).victims_told = head->summary.victims_told;
+        decision_of(self).phase = head->summary.phase;
+        decision_of(self).abort_reason = head->summary.abort_reason;
+        decision_of(self).victims_told = head->summary.victims_told;
         take_next_step(self);
       },
       [again](caf::error&) { again(); });
@@ -235,16 +236,16 @@ void read_phase(self_pointer self) {
 
 void write_bodies(self_pointer self) {
   begin_step(self, "decision.commit");
-  tell_less(what(self).why);
-  auto chunks = encode_bodies(what(self), self->state.settings.placed);
+  tell_less(decision_of(self).why);
+  auto chunks = encode_bodies(decision_of(self), self->state.settings.placed);
   self->state.settings.chunks = static_cast<std::uint32_t>(chunks.size());
   self->state.settings.body_bytes = 0;
   for (const auto& chunk : chunks)
     self->state.settings.body_bytes += std::ssize(chunk);
   // The most of it; whoever asks for it reads it from the store.
   reasoning kept;
-  kept.summary = std::move(what(self).why.summary);
-  what(self).why = std::move(kept);
+  kept.summary = std::move(decision_of(self).why.summary);
+  decision_of(self).why = std::move(kept);
   if (chunks.size() == 1) {
     self->state.unwritten_body = std::move(chunks.front());
     write_commit(self);
@@ -253,7 +254,7 @@ void write_bodies(self_pointer self) {
   }
 }
 
-bool has_to_be_barred(const decision_state& state, const absl::Status& how) {
+bool has_to_be_barred(const decision_actor_state& state, const absl::Status& how) {
   return state.abort_unknown || (state.commit_unknown && !how.ok());
 }
 
@@ -272,7 +273,7 @@ void erase_bodies(self_pointer self) {
 void write_starting(self_pointer self) {
   auto& settings = self->state.settings;
   begin_step(self, "decision.start");
-  auto starting = head_of(settings.what, settings.chunks);
+  auto starting = head_of(settings.decision, settings.chunks);
   starting.summary.phase = decision_phase::starting;
   transaction writes{owned_and(settings, settings.head_revision),
                      {put{keys::open_decision(id(self)), encode(starting), 0}}};
@@ -314,7 +315,7 @@ void resume_from_store(self_pointer self) {
 
 void write_abort(self_pointer self, absl::Status why) {
   auto& settings = self->state.settings;
-  auto aborted = head_of(settings.what, settings.chunks);
+  auto aborted = head_of(settings.decision, settings.chunks);
   aborted.summary.phase = decision_phase::aborted;
   aborted.summary.abort_reason = std::string(why.message());
   aborted.summary.victims_told = self->state.told;
@@ -335,9 +336,9 @@ void write_abort(self_pointer self, absl::Status why) {
         }
         content_is_written(self->state);
         self->state.settings.head_revision = answer->current;
-        what(self).phase = decision_phase::aborted;
-        what(self).abort_reason = std::string(why.message());
-        what(self).victims_told = told;
+        decision_of(self).phase = decision_phase::aborted;
+        decision_of(self).abort_reason = std::string(why.message());
+        decision_of(self).victims_told = told;
         withdraw_all(self);
       },
       [self, why](caf::error&) {
@@ -348,7 +349,7 @@ void write_abort(self_pointer self, absl::Status why) {
 
 void write_end(self_pointer self, absl::Status how) {
   auto& settings = self->state.settings;
-  auto ended = head_of(settings.what, settings.chunks);
+  auto ended = head_of(settings.decision, settings.chunks);
   ended.summary.phase = how.ok() ? decision_phase::done : decision_phase::aborted;
   ended.summary.ended = settings.clock.now(self);
   auto head = encode(ended);
