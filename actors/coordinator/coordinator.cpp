@@ -350,7 +350,7 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
   unbar_earlier(self);
   for (auto& open : std::exchange(state.settings.open, {})) {
     decision_settings recovered;
-    recovered.what = std::move(open.what);
+    recovered.decision = std::move(open.what);
     recovered.recovered = true;
     recovered.head_revision = open.head_revision;
     recovered.chunks = open.chunks;

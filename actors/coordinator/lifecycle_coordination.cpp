@@ -183,20 +183,20 @@ lifecycle_cycle_input input_of(self_pointer self) {
 void decide(self_pointer self, lifecycle_step step) {
   auto& state = self->state;
   decision_settings settings;
-  auto& what = settings.what;
-  what.id = new_decision_id(state);
-  what.resource_group = state.settings.resource_group;
-  what.workloads = std::move(step.deployments);
-  what.priority = step.priority;
-  what.policy = "lifecycle";
-  what.victims = std::move(step.victims);
-  what.counts = std::move(step.counts);
-  what.force_deletes = std::move(step.force_deletes);
-  what.why = std::move(step.why);
-  what.scored = step.scored;
-  what.decided = state.settings.clock.now(self);
-  what.at_once = true;
-  for (const auto& name : what.workloads)
+  auto& decided = settings.decision;
+  decided.id = new_decision_id(state);
+  decided.resource_group = state.settings.resource_group;
+  decided.workloads = std::move(step.deployments);
+  decided.priority = step.priority;
+  decided.policy = "lifecycle";
+  decided.victims = std::move(step.victims);
+  decided.counts = std::move(step.counts);
+  decided.force_deletes = std::move(step.force_deletes);
+  decided.why = std::move(step.why);
+  decided.scored = step.scored;
+  decided.decided = state.settings.clock.now(self);
+  decided.at_once = true;
+  for (const auto& name : decided.workloads)
     if (const auto record = state.mirror.find_workload(name))
       settings.generations[name] = record->status.generation;
   launch(self, std::move(settings));
@@ -310,10 +310,10 @@ void add_needs_of_replicas(const coordinator_state& state, by_name<quota_need>& 
 }
 
 void count_replicas(coordinator_state& state, decision_settings& settings) {
-  auto& what = settings.what;
-  if (state.lifecycle.on && !settings.recovered && what.counts.empty()) {
+  auto& decided = settings.decision;
+  if (state.lifecycle.on && !settings.recovered && decided.counts.empty()) {
     std::map<std::string, std::int32_t> lost; // by deployment
-    for (auto& one : what.victims)
+    for (auto& one : decided.victims)
       for (const auto& p : one.pods)
         if (state.mirror.is_replica(p)) {
           one.counted = true;
@@ -323,13 +323,13 @@ void count_replicas(coordinator_state& state, decision_settings& settings) {
     for (const auto& [name, count] : lost)
       if (const auto found = shares.find(name); found != shares.end()) {
         const auto share = as_decided(state, *found->second);
-        what.counts.push_back({share.name, name, share.cluster, share.committed,
-                               std::max(share.committed - count, 0), share.preempted,
-                               share.nominations});
+        decided.counts.push_back({share.name, name, share.cluster, share.committed,
+                                  std::max(share.committed - count, 0), share.preempted,
+                                  share.nominations});
       }
   }
-  if (!what.counts.empty())
-    state.lifecycle.open.emplace(what.id, what.counts);
+  if (!decided.counts.empty())
+    state.lifecycle.open.emplace(decided.id, decided.counts);
 }
 
 std::set<std::string> to_count_before(const coordinator_state& state, const decision& what) {

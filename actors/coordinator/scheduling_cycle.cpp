@@ -107,15 +107,15 @@ std::string summary_of(const queue_outcome& of) {
 
 /// Adds one unit's plan to a decision that is being put together.
 void take_plan(decision_settings& settings, const waiting_unit& unit, plan&& made) {
-  auto& what = settings.what;
+  auto& decided = settings.decision;
   settings.whole = settings.whole || unit.who->gang;
   for (auto& one : made.assignments) {
-    one.placed.placed_by = what.id;
+    one.placed.placed_by = decided.id;
     settings.placed.push_back(std::make_shared<const shared_pod>(std::move(one.placed)));
   }
   const auto& workload = unit.who->workload;
   if (settings.generations.insert_or_assign(workload, unit.record->status.generation).second)
-    what.workloads.push_back(workload);
+    decided.workloads.push_back(workload);
 }
 
 /// Whether the unit gets all its pods, wherever there is room for them.
@@ -343,8 +343,8 @@ public:
       launch_batch();
     if (most)
       batch_of_ = workload;
-    auto& what = batch_.what;
-    const bool first = what.id.empty();
+    const auto& id = batch_.decision.id;
+    const bool first = id.empty();
     if (first)
       begin(batch_, "placement");
     alone_ = first ? std::optional(unit) : std::nullopt;
@@ -352,7 +352,7 @@ public:
     take_plan(batch_, unit, std::move(made));
     // The next unit must see what this one takes.
     for (const auto& p : std::span{batch_.placed}.subspan(before))
-      state_.mirror.promise(what.id, p);
+      state_.mirror.promise(id, p);
     if (large || batch_.placed.size() >= most.value_or(most_pods_in_a_batch))
       launch_batch();
   }
@@ -365,7 +365,7 @@ public:
   void launch_for(const waiting_unit& unit, plan made, std::set<std::string> after) {
     decision_settings settings;
     begin(settings, made.policy.empty() ? "placement" : made.policy);
-    settings.what.priority = unit.who->priority;
+    settings.decision.priority = unit.who->priority;
     const auto& view = state_.mirror.view_of_nodes();
     if (!made.victims.empty()
         && depth_for(view, *unit.who, most_domains_told()) == depth::summary) {
@@ -373,9 +373,9 @@ public:
       as_planned.explained = depth::summary;
       explain(view, *unit.who, as_planned, made);
     }
-    settings.what.victims = std::move(made.victims);
-    settings.what.why = std::move(made.why);
-    settings.what.scored = made.scored;
+    settings.decision.victims = std::move(made.victims);
+    settings.decision.why = std::move(made.why);
+    settings.decision.scored = made.scored;
     settings.budgets = budget_parts(view, made.followed.victims);
     take_plan(settings, unit, std::move(made));
     takes_holds_ = false;
@@ -385,7 +385,7 @@ public:
   /// Even where there is room for it now, there may be none before it starts: its node may change.
   void launch_alone(const waiting_unit& unit, decision_settings settings,
                     std::set<std::string> after) {
-    const auto id = settings.what.id;
+    const auto id = settings.decision.id;
     const bool moves = places_all_of(*unit.who, settings);
     launch(self_, std::move(settings), std::move(after));
     if (moves)
@@ -410,11 +410,11 @@ public:
   void take_back(const queue_outcome& from) override {
     decision_settings settings;
     begin(settings, "queues");
-    settings.what.queue = from.queue;
-    settings.what.victims = from.victims;
-    settings.what.why.summary = summary_of(from);
-    settings.what.why.reprieved = from.reprieved;
-    settings.what.why.passed_over = from.passed_over;
+    settings.decision.queue = from.queue;
+    settings.decision.victims = from.victims;
+    settings.decision.why.summary = summary_of(from);
+    settings.decision.why.reprieved = from.reprieved;
+    settings.decision.why.passed_over = from.passed_over;
     launch(self_, std::move(settings));
   }
 
@@ -577,12 +577,12 @@ private:
 
   void launch_batch() {
     batch_of_.clear();
-    if (batch_.what.id.empty())
+    if (batch_.decision.id.empty())
       return;
-    batch_.what.at_once = state_.settings.owner->schema() >= schema_with_starts_at_once;
-    batch_.what.why.summary =
+    batch_.decision.at_once = state_.settings.owner->schema() >= schema_with_starts_at_once;
+    batch_.decision.why.summary =
       fmt::format("{} of {} {} without preemption", counted(std::ssize(batch_.placed), "pod"),
-                  counted(std::ssize(batch_.what.workloads), "workload"),
+                  counted(std::ssize(batch_.decision.workloads), "workload"),
                   batch_.placed.size() == 1 ? "fits" : "fit");
     auto settings = std::exchange(batch_, decision_settings{});
     if (const auto unit = std::exchange(alone_, std::nullopt))
@@ -592,10 +592,10 @@ private:
   }
 
   void begin(decision_settings& settings, std::string policy) {
-    settings.what.id = new_decision_id(state_);
-    settings.what.resource_group = state_.settings.resource_group;
-    settings.what.policy = std::move(policy);
-    settings.what.decided = now_;
+    settings.decision.id = new_decision_id(state_);
+    settings.decision.resource_group = state_.settings.resource_group;
+    settings.decision.policy = std::move(policy);
+    settings.decision.decided = now_;
   }
 
   /// Tells the queue shard what has changed since it was told last.
@@ -676,8 +676,8 @@ std::set<std::string> to_be_told_before(const coordinator_state& state,
                                         const decision_settings& settings) {
   if (settings.recovered)
     return {};
-  auto found = state.mirror.counts_on(settings.what.id, settings.parts);
-  found.merge(to_count_before(state, settings.what));
+  auto found = state.mirror.counts_on(settings.decision.id, settings.parts);
+  found.merge(to_count_before(state, settings.decision));
   for (const auto& part : settings.budgets)
     if (part.over > 0)
       for (const auto& [id, one] : state.decisions)
@@ -686,7 +686,7 @@ std::set<std::string> to_be_told_before(const coordinator_state& state,
   // Its victims may have more pods than are known here, if that one starts after all.
   for (const auto& id : state.giving_up)
     if (const auto open = state.decisions.find(id); open != state.decisions.end())
-      for (const auto& one : settings.what.victims)
+      for (const auto& one : settings.decision.victims)
         if (std::ranges::find(open->second.workloads, one.portion.workload)
             != open->second.workloads.end())
           found.insert(id);
@@ -719,25 +719,26 @@ void launch(self_pointer self, decision_settings settings, std::set<std::string>
   settings.owner = self;
   settings.events = ours.events;
   settings.clock = ours.clock;
-  const auto id = settings.what.id;
+  const auto id = settings.decision.id;
   coordinator_state::in_flight begun;
-  begun.phase = settings.what.phase;
+  begun.phase = settings.decision.phase;
   begun.planned_at = state.changes;
   begun.asked = ours.clock.now(self);
-  begun.workloads = settings.what.workloads;
+  begun.workloads = settings.decision.workloads;
   begun.pods = settings.placed.size();
   begun.whole = settings.whole;
   for (const auto& part : settings.budgets)
     begun.budgets.push_back(part.budget);
   if (settings.recovered)
-    settings.placed = shared_pods(std::exchange(settings.what.assignments, {}));
+    settings.placed = shared_pods(std::exchange(settings.decision.assignments, {}));
   count_replicas(state, settings);
-  settings.parts = parts_of(settings.placed, settings.what.victims, settings.what.force_deletes);
+  settings.parts =
+    parts_of(settings.placed, settings.decision.victims, settings.decision.force_deletes);
   begun.after = to_be_told_before(state, settings);
   begun.after.merge(after);
   settings.waits_for_others = !begun.after.empty();
-  begun.queues_freed = queues_freed_by(state, settings.what);
-  state.mirror.open({id, settings.what.workloads, settings.placed, settings.what.victims},
+  begun.queues_freed = queues_freed_by(state, settings.decision);
+  state.mirror.open({id, settings.decision.workloads, settings.placed, settings.decision.victims},
                     settings.parts);
   begun.actor = self->spawn<caf::monitored>(run_decision, std::move(settings));
   state.running->emplace(id, begun.actor);

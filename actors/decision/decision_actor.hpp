@@ -1,5 +1,6 @@
 #pragma once
 
+#include "actors/decision/decision_states.hpp"
 #include "actors/durability/store_actor.hpp"
 #include "actors/interfaces/decision_protocol.hpp"
 #include "actors/interfaces/event_log.hpp"
@@ -9,8 +10,10 @@
 #include "observability/tracing.hpp"
 #include "state/model/decision.hpp"
 
-#include <functional>
+#include <cstdint>
 #include <map>
+#include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -22,7 +25,7 @@ struct group_shards {
   std::vector<node_shard_actor> nodes;
   std::vector<workload_shard_actor> workloads;
   std::vector<ownership_pointer> node_owners;     ///< who owns them, by number
-  std::vector<ownership_pointer> workload_owners; ///< likewise
+  std::vector<ownership_pointer> workload_owners; ///< by number, too
 };
 
 /// A decision is in its next phase.
@@ -54,7 +57,7 @@ struct begin_votes {};
 /// Whoever has not voted by now is not waited for.
 struct votes_due {};
 
-/// The decision's reminder to itself to try a step again.
+/// The decision's reminder to itself that it may try again what it is at.
 struct retry_step {};
 
 } // namespace reprieve
@@ -82,21 +85,22 @@ using decision_actor = typed_actor<
   /// From the coordinator, to a decision that waits for others.
   handles<void(begin_votes)>,
   /// From the coordinator.
-  handles<void(votes_due)>,
-  /// From itself.
-  handles<void(retry_step)>>;
+  handles<void(votes_due)>>;
+
+/// What the decision itself hears beside that.
+using running_decision_actor = decision_actor::extend<handles<void(retry_step)>>;
 
 struct decision_settings {
-  decision what;
-  pod_pointers placed; ///< the pods of its assignments, which `what` is without
-  node_parts parts;    ///< what it does by node
-  /// Whether the store has it already: its owner was replaced, and it goes on from its phase.
+  reprieve::decision decision; ///< without its assignments
+  pod_pointers placed;         ///< the pods of these
+  node_parts parts;            ///< what it does by node
+  /// Whether the store has it already: its owner was replaced, and it continues from its phase.
   bool recovered = false;
   bool waits_for_others = false;    ///< does nothing before `begin_votes`
   bool whole = false;               ///< its pods are placed together or not at all
   revision head_revision = 0;       ///< of its key, where it is recovered
-  std::uint32_t chunks = 0;         ///< likewise
-  std::int64_t body_bytes = 0;      ///< of the chunks; likewise
+  std::uint32_t chunks = 0;         ///< in which its content stands, where it is recovered
+  std::int64_t body_bytes = 0;      ///< of these
   std::vector<budget_part> budgets; ///< what it takes from them; not known of one recovered
   std::map<std::string, std::int64_t>
     generations; ///< of the workloads placed, as the plan saw them
@@ -108,32 +112,32 @@ struct decision_settings {
   wall_clock clock;
 };
 
-struct decision_state {
+struct decision_actor_state {
   static inline const char* name = "decision";
 
   decision_settings settings;
+  decision_state at = decision_state::launched;
+  std::optional<std::string> cancel_reason;          ///< of one that was cancelled
+  absl::Status why_aborted;                          ///< where that is written
   span whole;                                        ///< from the plan to the end
   span step;                                         ///< the step under way
-  std::function<void()> again;                       ///< what `retry_step` tries
   std::map<std::uint32_t, node_parts> nodes;         ///< by shard number
-  std::map<std::uint32_t, workload_parts> workloads; ///< likewise
+  std::map<std::uint32_t, workload_parts> workloads; ///< by shard number
   std::set<std::string> no_room_yet;                 ///< shards
   /// The epochs of the owners of all shards that were asked for a vote, from before they were: a
   /// vote does not outlast its shard's owner.
   std::map<std::string, revision> epochs; ///< by owner key
   std::string unwritten_body;             ///< where one chunk holds all, until the store has it
   bool is_draft = false;                  ///< chunks are written, and the key may not be
-  bool waits = false;                     ///< for `begin_votes`
-  bool voting = false;                    ///< whether shards are asked for their votes
-  bool told = false;                      ///< whether victims may have been told
-  bool commit_unknown = false;            ///< it may arrive at any time, or never
-  bool abort_unknown = false;             ///< likewise an abort that makes its key
-  bool can_not_be_written = false;        ///< what it does to records
-  bool cancelled = false;
-  std::string cancel_reason;
+  /// Writes that may arrive at any time, or never, wherever the decision stands by then: the
+  /// commit, and an abort that makes its key.
+  bool commit_may_arrive = false;
+  bool abort_may_arrive = false;
 };
 
-decision_actor::behavior_type run_decision(decision_actor::stateful_pointer<decision_state> self,
-                                           decision_settings settings);
+using decision_pointer = running_decision_actor::stateful_pointer<decision_actor_state>;
+
+running_decision_actor::behavior_type run_decision(decision_pointer self,
+                                                   decision_settings settings);
 
 } // namespace reprieve

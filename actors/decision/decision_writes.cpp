@@ -1,4 +1,4 @@
-#include "actors/decision/decision_steps.hpp"
+#include "actors/decision/decision_actions.hpp"
 #include "actors/interfaces/planted_bug.hpp"
 #include "protocol/records/records.hpp"
 #include "state/records/keys.hpp"
@@ -9,11 +9,17 @@
 #include <memory>
 #include <utility>
 
-namespace reprieve::decision_steps {
+namespace reprieve::decision_actions {
 
 namespace {
 
-void write_commit(self_pointer self);
+/// What the answer to a write comes to; where there is none, that is `unanswered`.
+decision_event outcome_of(const transaction_answer& answer) {
+  if (answer.ok())
+    return answer->succeeded ? decision_event::written : decision_event::overtaken;
+  return absl::IsInvalidArgument(answer.status()) ? decision_event::rejected
+                                                  : decision_event::unanswered;
+}
 
 /// What every write of the decision compares: its owner is still in its place.
 std::vector<comparison> owned(const decision_settings& settings) {
@@ -22,7 +28,7 @@ std::vector<comparison> owned(const decision_settings& settings) {
   return {settings.ground->held()};
 }
 
-/// Likewise, and that its key is as it was left. Where there was none yet, that is no lasting
+/// Beside that, its key is as it was left. Where there was none yet, that is no lasting
 /// fence: the key goes when the decision ends, so that it must not be barred either.
 std::vector<comparison> with_key(std::vector<comparison> all, const std::string& id,
                                  revision key_revision) {
@@ -32,12 +38,12 @@ std::vector<comparison> with_key(std::vector<comparison> all, const std::string&
   return all;
 }
 std::vector<comparison> owned_and(const decision_settings& settings, revision key_revision) {
-  return with_key(owned(settings), settings.what.id, key_revision);
+  return with_key(owned(settings), settings.decision.id, key_revision);
 }
 
 /// What the commit compares: the coordinator and all shards that voted have the owners that they
 /// had before the votes, and nobody has aborted it.
-std::vector<comparison> to_commit(self_pointer self) {
+std::vector<comparison> to_commit(decision_pointer self) {
   std::vector<comparison> all;
   if (planted != planted_bug::no_epoch)
     for (const auto& [key, epoch] : self->state.epochs)
@@ -47,7 +53,7 @@ std::vector<comparison> to_commit(self_pointer self) {
 
 /// The write of the decision's key, and with it that of its content where the store does not have
 /// it yet: one chunk is small enough to go along. From then on it is a draft no more.
-std::vector<operation> with_content(self_pointer self, put head) {
+std::vector<operation> with_content(decision_pointer self, put head) {
   std::vector<operation> writes;
   if (const auto& body = self->state.unwritten_body; !body.empty())
     writes.emplace_back(put{keys::decision_body(id(self), 0), body, 0});
@@ -58,17 +64,17 @@ std::vector<operation> with_content(self_pointer self, put head) {
 }
 
 /// The store has the decision's key, and all that goes with it.
-void content_is_written(decision_state& state) {
+void content_is_written(decision_actor_state& state) {
   state.unwritten_body.clear();
   state.is_draft = false;
 }
 
 /// Writes the chunks from `first` on, some at a time. With them goes a key by which they are found
 /// where the commit never comes, or they come after it was given up.
-void write_chunks(self_pointer self, std::shared_ptr<const std::vector<std::string>> chunks,
+void write_chunks(decision_pointer self, std::shared_ptr<const std::vector<std::string>> chunks,
                   std::size_t first) {
   if (first >= chunks->size()) {
-    write_commit(self);
+    happens(self, decision_event::written);
     return;
   }
   const auto& settings = self->state.settings;
@@ -86,89 +92,36 @@ void write_chunks(self_pointer self, std::shared_ptr<const std::vector<std::stri
   self->request(settings.store, caf::infinite, std::move(writes))
     .then(
       [self, chunks = std::move(chunks), last](transaction_answer& answer) {
-        if (!answer.ok())
-          give_up(self, answer.status());
-        else if (answer->succeeded)
-          write_chunks(self, chunks, last);
+        if (const auto outcome = outcome_of(answer); outcome != decision_event::written)
+          happens(self, outcome, answer.status());
         else
-          resume_from_store(self); // the owner has another epoch, or has lost its place
+          write_chunks(self, chunks, last);
       },
-      [self](caf::error& error) { give_up(self, to_status(error)); });
-}
-
-/// Creates the decision's key as committed, if nobody aborted it first; as starting, where all room
-/// is free.
-void write_commit(self_pointer self) {
-  auto& settings = self->state.settings;
-  auto committed = head_of(settings.what, settings.chunks);
-  committed.summary.phase =
-    settings.what.at_once ? decision_phase::starting : decision_phase::committed;
-  committed.summary.committed = settings.clock.now(self);
-  transaction writes{to_commit(self),
-                     with_content(self, put{keys::open_decision(id(self)), encode(committed), 0})};
-  self->request(settings.store, caf::infinite, std::move(writes))
-    .then(
-      [self, at = committed.summary.committed,
-       phase = committed.summary.phase](transaction_answer& answer) {
-        auto& s = self->state.settings;
-        if (answer.ok() && answer->succeeded) {
-          content_is_written(self->state);
-          s.head_revision = answer->current;
-          s.what.committed = at;
-          enter(self, phase);
-          tell_people(self, s.what.at_once && s.what.counts.empty() ? "Started" : "Committed",
-                      s.what.why.summary);
-          take_next_step(self);
-        } else if (absl::IsInvalidArgument(answer.status())
-                   || (planted == planted_bug::unknown_is_aborted && !answer.ok())) {
-          give_up(self, answer.status()); // the store does not take it, so that it has nothing
-        } else {
-          self->state.commit_unknown = may_arrive_late(answer.status());
-          // Not known, or somebody aborted it: writing the abort tells which
-          // (docs/protocol.md#two-phase-commit).
-          write_abort(self, answer.ok() ? absl::AbortedError(
-                              "a shard took its hold back, or has another owner")
-                                        : answer.status());
-        }
-      },
-      [self](caf::error& error) {
-        self->state.commit_unknown = true;
-        write_abort(self, to_status(error));
-      });
+      [self](caf::error& error) { happens(self, decision_event::unanswered, to_status(error)); });
 }
 
 /// Moves the decision from the open ones to the finished ones, by `writes`.
-void write_last(self_pointer self, std::vector<operation> writes, const absl::Status& how) {
+void write_last(decision_pointer self, std::vector<operation> writes) {
   const auto& settings = self->state.settings;
   transaction last{owned_and(settings, settings.head_revision), std::move(writes)};
   last.operations.emplace_back(erase{just(keys::open_decision(id(self)))});
-  if (has_to_be_barred(self->state, how) && planted != planted_bug::forgets_aborts)
+  if (has_to_be_barred(self->state, how_it_ends(self->state))
+      && planted != planted_bug::forgets_aborts)
     last.operations.emplace_back(put{keys::barred_decision(id(self)), {}, 0});
   self->request(settings.store, caf::infinite, std::move(last))
-    .then(
-      [self, how](transaction_answer& answer) {
-        if (!answer.ok() || !answer->succeeded) {
-          resume_from_store(self);
-          return;
-        }
-        if (!how.ok())
-          tell_people(self, "Aborted", std::string(how.message()));
-        else if (!what(self).at_once)
-          tell_people(self, "Done", "the decision is carried out");
-        end(self, how);
-      },
-      [self](caf::error&) { resume_from_store(self); });
+    .then([self](transaction_answer& answer) { happens(self, outcome_of(answer)); },
+          [self](caf::error&) { happens(self, decision_event::unanswered); });
 }
 
 /// Enters the decision into the index of its workloads; what fits goes with the end. What is
 /// entered before that is entered again by whoever takes the decision over, at the same keys.
-void write_index(self_pointer self, std::vector<operation> index, std::vector<operation> writes,
-                 const absl::Status& how) {
+void write_index(decision_pointer self, std::vector<operation> index,
+                 std::vector<operation> writes) {
   constexpr std::size_t at_once = 100;
   const auto some = index.end() - static_cast<std::ptrdiff_t>(std::min(at_once, index.size()));
   if (some == index.begin()) {
     std::ranges::move(index, std::back_inserter(writes));
-    write_last(self, std::move(writes), how);
+    write_last(self, std::move(writes));
     return;
   }
   const auto& settings = self->state.settings;
@@ -177,14 +130,14 @@ void write_index(self_pointer self, std::vector<operation> index, std::vector<op
   index.erase(some, index.end());
   self->request(settings.store, caf::infinite, std::move(part))
     .then(
-      [self, index = std::move(index), writes = std::move(writes),
-       how](transaction_answer& answer) mutable {
-        if (answer.ok() && answer->succeeded)
-          write_index(self, std::move(index), std::move(writes), how);
+      [self, index = std::move(index),
+       writes = std::move(writes)](transaction_answer& answer) mutable {
+        if (const auto outcome = outcome_of(answer); outcome != decision_event::written)
+          happens(self, outcome);
         else
-          resume_from_store(self);
+          write_index(self, std::move(index), std::move(writes));
       },
-      [self](caf::error&) { resume_from_store(self); });
+      [self](caf::error&) { happens(self, decision_event::unanswered); });
 }
 
 /// Of those who stay, as many are told as go into a chunk.
@@ -195,69 +148,102 @@ void tell_less(reasoning& why) {
       spared->resize(most);
 }
 
-/// Reads how far the decision came, and goes on from there.
-void read_phase(self_pointer self) {
-  const auto again = [self] { try_again(self, [self] { resume_from_store(self); }); };
+/// Reads how far the decision came.
+void read_phase(decision_pointer self) {
   self
     ->request(self->state.settings.store, caf::infinite,
               range_request{just(keys::open_decision(id(self))), 0, 0, false})
     .then(
-      [self, again](range_answer& answer) {
+      [self](range_answer& answer) {
         if (!answer.ok()) {
-          again();
+          happens(self, decision_event::unanswered);
           return;
         }
+        auto& decided = decision_of(self);
         if (answer->values.empty()) {
           // Only the end takes the key away. One that never had a key was kept from writing it.
-          if (what(self).phase == decision_phase::preparing)
-            give_up(self, absl::AbortedError("its owners changed before it was committed"));
+          if (decided.phase == decision_phase::preparing)
+            happens(self, decision_event::never_had_key,
+                    absl::AbortedError("its owners changed before it was committed"));
           else
-            end(self, what(self).phase == decision_phase::aborted
-                        ? absl::AbortedError(what(self).abort_reason)
-                        : absl::OkStatus());
+            happens(self, decision_event::key_gone);
           return;
         }
         const auto head = decode<decision_head>(answer->values.front().value);
         if (!head.ok()) {
-          again();
+          happens(self, decision_event::unanswered);
           return;
         }
         self->state.settings.head_revision = answer->values.front().modified;
-        what(self).phase = head->summary.phase;
-        what(self).abort_reason = head->summary.abort_reason;
-        what(self).victims_told = head->summary.victims_told;
-        take_next_step(self);
+        decided.phase = head->summary.phase;
+        decided.abort_reason = head->summary.abort_reason;
+        decided.victims_told = head->summary.victims_told;
+        found_in_store(self, decided.phase);
       },
-      [again](caf::error&) { again(); });
+      [self](caf::error&) { happens(self, decision_event::unanswered); });
 }
 
 } // namespace
 
-void write_bodies(self_pointer self) {
+void write_parts(decision_pointer self) {
   begin_step(self, "decision.commit");
-  tell_less(what(self).why);
-  auto chunks = encode_bodies(what(self), self->state.settings.placed);
+  tell_less(decision_of(self).why);
+  auto chunks = encode_bodies(decision_of(self), self->state.settings.placed);
   self->state.settings.chunks = static_cast<std::uint32_t>(chunks.size());
   self->state.settings.body_bytes = 0;
   for (const auto& chunk : chunks)
     self->state.settings.body_bytes += std::ssize(chunk);
   // The most of it; whoever asks for it reads it from the store.
   reasoning kept;
-  kept.summary = std::move(what(self).why.summary);
-  what(self).why = std::move(kept);
+  kept.summary = std::move(decision_of(self).why.summary);
+  decision_of(self).why = std::move(kept);
   if (chunks.size() == 1) {
     self->state.unwritten_body = std::move(chunks.front());
-    write_commit(self);
+    happens(self, decision_event::written);
   } else {
     write_chunks(self, std::make_shared<const std::vector<std::string>>(std::move(chunks)), 0);
   }
 }
 
-bool has_to_be_barred(const decision_state& state, const absl::Status& how) {
-  return state.abort_unknown || (state.commit_unknown && !how.ok());
+void write_commit(decision_pointer self) {
+  auto& settings = self->state.settings;
+  auto committed = head_of(settings.decision, settings.chunks);
+  const bool at_once = settings.decision.at_once;
+  committed.summary.phase = at_once ? decision_phase::starting : decision_phase::committed;
+  committed.summary.committed = settings.clock.now(self);
+  transaction writes{to_commit(self),
+                     with_content(self, put{keys::open_decision(id(self)), encode(committed), 0})};
+  self->request(settings.store, caf::infinite, std::move(writes))
+    .then(
+      [self, at = committed.summary.committed, at_once](transaction_answer& answer) {
+        auto& state = self->state;
+        auto outcome = outcome_of(answer);
+        if (planted == planted_bug::unknown_is_aborted && !answer.ok())
+          outcome = decision_event::rejected;
+        if (outcome == decision_event::written) {
+          content_is_written(state);
+          state.settings.head_revision = answer->current;
+          state.settings.decision.committed = at;
+          happens(self, at_once ? decision_event::written_as_starting : decision_event::written);
+          return;
+        }
+        state.commit_may_arrive =
+          outcome == decision_event::unanswered && may_arrive_late(answer.status());
+        happens(self, outcome,
+                answer.ok() ? absl::AbortedError("a shard took its hold back, or has another owner")
+                            : answer.status());
+      },
+      [self](caf::error& error) {
+        self->state.commit_may_arrive = true;
+        happens(self, decision_event::unanswered, to_status(error));
+      });
 }
 
-void erase_bodies(self_pointer self) {
+bool has_to_be_barred(const decision_actor_state& state, const absl::Status& how) {
+  return state.abort_may_arrive || (state.commit_may_arrive && !how.ok());
+}
+
+void erase_parts(decision_pointer self) {
   const auto& settings = self->state.settings;
   if (settings.chunks == 0)
     return;
@@ -269,100 +255,93 @@ void erase_bodies(self_pointer self) {
     .then([](transaction_answer&) {}, [](caf::error&) {});
 }
 
-void write_starting(self_pointer self) {
+void write_start(decision_pointer self) {
   auto& settings = self->state.settings;
   begin_step(self, "decision.start");
-  auto starting = head_of(settings.what, settings.chunks);
+  auto starting = head_of(settings.decision, settings.chunks);
   starting.summary.phase = decision_phase::starting;
   transaction writes{owned_and(settings, settings.head_revision),
                      {put{keys::open_decision(id(self)), encode(starting), 0}}};
   self->request(settings.store, caf::infinite, std::move(writes))
     .then(
       [self](transaction_answer& answer) {
-        if (answer.ok() && answer->succeeded) {
+        if (answer.ok() && answer->succeeded)
           self->state.settings.head_revision = answer->current;
-          enter(self, decision_phase::starting);
-          start_all(self);
-        } else {
-          resume_from_store(self);
-        }
+        happens(self, outcome_of(answer));
       },
-      [self](caf::error&) { resume_from_store(self); });
+      [self](caf::error&) { happens(self, decision_event::unanswered); });
 }
 
-void resume_from_store(self_pointer self) {
-  const auto again = [self] { try_again(self, [self] { resume_from_store(self); }); };
+void read_store(decision_pointer self) {
   const auto& settings = self->state.settings;
   self
     ->request(settings.store, caf::infinite,
               range_request{just(settings.ground->key()), 0, 0, false})
     .then(
-      [self, again](range_answer& answer) {
+      [self](range_answer& answer) {
         const auto& ground = *self->state.settings.ground;
         const auto found =
           answer.ok() && !answer->values.empty() ? answer->values.front().modified : revision{0};
         // What was read may be older than what is known by now, but not newer.
         if (!answer.ok() || ground.is_changing() || (found != 0 && found < ground.epoch()))
-          again();
+          happens(self, decision_event::unanswered);
         else if (found != ground.epoch())
-          self->quit(can_not_go_on("its coordinator has another owner now"));
+          happens(self, decision_event::owner_lost);
         else
           read_phase(self);
       },
-      [again](caf::error&) { again(); });
+      [self](caf::error&) { happens(self, decision_event::unanswered); });
 }
 
-void write_abort(self_pointer self, absl::Status why) {
-  auto& settings = self->state.settings;
-  auto aborted = head_of(settings.what, settings.chunks);
+void write_abort(decision_pointer self) {
+  auto& state = self->state;
+  auto& settings = state.settings;
+  const bool told =
+    state.at == decision_state::aborting_applied && !settings.decision.victims.empty();
+  auto aborted = head_of(settings.decision, settings.chunks);
   aborted.summary.phase = decision_phase::aborted;
-  aborted.summary.abort_reason = std::string(why.message());
-  aborted.summary.victims_told = self->state.told;
+  aborted.summary.abort_reason = std::string(state.why_aborted.message());
+  aborted.summary.victims_told = told;
   transaction writes{owned_and(settings, settings.head_revision),
                      with_content(self, put{keys::open_decision(id(self)), encode(aborted), 0})};
   self->request(settings.store, caf::infinite, std::move(writes))
     .then(
-      [self, told = self->state.told, why](transaction_answer& answer) {
-        if (!answer.ok()) {
-          self->state.abort_unknown |=
-            self->state.settings.head_revision == 0 && may_arrive_late(answer.status());
-          try_again(self, [self, why] { write_abort(self, why); });
-          return;
+      [self, told](transaction_answer& answer) {
+        auto& s = self->state;
+        const auto outcome = outcome_of(answer);
+        if (!answer.ok())
+          s.abort_may_arrive |= s.settings.head_revision == 0 && may_arrive_late(answer.status());
+        if (outcome == decision_event::written) {
+          content_is_written(s);
+          s.settings.head_revision = answer->current;
+          s.settings.decision.phase = decision_phase::aborted;
+          s.settings.decision.abort_reason = std::string(s.why_aborted.message());
+          s.settings.decision.victims_told = told;
         }
-        if (!answer->succeeded) {
-          resume_from_store(self);
-          return;
-        }
-        content_is_written(self->state);
-        self->state.settings.head_revision = answer->current;
-        what(self).phase = decision_phase::aborted;
-        what(self).abort_reason = std::string(why.message());
-        what(self).victims_told = told;
-        withdraw_all(self);
+        happens(self, outcome);
       },
-      [self, why](caf::error&) {
-        self->state.abort_unknown |= self->state.settings.head_revision == 0;
-        try_again(self, [self, why] { write_abort(self, why); });
+      [self](caf::error&) {
+        self->state.abort_may_arrive |= self->state.settings.head_revision == 0;
+        happens(self, decision_event::unanswered);
       });
 }
 
-void write_end(self_pointer self, absl::Status how) {
+void write_end(decision_pointer self) {
   auto& settings = self->state.settings;
-  auto ended = head_of(settings.what, settings.chunks);
-  ended.summary.phase = how.ok() ? decision_phase::done : decision_phase::aborted;
+  auto ended = head_of(settings.decision, settings.chunks);
+  ended.summary.phase =
+    how_it_ends(self->state).ok() ? decision_phase::done : decision_phase::aborted;
   ended.summary.ended = settings.clock.now(self);
   auto head = encode(ended);
   if (settings.ground->schema() < schema_with_archive) {
-    write_last(self,
-               with_content(
-                 self, put{keys::done_decision(ended.summary.ended, id(self)), std::move(head), 0}),
-               how);
+    write_last(self, with_content(self, put{keys::done_decision(ended.summary.ended, id(self)),
+                                            std::move(head), 0}));
     return;
   }
   const auto entry = entry_of(ended, settings.body_bytes + std::ssize(head));
   auto writes = with_content(self, put{keys::finished_head(id(self)), std::move(head), 0});
   writes.emplace_back(put{keys::ended_decision(entry.ended, id(self)), encode(entry.what), 0});
-  write_index(self, index_writes(entry), std::move(writes), how);
+  write_index(self, index_writes(entry), std::move(writes));
 }
 
-} // namespace reprieve::decision_steps
+} // namespace reprieve::decision_actions

@@ -15,8 +15,6 @@ namespace reprieve::tests {
 
 namespace {
 
-using decision_pointer = decision_actor::stateful_pointer<decision_state>;
-
 caf::scheduled_actor* actor_in(caf::resumable* waiting) {
   return dynamic_cast<caf::scheduled_actor*>(waiting);
 }
@@ -58,7 +56,7 @@ bool shuffled_replica::may_go_on(std::size_t position) {
   if (!hold_decisions_)
     return true;
   const auto* actor = actor_in(world_.waiting()[position]);
-  return actor == nullptr || std::string_view(actor->name()) != decision_state::name;
+  return actor == nullptr || std::string_view(actor->name()) != decision_actor_state::name;
 }
 
 void shuffled_replica::note(caf::scheduled_actor& next) {
@@ -103,8 +101,8 @@ bool shuffled_replica::step() {
     world_.step_at(position);
     if (begins != nullptr) {
       const auto& settings = begins->state.settings;
-      auto& launched = launched_[settings.what.id];
-      launched = settings.what;
+      auto& launched = launched_[settings.decision.id];
+      launched = settings.decision;
       for (const auto& p : settings.placed)
         launched.assignments.push_back({p->what()});
     }

@@ -13,7 +13,6 @@ namespace reprieve::tests {
 
 namespace {
 
-using decision_pointer = decision_actor::stateful_pointer<decision_state>;
 using queue_pointer = queue_shard_actor::stateful_pointer<queue_shard_state>;
 
 template <class Message>
@@ -159,7 +158,7 @@ void watched_replica::watch_cycle(std::size_t position, coordinator_pointer self
     }
     begin_decision(one.actor);
     const auto& settings = behind<decision_pointer>(one.actor)->state.settings;
-    auto& made = seen.decisions.emplace_back(settings.what);
+    auto& made = seen.decisions.emplace_back(settings.decision);
     for (const auto& p : settings.placed)
       made.assignments.push_back({p->what()});
   }
