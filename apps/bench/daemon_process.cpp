@@ -1,7 +1,7 @@
 #include "apps/bench/daemon_process.hpp"
 
-#include "apps/bench/free_endpoint.hpp"
 #include "protocol/client/api_client.hpp"
+#include "testbed/processes/free_endpoint.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "apps/bench/child_process.hpp"
 #include "state/quantities/time.hpp"
+#include "testbed/processes/child_process.hpp"
 
 #include <absl/status/status.h>
 

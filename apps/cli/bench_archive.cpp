@@ -1,9 +1,9 @@
 #include "apps/cli/bench_archive.hpp"
 
-#include "apps/bench/etcd_members.hpp"
 #include "apps/bench/plain_puts.hpp"
 #include "apps/bench/takeover.hpp"
 #include "state/store/etcd/etcd_store.hpp"
+#include "testbed/processes/etcd_members.hpp"
 
 #include <fmt/format.h>
 

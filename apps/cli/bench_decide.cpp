@@ -1,8 +1,8 @@
 #include "apps/cli/bench_decide.hpp"
 
 #include "apps/bench/process_figures.hpp"
-#include "apps/bench/synthetic_cluster.hpp"
 #include "preemption/engine.hpp"
+#include "testbed/synthetic/synthetic_cluster.hpp"
 
 #include <fmt/format.h>
 

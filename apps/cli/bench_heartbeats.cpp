@@ -2,8 +2,8 @@
 
 #include "apps/bench/heartbeat_agents.hpp"
 #include "apps/bench/process_figures.hpp"
-#include "apps/bench/whole_replica.hpp"
 #include "protocol/api/api_server.hpp"
+#include "testbed/replica/whole_replica.hpp"
 
 #include <fmt/format.h>
 

@@ -2,14 +2,14 @@
 
 #include "apps/bench/daemon_process.hpp"
 #include "apps/bench/delaying_store.hpp"
-#include "apps/bench/etcd_members.hpp"
 #include "apps/bench/plain_puts.hpp"
 #include "apps/bench/process_figures.hpp"
 #include "apps/bench/store_rounds.hpp"
 #include "apps/bench/submitting_clients.hpp"
 #include "apps/bench/takeover.hpp"
-#include "apps/bench/whole_replica.hpp"
 #include "state/store/etcd/etcd_store.hpp"
+#include "testbed/processes/etcd_members.hpp"
+#include "testbed/replica/whole_replica.hpp"
 
 #include <fmt/format.h>
 
