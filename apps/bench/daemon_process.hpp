@@ -11,6 +11,9 @@
 
 namespace reprieve {
 
+/// The path of a program that lies in the same folder as this one.
+std::string beside_this_program(const char* name);
+
 /// What a daemon that is started for a measurement needs to know.
 struct daemon_settings {
   std::string program; ///< the path of `reprieved`
