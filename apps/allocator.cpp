@@ -1,4 +1,4 @@
-// How jemalloc, which both programs link, uses memory. It reads this name when it starts.
+// How jemalloc, which all programs link, uses memory. It reads this name when it starts.
 
 /// The state of a large cluster is a gigabyte of small things that are read in any order: with huge
 /// pages the processor finds them an eighth sooner. Memory that is given back is kept for a while,

@@ -1,12 +1,6 @@
 // The command line: reads manifests, calls the API, prints answers.
 
 #include "apps/cli/admin.hpp"
-#include "apps/cli/bench_archive.hpp"
-#include "apps/cli/bench_cluster.hpp"
-#include "apps/cli/bench_decide.hpp"
-#include "apps/cli/bench_heartbeats.hpp"
-#include "apps/cli/bench_replicas.hpp"
-#include "apps/cli/bench_waiting.hpp"
 #include "apps/cli/commands.hpp"
 #include "apps/cli/connection.hpp"
 #include "apps/cli/decide.hpp"
@@ -113,139 +107,6 @@ int main(int argc, char** argv) {
   restore->add_option("file", file, "that admin backup wrote")->required();
   cli::add_restore_options(*restore, target);
 
-  cli::bench_request measured;
-  auto* bench = app.add_subcommand("bench", "measure on a cluster that is made up");
-  bench->require_subcommand(1);
-  auto* bench_decide = bench->add_subcommand("decide", "how long decisions take");
-  bench_decide->add_option("--nodes", measured.nodes)->capture_default_str();
-  bench_decide->add_option("--pods-per-node", measured.pods_per_node)->capture_default_str();
-  bench_decide->add_option("--gang", measured.gang, "pods of each preemptor")
-    ->capture_default_str();
-  bench_decide
-    ->add_option("--groups", measured.groups, "pods of each workload that runs, which goes whole")
-    ->capture_default_str();
-  bench_decide->add_option("--preemptors", measured.preemptors)->capture_default_str();
-
-  cli::bench_cluster_request whole;
-  auto* bench_cluster =
-    bench->add_subcommand("cluster", "how many decisions a whole replica carries out, in memory");
-  bench_cluster->add_option("--shards", whole.shards, "of nodes, and as many of workloads")
-    ->check(CLI::Range(1, 1024))
-    ->capture_default_str();
-  bench_cluster->add_option("--threads", whole.threads, "that run the actors")
-    ->capture_default_str();
-  bench_cluster->add_option("--nodes", whole.nodes)->capture_default_str();
-  bench_cluster->add_option("--pods-per-node", whole.pods_per_node)->capture_default_str();
-  bench_cluster
-    ->add_option("--pods-per-workload", whole.workload_size,
-                 "of those that run, which go one by one")
-    ->capture_default_str();
-  bench_cluster->add_option("--preemptions", whole.preemptions, "of one pod by one pod")
-    ->capture_default_str();
-  bench_cluster->add_option("--placements", whole.placements, "of one pod in room that is free")
-    ->capture_default_str();
-
-  cli::bench_heartbeats_request beats;
-  auto* bench_heartbeats = bench->add_subcommand(
-    "heartbeats", "what heartbeats cost, and an idle server; how long `get` takes meanwhile");
-  bench_heartbeats->add_option("--shards", beats.shards, "of nodes, and as many of workloads")
-    ->check(CLI::Range(1, 1024))
-    ->capture_default_str();
-  bench_heartbeats->add_option("--threads", beats.threads, "that run the actors")
-    ->capture_default_str();
-  bench_heartbeats->add_option("--nodes", beats.nodes)->capture_default_str();
-  bench_heartbeats->add_option("--pods-per-node", beats.pods_per_node)->capture_default_str();
-  bench_heartbeats->add_option("--per-second", beats.per_second, "heartbeats of all nodes together")
-    ->capture_default_str();
-  bench_heartbeats
-    ->add_option("--nodes-per-message", beats.per_message, "that an agent speaks for at once")
-    ->capture_default_str();
-  bench_heartbeats->add_option("--agents", beats.agents, "each with a connection of its own")
-    ->capture_default_str();
-  bench_heartbeats->add_option("--seconds", beats.seconds, "of each part of the measurement")
-    ->capture_default_str();
-
-  cli::bench_replicas_request replicated;
-  auto* bench_replicas = bench->add_subcommand(
-    "replicas", "submissions, preemptions and takeover on a three-member etcd, beside plain puts");
-  bench_replicas
-    ->add_option("--etcd", replicated.etcd,
-                 "HOST:PORT of its members, with commas; else three are started")
-    ->delimiter(',');
-  bench_replicas
-    ->add_option("--rounds", replicated.rounds,
-                 "of which medians are told; 0 for the takeover alone")
-    ->capture_default_str();
-  bench_replicas
-    ->add_option("--milliseconds", replicated.milliseconds,
-                 "of each measurement of puts and submissions")
-    ->capture_default_str();
-  bench_replicas
-    ->add_option("--clients", replicated.clients, "that submit, one call at a time each")
-    ->capture_default_str();
-  bench_replicas->add_option("--nodes", replicated.nodes, "of the cluster in which is preempted")
-    ->capture_default_str();
-  bench_replicas->add_option("--pods-per-node", replicated.pods_per_node, "likewise")
-    ->capture_default_str();
-  bench_replicas->add_option("--preemptions", replicated.preemptions, "of each round")
-    ->capture_default_str();
-  bench_replicas
-    ->add_option("--takeover-nodes", replicated.takeover_nodes,
-                 "of the cluster that is taken over; 0 for none")
-    ->capture_default_str();
-  bench_replicas
-    ->add_option("--takeover-pods-per-node", replicated.takeover_pods_per_node, "likewise")
-    ->capture_default_str();
-  bench_replicas
-    ->add_option("--takeover-pods-per-workload", replicated.takeover_workload_size, "likewise")
-    ->capture_default_str();
-
-  cli::bench_archive_request archived;
-  auto* bench_archive = bench->add_subcommand(
-    "archive", "explanations and takeover beside few finished decisions and many, on etcd");
-  bench_archive
-    ->add_option("--etcd", archived.etcd,
-                 "HOST:PORT of its members, with commas; else one is started")
-    ->delimiter(',');
-  bench_archive->add_option("--few", archived.few, "finished decisions")->capture_default_str();
-  bench_archive->add_option("--many", archived.many, "finished decisions")->capture_default_str();
-  bench_archive->add_option("--workloads", archived.workloads, "that they are about")
-    ->capture_default_str();
-  bench_archive->add_option("--nodes", archived.nodes, "of the cluster that is taken over")
-    ->capture_default_str();
-  bench_archive->add_option("--pods-per-node", archived.pods_per_node, "likewise")
-    ->capture_default_str();
-
-  cli::bench_waiting_request in_vain;
-  auto* bench_waiting = bench->add_subcommand(
-    "waiting", "what a placement costs beside work that waits in vain, and without it");
-  bench_waiting->add_option("--shards", in_vain.shards, "of nodes, and as many of workloads")
-    ->check(CLI::Range(1, 1024))
-    ->capture_default_str();
-  bench_waiting->add_option("--threads", in_vain.threads, "that run the actors")
-    ->capture_default_str();
-  bench_waiting->add_option("--nodes", in_vain.nodes)->capture_default_str();
-  bench_waiting->add_option("--pods-per-node", in_vain.pods_per_node)->capture_default_str();
-  bench_waiting->add_option("--waiting", in_vain.waiting, "workloads that wait in vain")
-    ->capture_default_str();
-  bench_waiting->add_option("--kinds", in_vain.kinds, "of them, that ask for different amounts")
-    ->capture_default_str();
-  bench_waiting->add_option("--queues", in_vain.queues, "in which they wait")
-    ->capture_default_str();
-  bench_waiting->add_option("--placements", in_vain.placements, "at once")->capture_default_str();
-  bench_waiting->add_option("--one-by-one", in_vain.one_by_one, "placements one after another")
-    ->capture_default_str();
-  bench_waiting->add_option("--pods-of-each", in_vain.pods_of_each, "of those workloads that wait")
-    ->capture_default_str();
-  bench_waiting->add_flag("--gangs", in_vain.gangs, "these start together or not at all");
-  bench_waiting
-    ->add_option("--running", in_vain.running, "pods of one workload that run beside them")
-    ->capture_default_str();
-  bench_waiting->add_option("--at-most", in_vain.most_times, "times what it costs without them")
-    ->capture_default_str();
-  bench_waiting->add_option("--rounds", in_vain.rounds, "of which medians are told")
-    ->capture_default_str();
-
   cli::machines_request machines;
   auto* play = app.add_subcommand(
     "machines", "play the machines of a cluster, for all replicas started with --machines");
@@ -281,18 +142,6 @@ int main(int argc, char** argv) {
     return cli::decide(to_decide, as);
   if (*restore)
     return cli::restore(file, target);
-  if (*bench_cluster)
-    return cli::bench_cluster(whole, as);
-  if (*bench_heartbeats)
-    return cli::bench_heartbeats(beats, as);
-  if (*bench_replicas)
-    return cli::bench_replicas(replicated, as);
-  if (*bench_archive)
-    return cli::bench_archive(archived, as);
-  if (*bench_waiting)
-    return cli::bench_waiting(in_vain, as);
-  if (*bench)
-    return cli::bench_decide(measured, as);
   auto connection = cli::read_connection(reached);
   if (!connection.ok()) {
     fmt::print(stderr, "reprieve: {}\n", std::string(connection.status().message()));

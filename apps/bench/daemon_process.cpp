@@ -1,10 +1,11 @@
 #include "apps/bench/daemon_process.hpp"
 
-#include "apps/bench/free_endpoint.hpp"
 #include "protocol/client/api_client.hpp"
+#include "testbed/processes/free_endpoint.hpp"
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <thread>
 
 namespace reprieve {
@@ -19,6 +20,10 @@ std::string joined(const std::vector<std::string>& parts) {
 }
 
 } // namespace
+
+std::string beside_this_program(const char* name) {
+  return std::filesystem::read_symlink("/proc/self/exe").replace_filename(name);
+}
 
 daemon_process::daemon_process(const daemon_settings& settings)
     : address_(free_endpoint()), output_(settings.directory + "/" + settings.name + ".log") {

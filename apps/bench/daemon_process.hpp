@@ -1,7 +1,7 @@
 #pragma once
 
-#include "apps/bench/child_process.hpp"
 #include "state/quantities/time.hpp"
+#include "testbed/processes/child_process.hpp"
 
 #include <absl/status/status.h>
 
@@ -10,6 +10,9 @@
 #include <vector>
 
 namespace reprieve {
+
+/// The path of a program that lies in the same folder as this one.
+std::string beside_this_program(const char* name);
 
 /// What a daemon that is started for a measurement needs to know.
 struct daemon_settings {

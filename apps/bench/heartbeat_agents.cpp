@@ -1,9 +1,9 @@
 #include "apps/bench/heartbeat_agents.hpp"
 
 #include "apps/bench/process_figures.hpp"
-#include "apps/bench/stored_cluster.hpp"
 #include "protocol/client/api_client.hpp"
 #include "state/containers/row_index.hpp"
+#include "testbed/stored/stored_cluster.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "apps/bench/whole_replica.hpp"
+#include "testbed/replica/whole_replica.hpp"
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>

@@ -1,7 +1,7 @@
 #include "apps/bench/submitting_clients.hpp"
 
-#include "apps/bench/stored_cluster.hpp"
 #include "protocol/messages/convert_requests.hpp"
+#include "testbed/stored/stored_cluster.hpp"
 
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>

@@ -1,11 +1,11 @@
 #include "apps/bench/takeover.hpp"
 
 #include "apps/bench/daemon_process.hpp"
-#include "apps/bench/free_endpoint.hpp"
-#include "apps/bench/temporary_directory.hpp"
 #include "protocol/client/api_client.hpp"
 #include "state/records/keys.hpp"
 #include "state/store/etcd/etcd_store.hpp"
+#include "testbed/processes/free_endpoint.hpp"
+#include "testbed/processes/temporary_directory.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "apps/bench/stored_cluster.hpp"
-#include "apps/bench/stored_decisions.hpp"
+#include "testbed/stored/stored_cluster.hpp"
+#include "testbed/stored/stored_decisions.hpp"
 
 #include <absl/status/statusor.h>
 

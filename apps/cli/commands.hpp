@@ -1,5 +1,6 @@
 #pragma once
 
+#include "apps/cli/output.hpp"
 #include "protocol/client/api_client.hpp"
 #include "state/model/requests.hpp"
 
@@ -7,14 +8,6 @@
 #include <vector>
 
 namespace reprieve::cli {
-
-/// How results are printed.
-enum class output { table, json, yaml };
-
-/// What a command ends with: done, refused by the server or not found, or bad input.
-inline constexpr int done = 0;
-inline constexpr int failed = 1;
-inline constexpr int bad_input = 2;
 
 int apply(api_client& server, const std::vector<std::string>& files, bool dry_run, output as);
 int get(api_client& server, const std::string& kind, const get_request& wanted, output as);

@@ -1,8 +1,8 @@
 // How long decisions take, and what was promised of it. Times are medians of one run, and what is
 // promised as a ratio is compared within it.
 
-#include "apps/bench/synthetic_cluster.hpp"
 #include "preemption/engine.hpp"
+#include "testbed/synthetic/synthetic_cluster.hpp"
 #include "tests/bench/plain_scan.hpp"
 
 #include <benchmark/benchmark.h>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "apps/bench/temporary_directory.hpp"
 #include "state/store/memory/memory_store.hpp"
+#include "testbed/processes/temporary_directory.hpp"
 #include "tests/disturbance/least_evictions.hpp"
 #include "tests/simulation/dice.hpp"
 #include "tests/support/actor_world.hpp"

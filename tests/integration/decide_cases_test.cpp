@@ -1,6 +1,6 @@
 // What `reprieve decide` answers to the snapshots in tests/decide.
 
-#include "apps/bench/child_process.hpp"
+#include "testbed/processes/child_process.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
-#include "apps/bench/child_process.hpp"
-#include "apps/bench/temporary_directory.hpp"
+#include "testbed/processes/child_process.hpp"
+#include "testbed/processes/temporary_directory.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -339,7 +339,7 @@ TEST(decide, refuses_to_print_yaml) {
 
 TEST(bench_decide, prints_its_figures_as_json) {
   const auto told =
-    run_program({REPRIEVE_BINARIES "/reprieve", "bench", "decide", "--nodes", "100", "--gang", "4",
+    run_program({REPRIEVE_BINARIES "/reprieve-bench", "decide", "--nodes", "100", "--gang", "4",
                  "--groups", "2", "--preemptors", "5", "-o", "json"});
   ASSERT_EQ(told.code, 0) << told.output;
 

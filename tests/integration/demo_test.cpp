@@ -1,5 +1,5 @@
-#include "apps/bench/child_process.hpp"
-#include "apps/bench/temporary_directory.hpp"
+#include "testbed/processes/child_process.hpp"
+#include "testbed/processes/temporary_directory.hpp"
 
 #include <gtest/gtest.h>
 

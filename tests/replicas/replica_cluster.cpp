@@ -1,9 +1,9 @@
 #include "tests/replicas/replica_cluster.hpp"
 
-#include "apps/bench/free_endpoint.hpp"
 #include "protocol/client/api_client.hpp"
 #include "protocol/records/records.hpp"
 #include "state/records/keys.hpp"
+#include "testbed/processes/free_endpoint.hpp"
 #include "tests/replicas/store_keys.hpp"
 #include "tests/support/etcd_process.hpp"
 

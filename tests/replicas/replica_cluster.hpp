@@ -1,8 +1,8 @@
 #pragma once
 
-#include "apps/bench/child_process.hpp"
-#include "apps/bench/etcd_members.hpp"
-#include "apps/bench/temporary_directory.hpp"
+#include "testbed/processes/child_process.hpp"
+#include "testbed/processes/etcd_members.hpp"
+#include "testbed/processes/temporary_directory.hpp"
 #include "tests/replicas/cut_wire.hpp"
 #include "tests/replicas/private_network.hpp"
 #include "tests/support/certificate_maker.hpp"

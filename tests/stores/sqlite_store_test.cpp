@@ -1,5 +1,5 @@
-#include "apps/bench/temporary_directory.hpp"
 #include "state/store/sqlite/sqlite_store.hpp"
+#include "testbed/processes/temporary_directory.hpp"
 #include "tests/stores/waiting.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "apps/bench/free_endpoint.hpp"
-#include "apps/bench/temporary_directory.hpp"
+#include "testbed/processes/free_endpoint.hpp"
+#include "testbed/processes/temporary_directory.hpp"
 
 #include <sys/types.h>
 

@@ -2,9 +2,9 @@
 
 #include "actors/durability/archive_keeper.hpp"
 #include "actors/durability/decision_archive.hpp"
-#include "apps/bench/stored_decisions.hpp"
 #include "protocol/records/records.hpp"
 #include "state/records/keys.hpp"
+#include "testbed/stored/stored_decisions.hpp"
 #include "tests/stores/store_backend.hpp"
 #include "tests/stores/waiting.hpp"
 #include "tests/support/archive_check.hpp"

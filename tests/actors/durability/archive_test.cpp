@@ -1,6 +1,6 @@
-#include "apps/bench/stored_decisions.hpp"
 #include "protocol/records/records.hpp"
 #include "state/records/keys.hpp"
+#include "testbed/stored/stored_decisions.hpp"
 #include "tests/actors/replica/replica_test.hpp"
 #include "tests/support/archive_check.hpp"
 

@@ -1,6 +1,6 @@
-#include "apps/bench/counting_store.hpp"
-#include "apps/bench/stored_cluster.hpp"
 #include "state/store/memory/memory_store.hpp"
+#include "testbed/stored/counting_store.hpp"
+#include "testbed/stored/stored_cluster.hpp"
 #include "tests/support/actor_world.hpp"
 
 #include <gtest/gtest.h>

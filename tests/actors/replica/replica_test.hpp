@@ -1,7 +1,7 @@
 #pragma once
 
-#include "apps/bench/temporary_directory.hpp"
 #include "state/store/memory/memory_store.hpp"
+#include "testbed/processes/temporary_directory.hpp"
 #include "tests/support/actor_world.hpp"
 
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 // said of what comes of it but that all are answered, and that it comes to rest. It is here for the
 // sanitizers.
 
-#include "apps/bench/whole_replica.hpp"
+#include "testbed/replica/whole_replica.hpp"
 
 #include <caf/scoped_actor.hpp>
 #include <fmt/format.h>

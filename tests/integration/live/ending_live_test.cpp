@@ -1,6 +1,6 @@
 // How programs end when they are asked to, with machines in a process of their own.
 
-#include "apps/bench/free_endpoint.hpp"
+#include "testbed/processes/free_endpoint.hpp"
 #include "tests/integration/live/live_cluster.hpp"
 #include "tests/support/etcd_process.hpp"
 

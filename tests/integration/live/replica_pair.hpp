@@ -1,6 +1,6 @@
 #pragma once
 
-#include "apps/bench/free_endpoint.hpp"
+#include "testbed/processes/free_endpoint.hpp"
 #include "tests/integration/live/live_cluster.hpp"
 #include "tests/support/certificate_maker.hpp"
 #include "tests/support/etcd_process.hpp"

@@ -1,9 +1,9 @@
-#include "apps/bench/child_process.hpp"
-#include "apps/bench/temporary_directory.hpp"
 #include "protocol/access/api_guard.hpp"
 #include "protocol/access/listen_address.hpp"
 #include "state/model/unchanged_error.hpp"
 #include "state/quantities/quantity.hpp"
+#include "testbed/processes/child_process.hpp"
+#include "testbed/processes/temporary_directory.hpp"
 #include "tests/support/certificate_maker.hpp"
 
 #include <fcntl.h>

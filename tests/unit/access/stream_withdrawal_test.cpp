@@ -1,6 +1,6 @@
-#include "apps/bench/temporary_directory.hpp"
 #include "protocol/access/api_guard.hpp"
 #include "state/quantities/quantity.hpp"
+#include "testbed/processes/temporary_directory.hpp"
 
 #include <gtest/gtest.h>
 

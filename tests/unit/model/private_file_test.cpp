@@ -1,6 +1,6 @@
-#include "apps/bench/child_process.hpp"
-#include "apps/bench/temporary_directory.hpp"
 #include "state/files/private_file.hpp"
+#include "testbed/processes/child_process.hpp"
+#include "testbed/processes/temporary_directory.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

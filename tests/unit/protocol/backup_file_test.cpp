@@ -1,6 +1,6 @@
-#include "apps/bench/child_process.hpp"
-#include "apps/bench/temporary_directory.hpp"
 #include "protocol/backup/backup_file.hpp"
+#include "testbed/processes/child_process.hpp"
+#include "testbed/processes/temporary_directory.hpp"
 #include "tests/unit/protocol/backup_bytes.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "apps/bench/free_endpoint.hpp"
+#include "testbed/processes/free_endpoint.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -1,15 +1,15 @@
 #pragma once
 
-#include "apps/cli/commands.hpp"
+#include "apps/cli/output.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
-namespace reprieve::cli {
+namespace reprieve::bench {
 
-struct bench_replicas_request {
+struct replicas_request {
   std::vector<std::string> etcd;       ///< `host:port` of its members; none: three are started
   std::size_t rounds = 5;              ///< of all that is compared; medians are told
   std::size_t milliseconds = 1000;     ///< of each measurement of puts and of submissions
@@ -26,6 +26,6 @@ struct bench_replicas_request {
 /// submissions to a real server, preemptions of a replica in this process, with and without a store
 /// that is slower, and how long another real replica takes to take over. Ends with `failed` where a
 /// bound is missed, and says which.
-int bench_replicas(const bench_replicas_request& wanted, output as);
+int replicas(const replicas_request& wanted, cli::output as);
 
-} // namespace reprieve::cli
+} // namespace reprieve::bench

@@ -1,14 +1,14 @@
 #pragma once
 
-#include "apps/cli/commands.hpp"
+#include "apps/cli/output.hpp"
 
 #include <cstddef>
 #include <string>
 #include <vector>
 
-namespace reprieve::cli {
+namespace reprieve::bench {
 
-struct bench_archive_request {
+struct archive_request {
   std::vector<std::string> etcd;  ///< `host:port` of its members; none: one is started
   std::size_t few = 1000;         ///< finished decisions, for comparison
   std::size_t many = 300'000;     ///< finished decisions
@@ -20,6 +20,6 @@ struct bench_archive_request {
 /// Measures on etcd what `explain` takes, and how long a real replica takes to take a cluster over,
 /// with few finished decisions in the store and with many. Ends with `failed` where a bound is
 /// missed, and says which.
-int bench_archive(const bench_archive_request& wanted, output as);
+int archive(const archive_request& wanted, cli::output as);
 
-} // namespace reprieve::cli
+} // namespace reprieve::bench

@@ -1,10 +1,10 @@
-#include "apps/bench/stored_cluster.hpp"
+#include "testbed/stored/stored_cluster.hpp"
 
-#include "apps/bench/bulk_writer.hpp"
 #include "preemption/problem/preemptor.hpp"
 #include "protocol/records/records.hpp"
 #include "state/containers/row_index.hpp"
 #include "state/records/keys.hpp"
+#include "testbed/stored/bulk_writer.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "apps/bench/child_process.hpp"
-#include "apps/bench/temporary_directory.hpp"
+#include "testbed/processes/child_process.hpp"
+#include "testbed/processes/temporary_directory.hpp"
 
 #include <memory>
 #include <string>

@@ -1,4 +1,4 @@
-#include "apps/cli/bench_waiting.hpp"
+#include "apps/bench/waiting.hpp"
 
 #include "apps/bench/replica_measurement.hpp"
 
@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-namespace reprieve::cli {
+namespace reprieve::bench {
 
 namespace {
 
@@ -25,7 +25,7 @@ struct round_figures {
 /// The queues, and who waits in them.
 class crowd {
 public:
-  explicit crowd(const bench_waiting_request& wanted) : wanted_(wanted) {}
+  explicit crowd(const waiting_request& wanted) : wanted_(wanted) {}
 
   /// A third of the queues has a limit that nobody who waits there is within.
   std::vector<apply_request> queues() const {
@@ -99,12 +99,12 @@ private:
     return made;
   }
 
-  const bench_waiting_request& wanted_;
+  const waiting_request& wanted_;
 };
 
 class rounds {
 public:
-  rounds(whole_replica& all, const bench_waiting_request& wanted, std::size_t placed)
+  rounds(whole_replica& all, const waiting_request& wanted, std::size_t placed)
       : all_(all), wanted_(wanted), placed_(placed) {}
 
   absl::StatusOr<round_figures> run() {
@@ -152,7 +152,7 @@ private:
   }
 
   whole_replica& all_;
-  const bench_waiting_request& wanted_;
+  const waiting_request& wanted_;
   std::size_t placed_;
 };
 
@@ -171,13 +171,13 @@ double median_of(const std::vector<round_figures>& all, F figure) {
 
 } // namespace
 
-int bench_waiting(const bench_waiting_request& wanted, output as) {
+int waiting(const waiting_request& wanted, cli::output as) {
   if (wanted.shards == 0 || wanted.threads == 0 || wanted.nodes == 0 || wanted.pods_per_node == 0
       || wanted.waiting == 0 || wanted.kinds == 0 || wanted.queues == 0 || wanted.placements == 0
       || wanted.one_by_one == 0 || wanted.rounds == 0 || wanted.pods_of_each == 0) {
     fmt::print(stderr,
-               "reprieve: all of the options of bench waiting but --running are 1 or more\n");
-    return bad_input;
+               "reprieve-bench: all of the options of waiting but --running are 1 or more\n");
+    return cli::bad_input;
   }
   stored_cluster made_up;
   made_up.nodes = wanted.nodes;
@@ -192,9 +192,9 @@ int bench_waiting(const bench_waiting_request& wanted, output as) {
   caf::actor_system system{with_threads(config, wanted.threads)};
   whole_replica all{system, made_up, wall_clock::of_this_process()};
   const auto fail = [&](const absl::Status& why) {
-    fmt::print(stderr, "reprieve: {}\n", std::string(why.message()));
+    fmt::print(stderr, "reprieve-bench: {}\n", std::string(why.message()));
     all.stop();
-    return failed;
+    return cli::failed;
   };
   if (const auto ready = all.start(system); !ready.ok())
     return fail(ready);
@@ -228,7 +228,7 @@ int bench_waiting(const bench_waiting_request& wanted, output as) {
     (wanted.rounds + 1) * (2 * (wanted.placements + wanted.one_by_one) + wanted.running);
   const bool holds =
     burst_ratio <= wanted.most_times && single_ratio <= wanted.most_times && stopped <= expected;
-  if (as == output::json)
+  if (as == cli::output::json)
     fmt::print("{{\"nodes\": {}, \"waiting\": {}, \"pods_of_each\": {}, \"running\": {}, "
                "\"kinds\": {}, \"queues\": {}, "
                "\"cpu_us_per_placement_alone\": {:.1f}, \"cpu_us_per_placement\": {:.1f}, "
@@ -251,7 +251,7 @@ int bench_waiting(const bench_waiting_request& wanted, output as) {
             : fmt::format("this is more than the bound of {:.1f} times, or somebody was "
                           "stopped",
                           wanted.most_times));
-  return holds ? done : failed;
+  return holds ? cli::done : cli::failed;
 }
 
-} // namespace reprieve::cli
+} // namespace reprieve::bench

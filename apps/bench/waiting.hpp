@@ -1,13 +1,13 @@
 #pragma once
 
-#include "apps/cli/commands.hpp"
+#include "apps/cli/output.hpp"
 
 #include <cstddef>
 #include <cstdint>
 
-namespace reprieve::cli {
+namespace reprieve::bench {
 
-struct bench_waiting_request {
+struct waiting_request {
   std::uint32_t shards = 8; ///< of nodes, and as many of workloads
   std::size_t threads = 2;
   std::size_t nodes = 500;
@@ -29,6 +29,6 @@ struct bench_waiting_request {
 /// queue's limit, for more than any node has, and for room that only others of their own priority
 /// have; and while one workload of that many pods runs. Fails where the second is more than
 /// `most_times` the first.
-int bench_waiting(const bench_waiting_request& wanted, output as);
+int waiting(const waiting_request& wanted, cli::output as);
 
-} // namespace reprieve::cli
+} // namespace reprieve::bench

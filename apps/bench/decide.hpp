@@ -1,12 +1,12 @@
 #pragma once
 
-#include "apps/cli/commands.hpp"
+#include "apps/cli/output.hpp"
 
 #include <cstddef>
 
-namespace reprieve::cli {
+namespace reprieve::bench {
 
-struct bench_request {
+struct decide_request {
   std::size_t nodes = 1000;
   std::size_t pods_per_node = 30;
   std::size_t gang = 1;   ///< pods of each preemptor
@@ -15,6 +15,6 @@ struct bench_request {
 };
 
 /// Decides for so many preemptors on a full cluster that is made up, and prints how long it took.
-int bench_decide(const bench_request& wanted, output as);
+int decide(const decide_request& wanted, cli::output as);
 
-} // namespace reprieve::cli
+} // namespace reprieve::bench

@@ -1,6 +1,6 @@
-#include "apps/bench/etcd_members.hpp"
+#include "testbed/processes/etcd_members.hpp"
 
-#include "apps/bench/free_endpoint.hpp"
+#include "testbed/processes/free_endpoint.hpp"
 
 #include <fmt/format.h>
 

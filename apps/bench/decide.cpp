@@ -1,8 +1,8 @@
-#include "apps/cli/bench_decide.hpp"
+#include "apps/bench/decide.hpp"
 
 #include "apps/bench/process_figures.hpp"
-#include "apps/bench/synthetic_cluster.hpp"
 #include "preemption/engine.hpp"
+#include "testbed/synthetic/synthetic_cluster.hpp"
 
 #include <fmt/format.h>
 
@@ -10,16 +10,17 @@
 #include <chrono>
 #include <vector>
 
-namespace reprieve::cli {
+namespace reprieve::bench {
 
-int bench_decide(const bench_request& wanted, output as) {
+int decide(const decide_request& wanted, cli::output as) {
   using clock = std::chrono::steady_clock;
   using microseconds = std::chrono::duration<double, std::micro>;
   if (wanted.nodes == 0 || wanted.pods_per_node == 0 || wanted.gang == 0 || wanted.groups == 0
       || wanted.preemptors == 0) {
-    fmt::print(stderr, "reprieve: --nodes, --pods-per-node, --gang, --groups and --preemptors are "
-                       "each 1 or more\n");
-    return bad_input;
+    fmt::print(stderr,
+               "reprieve-bench: --nodes, --pods-per-node, --gang, --groups and --preemptors are "
+               "each 1 or more\n");
+    return cli::bad_input;
   }
   const synthetic_cluster cluster{wanted.nodes, wanted.pods_per_node, wanted.groups};
   const auto view = cluster.view();
@@ -46,7 +47,7 @@ int bench_decide(const bench_request& wanted, output as) {
   const auto p50 = percentile(times, 50);
   const auto p99 = percentile(times, 99);
   const auto per_second = 1e6 * static_cast<double>(times.size()) / sum;
-  if (as == output::json)
+  if (as == cli::output::json)
     fmt::print("{{\"nodes\": {}, \"pods\": {}, \"gang\": {}, \"groups\": {}, \"preemptors\": {}, "
                "\"preempting\": {}, \"victim_pods\": {}, \"p50_us\": {:.1f}, \"p99_us\": {:.1f}, "
                "\"decisions_per_s\": {:.1f}, \"peak_rss_bytes\": {}}}\n",
@@ -58,7 +59,7 @@ int bench_decide(const bench_request& wanted, output as) {
                "{} MiB of memory at the peak\n",
                preempting, wanted.preemptors, wanted.gang, victims, wanted.nodes, view.pod_count(),
                p50, p99, per_second, peak_resident_bytes() >> 20);
-  return done;
+  return cli::done;
 }
 
-} // namespace reprieve::cli
+} // namespace reprieve::bench

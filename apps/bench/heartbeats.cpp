@@ -1,16 +1,16 @@
-#include "apps/cli/bench_heartbeats.hpp"
+#include "apps/bench/heartbeats.hpp"
 
 #include "apps/bench/heartbeat_agents.hpp"
 #include "apps/bench/process_figures.hpp"
-#include "apps/bench/whole_replica.hpp"
 #include "protocol/api/api_server.hpp"
+#include "testbed/replica/whole_replica.hpp"
 
 #include <fmt/format.h>
 
 #include <chrono>
 #include <thread>
 
-namespace reprieve::cli {
+namespace reprieve::bench {
 
 namespace {
 
@@ -60,9 +60,8 @@ struct all_measured {
   measured busy;    ///< heartbeats at their rate, and `get`
 };
 
-absl::StatusOr<all_measured> measure_all(const bench_heartbeats_request& wanted,
-                                         const whole_replica& all, heartbeat_agents& agents,
-                                         const std::string& address) {
+absl::StatusOr<all_measured> measure_all(const heartbeats_request& wanted, const whole_replica& all,
+                                         heartbeat_agents& agents, const std::string& address) {
   constexpr std::size_t gets_per_second = 50;
   const agent_traffic none{
     wanted.agents, wanted.nodes, wanted.per_message, 0, 0, wanted.seconds, 0};
@@ -93,12 +92,12 @@ absl::StatusOr<all_measured> measure_all(const bench_heartbeats_request& wanted,
   return found;
 }
 
-void print(const bench_heartbeats_request& wanted, const all_measured& found, output as) {
+void print(const heartbeats_request& wanted, const all_measured& found, cli::output as) {
   const auto& busy = found.busy;
   const auto heartbeats = static_cast<double>(busy.traffic.heartbeats);
   const auto rate = heartbeats / busy.wall;
   const auto each = 1e6 * busy.cpu / heartbeats;
-  if (as == output::json)
+  if (as == cli::output::json)
     fmt::print(
       "{{\"nodes\": {}, \"pods\": {}, \"shards\": {}, \"threads\": {}, \"agents\": {}, "
       "\"nodes_per_message\": {}, \"seconds\": {:.2f}, \"heartbeats\": {}, "
@@ -131,12 +130,13 @@ void print(const bench_heartbeats_request& wanted, const all_measured& found, ou
 
 } // namespace
 
-int bench_heartbeats(const bench_heartbeats_request& wanted, output as) {
+int heartbeats(const heartbeats_request& wanted, cli::output as) {
   if (wanted.nodes == 0 || wanted.shards == 0 || wanted.threads == 0 || wanted.per_second == 0
       || wanted.per_message == 0 || wanted.agents == 0 || wanted.seconds == 0) {
-    fmt::print(stderr, "reprieve: --shards, --threads, --nodes, --per-second, --nodes-per-message, "
-                       "--agents and --seconds are each 1 or more\n");
-    return bad_input;
+    fmt::print(stderr,
+               "reprieve-bench: --shards, --threads, --nodes, --per-second, --nodes-per-message, "
+               "--agents and --seconds are each 1 or more\n");
+    return cli::bad_input;
   }
   heartbeat_agents agents;
   stored_cluster made_up;
@@ -148,9 +148,9 @@ int bench_heartbeats(const bench_heartbeats_request& wanted, output as) {
   caf::actor_system system{with_threads(config, wanted.threads)};
   whole_replica all{system, made_up, wall_clock::of_this_process()};
   const auto fail = [&](const absl::Status& why) {
-    fmt::print(stderr, "reprieve: {}\n", std::string(why.message()));
+    fmt::print(stderr, "reprieve-bench: {}\n", std::string(why.message()));
     all.stop();
-    return failed;
+    return cli::failed;
   };
   if (const auto ready = all.start(system); !ready.ok())
     return fail(ready);
@@ -170,7 +170,7 @@ int bench_heartbeats(const bench_heartbeats_request& wanted, output as) {
     return fail(found.status());
   all.stop();
   print(wanted, *found, as);
-  return done;
+  return cli::done;
 }
 
-} // namespace reprieve::cli
+} // namespace reprieve::bench

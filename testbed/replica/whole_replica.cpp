@@ -1,4 +1,4 @@
-#include "apps/bench/whole_replica.hpp"
+#include "testbed/replica/whole_replica.hpp"
 
 #include "state/store/memory/memory_store.hpp"
 

@@ -1,13 +1,13 @@
 #pragma once
 
-#include "apps/cli/commands.hpp"
+#include "apps/cli/output.hpp"
 
 #include <cstddef>
 #include <cstdint>
 
-namespace reprieve::cli {
+namespace reprieve::bench {
 
-struct bench_cluster_request {
+struct cluster_request {
   std::uint32_t shards = 8; ///< of nodes, and as many of workloads
   std::size_t threads = 2;
   std::size_t nodes = 5000;
@@ -20,6 +20,6 @@ struct bench_cluster_request {
 /// Runs a whole replica in this process on a store in memory and a simulated cluster: places so
 /// many workloads of one pod in the room there is, then as many more important ones as are to
 /// preempt, and prints how fast that went and what it cost.
-int bench_cluster(const bench_cluster_request& wanted, output as);
+int cluster(const cluster_request& wanted, cli::output as);
 
-} // namespace reprieve::cli
+} // namespace reprieve::bench

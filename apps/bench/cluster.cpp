@@ -1,4 +1,4 @@
-#include "apps/cli/bench_cluster.hpp"
+#include "apps/bench/cluster.hpp"
 
 #include "apps/bench/process_figures.hpp"
 #include "apps/bench/replica_measurement.hpp"
@@ -8,13 +8,13 @@
 
 #include <chrono>
 
-namespace reprieve::cli {
+namespace reprieve::bench {
 
 namespace {
 
 /// The messages that one preemption costs from its submission until its pod runs, on a small
 /// cluster and a scheduler that counts them.
-std::size_t messages_of_a_preemption(const bench_cluster_request& wanted) {
+std::size_t messages_of_a_preemption(const cluster_request& wanted) {
   caf::actor_system_config config;
   config.set("scheduler.policy", caf::atom("testing"));
   caf::actor_system system{config};
@@ -49,13 +49,13 @@ std::size_t messages_of_a_preemption(const bench_cluster_request& wanted) {
 
 } // namespace
 
-int bench_cluster(const bench_cluster_request& wanted, output as) {
+int cluster(const cluster_request& wanted, cli::output as) {
   if (wanted.nodes == 0 || wanted.pods_per_node == 0 || wanted.shards == 0
       || wanted.workload_size == 0 || wanted.preemptions == 0 || wanted.placements == 0
       || wanted.threads == 0) {
-    fmt::print(stderr, "reprieve: --shards, --threads, --nodes, --pods-per-node, "
+    fmt::print(stderr, "reprieve-bench: --shards, --threads, --nodes, --pods-per-node, "
                        "--pods-per-workload, --preemptions and --placements are each 1 or more\n");
-    return bad_input;
+    return cli::bad_input;
   }
   stored_cluster made_up;
   made_up.nodes = wanted.nodes;
@@ -73,9 +73,9 @@ int bench_cluster(const bench_cluster_request& wanted, output as) {
   whole_replica all{system, made_up, wall_clock::of_this_process()};
   replica_measurement measure{all};
   const auto fail = [&](const absl::Status& why) {
-    fmt::print(stderr, "reprieve: {}\n", std::string(why.message()));
+    fmt::print(stderr, "reprieve-bench: {}\n", std::string(why.message()));
     all.stop();
-    return failed;
+    return cli::failed;
   };
   if (const auto ready = all.start(system); !ready.ok())
     return fail(ready);
@@ -105,7 +105,7 @@ int bench_cluster(const bench_cluster_request& wanted, output as) {
   const auto placements_per_s = placements / plain->seconds_to_told;
   const auto cpu_per_preemption = 1e6 * urgent->cpu / preempted;
   const auto cpu_per_placement = 1e6 * plain->cpu / placements;
-  if (as == output::json)
+  if (as == cli::output::json)
     fmt::print("{{\"shards\": {}, \"threads\": {}, \"nodes\": {}, \"pods\": {}, "
                "\"preemptions\": {}, \"placements\": {}, \"preemptions_per_s\": {:.0f}, "
                "\"placements_per_s\": {:.0f}, \"first_placements_per_s\": {:.0f}, "
@@ -130,7 +130,7 @@ int bench_cluster(const bench_cluster_request& wanted, output as) {
       preemptions_per_s, cpu_per_preemption, placements_per_s, cpu_per_placement,
       placements / fresh->seconds_to_told, messages, urgent->transactions / preempted,
       urgent->bytes / preempted, peak_resident_bytes() >> 20);
-  return done;
+  return cli::done;
 }
 
-} // namespace reprieve::cli
+} // namespace reprieve::bench

@@ -1,25 +1,24 @@
-#include "apps/cli/bench_replicas.hpp"
+#include "apps/bench/replicas.hpp"
 
 #include "apps/bench/daemon_process.hpp"
 #include "apps/bench/delaying_store.hpp"
-#include "apps/bench/etcd_members.hpp"
 #include "apps/bench/plain_puts.hpp"
 #include "apps/bench/process_figures.hpp"
 #include "apps/bench/store_rounds.hpp"
 #include "apps/bench/submitting_clients.hpp"
 #include "apps/bench/takeover.hpp"
-#include "apps/bench/whole_replica.hpp"
 #include "state/store/etcd/etcd_store.hpp"
+#include "testbed/processes/etcd_members.hpp"
+#include "testbed/replica/whole_replica.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <optional>
 #include <thread>
 
-namespace reprieve::cli {
+namespace reprieve::bench {
 
 namespace {
 
@@ -50,10 +49,6 @@ double ratio(const std::vector<double>& of, const std::vector<double>& to) {
   for (std::size_t i = 0; i < of.size(); ++i)
     each.push_back(of[i] / to[i]);
   return median(std::move(each));
-}
-
-std::string beside_this_program(const char* name) {
-  return std::filesystem::read_symlink("/proc/self/exe").replace_filename(name);
 }
 
 absl::StatusOr<std::shared_ptr<store>> open_etcd(const std::vector<std::string>& endpoints,
@@ -158,7 +153,7 @@ stored_cluster cluster_of(std::size_t nodes, std::size_t pods_per_node,
 /// All that is measured, one after the other.
 class measurement {
 public:
-  explicit measurement(const bench_replicas_request& wanted) : wanted_(wanted) {}
+  explicit measurement(const replicas_request& wanted) : wanted_(wanted) {}
 
   absl::Status run() {
     std::optional<etcd_members> started;
@@ -252,7 +247,7 @@ private:
   }
 
   submitting_clients clients_; ///< before anything starts a thread
-  const bench_replicas_request& wanted_;
+  const replicas_request& wanted_;
   std::vector<std::string> endpoints_;
 };
 
@@ -293,7 +288,7 @@ std::vector<bound> bounds_of(const measurement& all) {
   return bounds;
 }
 
-void print_json(const bench_replicas_request& wanted, const measurement& all,
+void print_json(const replicas_request& wanted, const measurement& all,
                 const std::vector<bound>& bounds) {
   const auto& found = all.found;
   fmt::print("{{\"rounds\": {}, \"clients\": {}, \"nodes\": {}, \"pods\": {}, "
@@ -331,31 +326,31 @@ void print_table(const measurement& all, const std::vector<bound>& bounds) {
 
 } // namespace
 
-int bench_replicas(const bench_replicas_request& wanted, output as) {
+int replicas(const replicas_request& wanted, cli::output as) {
   if (wanted.milliseconds == 0 || wanted.clients == 0 || wanted.nodes == 0
       || wanted.pods_per_node == 0 || wanted.preemptions == 0 || wanted.takeover_pods_per_node == 0
       || wanted.takeover_workload_size == 0) {
-    fmt::print(stderr, "reprieve: all but --rounds and --takeover-nodes are 1 or more\n");
-    return bad_input;
+    fmt::print(stderr, "reprieve-bench: all but --rounds and --takeover-nodes are 1 or more\n");
+    return cli::bad_input;
   }
   measurement all{wanted};
   if (const auto measured = all.run(); !measured.ok()) {
-    fmt::print(stderr, "reprieve: {}\n", std::string(measured.message()));
-    return failed;
+    fmt::print(stderr, "reprieve-bench: {}\n", std::string(measured.message()));
+    return cli::failed;
   }
   const auto bounds = bounds_of(all);
-  if (as == output::json)
+  if (as == cli::output::json)
     print_json(wanted, all, bounds);
   else
     print_table(all, bounds);
-  int code = done;
+  int code = cli::done;
   for (const auto& one : bounds)
     if (!one.holds()) {
-      fmt::print(stderr, "reprieve: {}: {:.2f}; it must be {} {:.2f}\n", one.what, one.is,
+      fmt::print(stderr, "reprieve-bench: {}: {:.2f}; it must be {} {:.2f}\n", one.what, one.is,
                  one.at_least ? "at least" : "at most", one.limit);
-      code = failed;
+      code = cli::failed;
     }
   return code;
 }
 
-} // namespace reprieve::cli
+} // namespace reprieve::bench

@@ -1,23 +1,19 @@
-#include "apps/cli/bench_archive.hpp"
+#include "apps/bench/archive.hpp"
 
-#include "apps/bench/etcd_members.hpp"
+#include "apps/bench/daemon_process.hpp"
 #include "apps/bench/plain_puts.hpp"
 #include "apps/bench/takeover.hpp"
 #include "state/store/etcd/etcd_store.hpp"
+#include "testbed/processes/etcd_members.hpp"
 
 #include <fmt/format.h>
 
 #include <chrono>
-#include <filesystem>
 #include <optional>
 
-namespace reprieve::cli {
+namespace reprieve::bench {
 
 namespace {
-
-std::string beside_this_program(const char* name) {
-  return std::filesystem::read_symlink("/proc/self/exe").replace_filename(name);
-}
 
 absl::Status wait_for(const std::vector<std::string>& endpoints) {
   etcd_options options;
@@ -27,7 +23,7 @@ absl::Status wait_for(const std::vector<std::string>& endpoints) {
   return etcd.ok() ? wait_until_it_serves(**etcd) : etcd.status();
 }
 
-absl::StatusOr<takeover_times> measure(const bench_archive_request& wanted,
+absl::StatusOr<takeover_times> measure(const archive_request& wanted,
                                        const std::vector<std::string>& etcd,
                                        std::size_t decisions) {
   takeover_settings settings;
@@ -55,11 +51,11 @@ struct bound {
 
 } // namespace
 
-int bench_archive(const bench_archive_request& wanted, output as) {
+int archive(const archive_request& wanted, cli::output as) {
   if (wanted.few == 0 || wanted.many == 0 || wanted.workloads == 0 || wanted.nodes == 0
       || wanted.pods_per_node == 0) {
-    fmt::print(stderr, "reprieve: all numbers are 1 or more\n");
-    return bad_input;
+    fmt::print(stderr, "reprieve-bench: all numbers are 1 or more\n");
+    return cli::bad_input;
   }
   std::optional<etcd_members> started;
   auto etcd = wanted.etcd;
@@ -68,20 +64,20 @@ int bench_archive(const bench_archive_request& wanted, output as) {
     etcd = started->endpoints();
   }
   if (const auto up = wait_for(etcd); !up.ok()) {
-    fmt::print(stderr, "reprieve: {}\n", std::string(up.message()));
-    return failed;
+    fmt::print(stderr, "reprieve-bench: {}\n", std::string(up.message()));
+    return cli::failed;
   }
   std::vector<takeover_times> found;
   for (const auto decisions : {wanted.few, wanted.many}) {
     const auto times = measure(wanted, etcd, decisions);
     if (!times.ok()) {
-      fmt::print(stderr, "reprieve: {}\n", std::string(times.status().message()));
-      return failed;
+      fmt::print(stderr, "reprieve-bench: {}\n", std::string(times.status().message()));
+      return cli::failed;
     }
     found.push_back(*times);
   }
   const auto& [few, many] = std::pair{found[0], found[1]};
-  if (as == output::json)
+  if (as == cli::output::json)
     fmt::print("{{\"few\": {}, \"many\": {}, \"nodes\": {}, \"explain_few_ms\": {:.2f}, "
                "\"explain_many_ms\": {:.2f}, \"explain_ratio\": {:.2f}, \"takeover_few_s\": "
                "{:.2f}, \"takeover_many_s\": {:.2f}, \"takeover_ratio\": {:.2f}}}\n",
@@ -93,18 +89,18 @@ int bench_archive(const bench_archive_request& wanted, output as) {
                "end\n{:>10} decisions: explain {:6.2f} ms, first decision {:.2f} s\n",
                wanted.few, few.explained * 1e3, few.decided, wanted.many, many.explained * 1e3,
                many.decided);
-  int code = done;
+  int code = cli::done;
   for (const auto& one :
        {bound{"milliseconds that an explanation takes", many.explained * 1e3, 100},
         bound{"times that with few decisions", many.explained / few.explained, 3},
         bound{"seconds from the end of a lease to the first decision", many.decided, 2},
         bound{"times that with few decisions", many.decided / few.decided, 2}})
     if (one.is > one.most) {
-      fmt::print(stderr, "reprieve: {}: {:.2f}; it must be at most {:.2f}\n", one.what, one.is,
-                 one.most);
-      code = failed;
+      fmt::print(stderr, "reprieve-bench: {}: {:.2f}; it must be at most {:.2f}\n", one.what,
+                 one.is, one.most);
+      code = cli::failed;
     }
   return code;
 }
 
-} // namespace reprieve::cli
+} // namespace reprieve::bench

@@ -1,13 +1,13 @@
 #pragma once
 
-#include "apps/cli/commands.hpp"
+#include "apps/cli/output.hpp"
 
 #include <cstddef>
 #include <cstdint>
 
-namespace reprieve::cli {
+namespace reprieve::bench {
 
-struct bench_heartbeats_request {
+struct heartbeats_request {
   std::uint32_t shards = 4; ///< of nodes, and as many of workloads
   std::size_t threads = 2;
   std::size_t nodes = 100'000;
@@ -21,6 +21,6 @@ struct bench_heartbeats_request {
 /// Runs a whole replica in this process on a store in memory, serves the API on the loopback, and
 /// has another process send heartbeats at that rate; prints what processor time this process takes
 /// for that, and while it is idle, and how long the answer to `get node` takes in both.
-int bench_heartbeats(const bench_heartbeats_request& wanted, output as);
+int heartbeats(const heartbeats_request& wanted, cli::output as);
 
-} // namespace reprieve::cli
+} // namespace reprieve::bench

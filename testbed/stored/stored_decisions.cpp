@@ -1,8 +1,8 @@
-#include "apps/bench/stored_decisions.hpp"
+#include "testbed/stored/stored_decisions.hpp"
 
-#include "apps/bench/bulk_writer.hpp"
 #include "protocol/records/records.hpp"
 #include "state/records/keys.hpp"
+#include "testbed/stored/bulk_writer.hpp"
 
 #include <fmt/format.h>
 

@@ -3,8 +3,8 @@
 #include "actors/gateway/gateway.hpp"
 #include "actors/replica/replica.hpp"
 #include "actors/simulated/simulated_cluster.hpp"
-#include "apps/bench/counting_store.hpp"
-#include "apps/bench/stored_cluster.hpp"
+#include "testbed/stored/counting_store.hpp"
+#include "testbed/stored/stored_cluster.hpp"
 
 #include <atomic>
 #include <cstddef>

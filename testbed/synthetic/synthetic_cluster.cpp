@@ -1,4 +1,4 @@
-#include "apps/bench/synthetic_cluster.hpp"
+#include "testbed/synthetic/synthetic_cluster.hpp"
 
 #include "state/containers/row_index.hpp"
 
