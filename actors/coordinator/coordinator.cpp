@@ -1,5 +1,6 @@
 #include "actors/coordinator/coordinator.hpp"
 
+#include "actors/coordinator/coordinator_grants.hpp"
 #include "actors/coordinator/coordinator_snapshot.hpp"
 #include "actors/coordinator/scheduling_cycle.hpp"
 #include "state/records/keys.hpp"
@@ -16,8 +17,6 @@ bool knows_enough(const coordinator_state& state) {
 namespace {
 
 using self_pointer = coordinator_pointer;
-
-constexpr std::chrono::seconds time_for_grants{1};
 
 /// Gives up the decisions that lost their ground: a preemptor that is not wanted any more, a node
 /// that takes no pods (docs/policies.md#delayed-actuation).
@@ -54,41 +53,6 @@ void end_late_votes(self_pointer self) {
     self->delayed_send(self, next - now, look_at_votes{});
 }
 
-/// Whether a limit came by now of which the group's part is about to be told. Until then the queue
-/// would have nothing of what it deserves, and others would be given it for a moment.
-bool awaits_grants(self_pointer self) {
-  const auto& state = self->state;
-  if (state.grants_due == no_time || !state.grants)
-    return false;
-  const bool all_known = std::ranges::all_of(state.known->queues, [&](const auto& one) {
-    const auto* granted = find(*state.grants, one.first);
-    return std::ranges::all_of(one.second.limit, [&](const auto& most) {
-      return granted != nullptr && granted->contains(most.first);
-    });
-  });
-  return !all_known && state.settings.clock.now(self) < state.grants_due;
-}
-
-/// Whether some queue may use less than before: what this group may is about to be told, and
-/// whoever came in by what it was told before would have to go again.
-bool lowers_a_limit(const by_name<queue>& before, const by_name<queue>& now) {
-  return std::ranges::any_of(now, [&](const auto& one) {
-    const auto* was = find(before, one.first);
-    return was != nullptr && std::ranges::any_of(was->limit, [&](const auto& most) {
-             const auto next = one.second.limit.find(most.first);
-             return next != one.second.limit.end() && next->second < most.second;
-           });
-  });
-}
-
-/// Whether the group does with less by now and was not told yet that it is written down, or is
-/// about to. Should it get lost, what others would be given meanwhile had to be taken from them
-/// again.
-bool awaits_lowering(self_pointer self) {
-  const auto& state = self->state;
-  return state.lowering_due != no_time && state.settings.clock.now(self) < state.lowering_due;
-}
-
 } // namespace
 
 bool may_run_cycle(self_pointer self) {
@@ -112,68 +76,6 @@ void take_up_if_another(coordinator_state& state, const workload_record& next) {
   if (!before || before->status.generation != next.status.generation
       || before->status.uid != next.status.uid)
     take_up(state, next.spec->name);
-}
-
-/// Where less is asked for still, it stays as low as it came down to; one that begins anew comes
-/// down at once, as the one before it had.
-void take_grants(coordinator_state& state, quota_grants told) {
-  const auto order = std::pair(told.epoch, told.number);
-  if (order < state.grants_order)
-    return; // it was on its way for longer than what came since
-  state.grants_order = order;
-  state.lowering_due = no_time;
-  const auto& known = state.grants ? *state.grants : told.asked_down;
-  for (const auto& [queue, amounts] : told.asked_down)
-    if (const auto* kept = find(known, queue))
-      for (const auto& [resource, wanted] : amounts)
-        if (const auto to = kept->find(resource); to != kept->end())
-          if (auto& granted = told.queues[queue][resource]; granted > to->second)
-            granted = to->second;
-  state.grants = std::move(told.queues);
-}
-
-/// How far a group comes down that is asked to come down to `wanted` by a report that `used` was
-/// taken, and takes `spent` by now. What has come since the report stays: the next one tells of it.
-std::int64_t grant_to_keep(std::int64_t wanted, std::int64_t used, std::int64_t spent) {
-  const auto since = std::max<std::int64_t>(spent - used, 0);
-  return std::max(wanted, std::min(spent, wanted + since));
-}
-
-/// Keeps to less from now on, and answers with what it still takes: what its pods use goes when
-/// they have gone, those that leave too, and those that stay leave because of that.
-quota_grants lower(self_pointer self, const lower_grants& asked) {
-  auto& state = self->state;
-  quota_grants kept;
-  by_name<queue_totals> below;
-  const auto count = [&](const std::string& queue, const resources& stay, const resources& leave) {
-    for (const auto* at = find(state.known->queues, queue); at != nullptr;
-         at = find(state.known->queues, at->parent)) {
-      add_to(below[at->name].staying, stay);
-      add_to(below[at->name].leaving, leave);
-    }
-  };
-  for (const auto& [queue, used] : state.mirror.usage())
-    count(queue, used.staying, used.leaving);
-  for (const auto& [queue, used] : state.lifecycle.needs.coming)
-    count(queue, used, {});
-  for (const auto& [queue, amounts] : asked.queues) {
-    auto& granted = (*state.grants)[queue];
-    const auto* reported = find(asked.used, queue);
-    for (const auto& [resource, wanted] : amounts) {
-      const auto spent = amount_of(below[queue].staying, resource);
-      const auto used = reported == nullptr ? spent : amount_of(*reported, resource);
-      const auto amount = grant_to_keep(wanted, used, spent);
-      if (const auto had = granted.find(resource); had != granted.end())
-        had->second = std::min(had->second, amount);
-      else
-        granted[resource] = amount;
-      const auto leaves = amount_of(below[queue].leaving, resource);
-      kept.queues[queue][resource] = std::max(amount, spent + leaves);
-    }
-  }
-  state.lowering_due = state.settings.clock.now(self) + answer_time;
-  wake(self);
-  return kept;
 }
 
 /// These need not wait for that decision any more: who waits for no other asks for its votes.
@@ -318,20 +220,107 @@ void know_aside(group_mirror& mirror, const workload_delta& delta) {
     mirror.know_readable(shard, object_kind::workload, name);
 }
 
-} // namespace
-
-coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_settings settings) {
+void learn(self_pointer self, node_delta& delta) {
   auto& state = self->state;
-  state.settings = std::move(settings);
-  state.epoch = state.settings.owner->lasting_epoch();
+  // A shard that begins anew has nothing of what it was told.
+  if (!state.seen_shards.insert("n/" + delta.shard).second && delta.everything)
+    state.mirror.tell_shards_all();
+  know_aside(state.mirror, delta);
+  for (auto& record : delta.changed)
+    state.mirror.put(std::move(record));
+  for (const auto& name : delta.removed)
+    state.mirror.remove_node(name);
+  wake(self);
+}
+
+void learn(self_pointer self, workload_delta& delta) {
+  auto& state = self->state;
+  state.seen_shards.insert("w/" + delta.shard);
+  know_aside(state.mirror, delta);
+  for (auto& record : delta.changed) {
+    take_up_if_another(state, *record);
+    state.mirror.put(std::move(record));
+  }
+  for (const auto& name : delta.removed) {
+    take_up(state, name);
+    state.mirror.remove_workload(name);
+    std::erase_if(state.reserved, [&](const auto& one) { return one.second.workload == name; });
+  }
+  for (const auto& budget : delta.budgets)
+    state.mirror.put(budget);
+  for (const auto& name : delta.removed_budgets)
+    state.mirror.remove_budget(name);
+  for (const auto& share : delta.placements)
+    state.mirror.put(share);
+  for (const auto& name : delta.removed_placements)
+    state.mirror.remove_placement(name);
+  wake(self);
+}
+
+void learn(self_pointer self, catalog_update& update) {
+  auto& state = self->state;
+  state.rules_changed = state.rules_changed || !state.known || *state.known != *update.known;
+  expect_grants(self, update.known->queues);
+  state.known = std::move(update.known);
+  tell_group_limits(self);
+  wake(self);
+}
+
+void follow_decision(self_pointer self, const decision_moved& moved) {
+  if (auto found = self->state.decisions.find(moved.id); found != self->state.decisions.end())
+    found->second.phase = moved.phase;
+  if (moved.phase == decision_phase::starting)
+    starts(self, moved.id);
+  if (moved.phase == decision_phase::aborted)
+    self->state.mirror.spare_victims(moved.id);
+}
+
+void meet(self_pointer self, meet_queues& met) {
+  self->state.settings.queues = std::move(met.shard);
+  self->state.told = {};
+  meet(self);
+  wake(self);
+}
+
+void run_due_cycle(self_pointer self) {
+  auto& state = self->state;
+  if (state.running_cycle) // it is followed by another
+    return;
+  state.cycle_due = false;
+  if (!may_run_cycle(self)) {
+    for (const auto due : {state.grants_due, state.lowering_due})
+      if (due > state.settings.clock.now(self))
+        try_again_at(self, due);
+    return;
+  }
+  state.grants_due = no_time;
+  run_lifecycle(self);
+  cancel_groundless(self);
+  serve_all(self);
+}
+
+std::string answer_why(self_pointer self, const why_pending& asked) {
+  if (auto hidden = self->state.mirror.why_hidden(asked.workload); !hidden.empty())
+    return hidden;
+  auto why = why_waits(self, asked.workload);
+  return why.empty() ? why_replicas_wait(self->state, asked.workload) : why;
+}
+
+/// Ends when what it stands on ends, and the decisions with it.
+void end_together(self_pointer self) {
   self->set_down_handler([self](const caf::down_msg& down) {
     if (down.reason)
       self->quit(down.reason);
   });
-  self->attach_functor([running = state.running](const caf::error&) {
+  self->attach_functor([running = self->state.running](const caf::error&) {
     for (const auto& [id, actor] : *running)
       caf::anon_send_exit(actor, caf::exit_reason::kill);
   });
+}
+
+/// Follows the group's shards, and has them forget what they voted for those who are gone.
+void follow_shards(self_pointer self) {
+  auto& state = self->state;
   drop_votes earlier{state.epoch, {}};
   // One that a shard has aborted before it had anything knows nobody who has a vote for it.
   for (const auto& open : state.settings.open)
@@ -345,10 +334,11 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
     self->send(shard, earlier);
     self->send(shard, follow_workloads{self});
   }
-  for (auto& id : std::exchange(state.settings.barred, {}))
-    state.barred.emplace(std::move(id), 0);
-  unbar_earlier(self);
-  for (auto& open : std::exchange(state.settings.open, {})) {
+}
+
+/// Finishes the decisions that were open in the store.
+void launch_open(self_pointer self) {
+  for (auto& open : std::exchange(self->state.settings.open, {})) {
     decision_settings recovered;
     recovered.decision = std::move(open.what);
     recovered.recovered = true;
@@ -357,97 +347,34 @@ coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_sett
     recovered.body_bytes = open.body_bytes;
     launch(self, std::move(recovered));
   }
+}
+
+} // namespace
+
+coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_settings settings) {
+  auto& state = self->state;
+  state.settings = std::move(settings);
+  state.epoch = state.settings.owner->lasting_epoch();
+  end_together(self);
+  follow_shards(self);
+  for (auto& id : std::exchange(state.settings.barred, {}))
+    state.barred.emplace(std::move(id), 0);
+  unbar_earlier(self);
+  launch_open(self);
   meet(self);
   return {
-    [self](node_delta& delta) {
-      auto& s = self->state;
-      // A shard that begins anew has nothing of what it was told.
-      if (!s.seen_shards.insert("n/" + delta.shard).second && delta.everything)
-        s.mirror.tell_shards_all();
-      know_aside(s.mirror, delta);
-      for (auto& record : delta.changed)
-        s.mirror.put(std::move(record));
-      for (const auto& name : delta.removed)
-        s.mirror.remove_node(name);
-      wake(self);
-    },
-    [self](workload_delta& delta) {
-      auto& s = self->state;
-      s.seen_shards.insert("w/" + delta.shard);
-      know_aside(s.mirror, delta);
-      for (auto& record : delta.changed) {
-        take_up_if_another(s, *record);
-        s.mirror.put(std::move(record));
-      }
-      for (const auto& name : delta.removed) {
-        take_up(s, name);
-        s.mirror.remove_workload(name);
-        std::erase_if(s.reserved, [&](const auto& one) { return one.second.workload == name; });
-      }
-      for (const auto& budget : delta.budgets)
-        s.mirror.put(budget);
-      for (const auto& name : delta.removed_budgets)
-        s.mirror.remove_budget(name);
-      for (const auto& share : delta.placements)
-        s.mirror.put(share);
-      for (const auto& name : delta.removed_placements)
-        s.mirror.remove_placement(name);
-      wake(self);
-    },
-    [self](catalog_update& update) {
-      auto& s = self->state;
-      s.rules_changed = s.rules_changed || !s.known || *s.known != *update.known;
-      if (!s.known || s.known->queues != update.known->queues)
-        s.grants_due = s.settings.clock.now(self) + time_for_grants;
-      if (s.known && lowers_a_limit(s.known->queues, update.known->queues))
-        s.lowering_due = std::max(s.lowering_due, s.settings.clock.now(self) + time_for_grants);
-      s.known = std::move(update.known);
-      tell_group_limits(self);
-      wake(self);
-    },
-    [self](const decision_moved& moved) {
-      if (auto found = self->state.decisions.find(moved.id); found != self->state.decisions.end())
-        found->second.phase = moved.phase;
-      if (moved.phase == decision_phase::starting)
-        starts(self, moved.id);
-      if (moved.phase == decision_phase::aborted)
-        self->state.mirror.spare_victims(moved.id);
-    },
+    [self](node_delta& delta) { learn(self, delta); },
+    [self](workload_delta& delta) { learn(self, delta); },
+    [self](catalog_update& update) { learn(self, update); },
+    [self](const decision_moved& moved) { follow_decision(self, moved); },
     [self](const victims_told& done) { count_on_room_of(self, done); },
     [self](const decision_ended& over) { ended(self, over); },
-    [self](quota_grants& told) {
-      take_grants(self->state, std::move(told));
-      wake(self);
-    },
+    [self](quota_grants& told) { use_grants(self, told); },
     [self](const lower_grants& asked) { return lower(self, asked); },
-    [self](meet_queues& met) {
-      self->state.settings.queues = std::move(met.shard);
-      self->state.told = {};
-      meet(self);
-      wake(self);
-    },
-    [self](run_cycle) {
-      if (self->state.running_cycle) // it is followed by another
-        return;
-      self->state.cycle_due = false;
-      if (!may_run_cycle(self)) {
-        for (const auto due : {self->state.grants_due, self->state.lowering_due})
-          if (due > self->state.settings.clock.now(self))
-            try_again_at(self, due);
-        return;
-      }
-      self->state.grants_due = no_time;
-      run_lifecycle(self);
-      cancel_groundless(self);
-      serve_all(self);
-    },
+    [self](meet_queues& met) { meet(self, met); },
+    [self](run_cycle) { run_due_cycle(self); },
     [self](look_at_votes) { end_late_votes(self); },
-    [self](const why_pending& asked) {
-      if (auto hidden = self->state.mirror.why_hidden(asked.workload); !hidden.empty())
-        return hidden;
-      auto why = why_waits(self, asked.workload);
-      return why.empty() ? why_replicas_wait(self->state, asked.workload) : why;
-    },
+    [self](const why_pending& asked) { return answer_why(self, asked); },
     [self](read_group) { return read_state(self); },
   };
 }

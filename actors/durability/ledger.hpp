@@ -18,6 +18,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -831,6 +832,27 @@ caf::result<lent_result> lend_for(Self self, const lend<Change>& wanted, F chang
       change(over);
   });
   return asked;
+}
+
+/// Answers a request that `make` carries out when nothing is lent: it is given the actor, the
+/// request, what to call with the outcome and, if it wants that, that it is for no bundle.
+template <class Self, class Request, class F>
+caf::result<absl::Status> make_when_nothing_is_lent(Self self, Request& wanted, F make) {
+  return answer_when_nothing_is_lent(
+    self, [self, make, wanted = std::move(wanted)](status_answer answer) {
+      if constexpr (std::is_invocable_v<F, Self, const Request&, status_answer, std::string>)
+        make(self, wanted, std::move(answer), std::string{});
+      else
+        make(self, wanted, std::move(answer));
+    });
+}
+
+/// Likewise where others write it, with the name of the bundle that it is for.
+template <class Self, class Change, class F>
+caf::result<lent_result> make_for_bundle(Self self, const lend<Change>& wanted, F make) {
+  return lend_for(self, wanted, [self, make, wanted](status_answer answer) {
+    make(self, wanted.change, std::move(answer), wanted.bundle);
+  });
 }
 
 /// Answers `confirm_ownership`. What was lent may be written without that anybody has said so: that

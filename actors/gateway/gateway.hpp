@@ -116,10 +116,11 @@ struct gateway_state {
   bool reads_take_turns = false; ///< the next step is on its way
 };
 
-gateway_actor::behavior_type gateway(gateway_actor::stateful_pointer<gateway_state> self);
+using gateway_pointer = gateway_actor::stateful_pointer<gateway_state>;
+
+gateway_actor::behavior_type gateway(gateway_pointer self);
 
 /// The same with other limits than the usual ones.
-gateway_actor::behavior_type limited_gateway(gateway_actor::stateful_pointer<gateway_state> self,
-                                             gateway_limits limits);
+gateway_actor::behavior_type limited_gateway(gateway_pointer self, gateway_limits limits);
 
 } // namespace reprieve

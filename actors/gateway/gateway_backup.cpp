@@ -11,7 +11,7 @@ namespace reprieve {
 
 namespace {
 
-using self_pointer = gateway_actor::stateful_pointer<gateway_state>;
+using self_pointer = gateway_pointer;
 
 /// Few enough that the store is not kept from other work for long, also where they are chunks of
 /// large decisions.

@@ -6,7 +6,6 @@ namespace reprieve {
 
 /// Reads the next page of a backup: all that the store held at one revision, but for the records of
 /// living processes.
-caf::result<backup_page_result> read_backup(gateway_actor::stateful_pointer<gateway_state> self,
-                                            backup_page_request wanted);
+caf::result<backup_page_result> read_backup(gateway_pointer self, backup_page_request wanted);
 
 } // namespace reprieve

@@ -97,4 +97,33 @@ void bundle::end_all(lent_end::kind how, revision at, std::function<void()> then
   }
 }
 
+namespace {
+
+/// What goes into one transaction together, at most.
+constexpr std::size_t most_in_a_bundle = 100;
+
+/// Whether all of it can't be done by one transaction, or by replicas that know of that.
+bool is_to_be_done_in_turn(const absl::Status& how) {
+  return absl::IsOutOfRange(how) || absl::IsUnimplemented(how);
+}
+
+void make_together(gateway_pointer self, const joint_change& change, enum bundle::size size) {
+  const auto all = std::make_shared<bundle>(self, size, [=](const absl::Status& how) {
+    if (absl::IsOutOfRange(how) && size == bundle::little)
+      make_together(self, change, bundle::much);
+    else if (is_to_be_done_in_turn(how))
+      change.in_turn();
+    else
+      change.done(how);
+  });
+  change.together(*all);
+  all->start();
+}
+
+} // namespace
+
+void make_together(gateway_pointer self, const joint_change& change, std::size_t objects) {
+  make_together(self, change, objects > most_in_a_bundle ? bundle::much : bundle::little);
+}
+
 } // namespace reprieve

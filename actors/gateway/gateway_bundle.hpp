@@ -17,7 +17,7 @@ namespace reprieve {
 /// written in one. Somebody else may change something at the same moment (`kAborted`).
 class bundle : public std::enable_shared_from_this<bundle> {
 public:
-  using self_pointer = gateway_actor::stateful_pointer<gateway_state>;
+  using self_pointer = gateway_pointer;
 
   enum size { little, much };
 
@@ -67,5 +67,15 @@ private:
   bool is_known_ = false; ///< whether a shard could tell what became of it
   bool is_written_ = false;
 };
+
+/// What is done together, or in turn where that can't be.
+struct joint_change {
+  std::function<void(bundle&)> together;
+  std::function<void()> in_turn;
+  std::function<void(absl::Status)> done;
+};
+
+/// Makes a change of so many objects.
+void make_together(gateway_pointer self, const joint_change& change, std::size_t objects);
 
 } // namespace reprieve

@@ -13,7 +13,7 @@ namespace reprieve {
 
 namespace {
 
-using self_pointer = gateway_actor::stateful_pointer<gateway_state>;
+using self_pointer = gateway_pointer;
 
 /// Longer than it takes to see that a connection is dead.
 constexpr std::chrono::milliseconds patience{4000};

@@ -35,14 +35,13 @@ struct confirmation {
 /// Calls `then` when those who own the objects have said whether they still do. What they told
 /// before that has come here by then: whatever another replica has acknowledged is known, too.
 /// Where a name is known to be in a resource group, nobody of another one has to say anything.
-void confirm(gateway_actor::stateful_pointer<gateway_state> self,
-             const std::vector<asked_object>& about, std::function<void(confirmation)> then);
+void confirm(gateway_pointer self, const std::vector<asked_object>& about,
+             std::function<void(confirmation)> then);
 
 /// Likewise before workloads are changed, and so that nobody waits for those who have nothing to do
 /// with it: who owns the workloads has to answer, but the catalog, and whether the names are taken
 /// in other resource groups, is read from the store where their owners are lost or take too long.
-void confirm_workloads(gateway_actor::stateful_pointer<gateway_state> self,
-                       const std::vector<asked_workload>& about,
+void confirm_workloads(gateway_pointer self, const std::vector<asked_workload>& about,
                        std::function<void(confirmation)> then);
 
 } // namespace reprieve

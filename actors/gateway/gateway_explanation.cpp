@@ -17,7 +17,7 @@ namespace reprieve {
 
 namespace {
 
-using self_pointer = gateway_actor::stateful_pointer<gateway_state>;
+using self_pointer = gateway_pointer;
 
 /// For a store of which nobody knows whether it answers.
 constexpr std::chrono::seconds short_answer_time{1};

@@ -11,8 +11,7 @@
 
 namespace reprieve {
 
-caf::result<heartbeat_result> pass_on(gateway_actor::stateful_pointer<gateway_state> self,
-                                      heartbeat_request& alive) {
+caf::result<heartbeat_result> pass_on(gateway_pointer self, heartbeat_request& alive) {
   auto& state = self->state;
   if (!state.serving || !state.known)
     return heartbeat_result(starting());

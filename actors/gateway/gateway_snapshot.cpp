@@ -14,7 +14,7 @@ namespace reprieve {
 
 namespace {
 
-using self_pointer = gateway_actor::stateful_pointer<gateway_state>;
+using self_pointer = gateway_pointer;
 
 /// Placements that were made for deployments that have gone go too, soon.
 void leave_out_orphans(cluster_snapshot& taken) {

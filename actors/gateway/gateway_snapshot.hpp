@@ -5,6 +5,6 @@
 namespace reprieve {
 
 /// Gathers the whole live state from the coordinators and the queue shard.
-caf::result<snapshot_result> take_snapshot(gateway_actor::stateful_pointer<gateway_state> self);
+caf::result<snapshot_result> take_snapshot(gateway_pointer self);
 
 } // namespace reprieve

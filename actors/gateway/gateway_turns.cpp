@@ -6,7 +6,7 @@ namespace reprieve {
 
 namespace {
 
-using self_pointer = gateway_actor::stateful_pointer<gateway_state>;
+using self_pointer = gateway_pointer;
 
 /// Takes one step once what is in the mailbox now was heard, and so on while there are reads.
 void take_turns(self_pointer self) {

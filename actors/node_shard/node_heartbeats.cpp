@@ -17,7 +17,7 @@ namespace reprieve {
 
 namespace {
 
-using self_pointer = node_shard_actor::stateful_pointer<node_shard_state>;
+using self_pointer = node_shard_pointer;
 
 /// What becomes of some nodes' records, and what people are told of it.
 struct status_changes {

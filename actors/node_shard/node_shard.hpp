@@ -222,7 +222,8 @@ inline revision epoch_of(const node_shard_state& state) {
   return state.ledger.settings.owner->lasting_epoch();
 }
 
-node_shard_actor::behavior_type
-node_shard(node_shard_actor::stateful_pointer<node_shard_state> self, node_shard_settings settings);
+using node_shard_pointer = node_shard_actor::stateful_pointer<node_shard_state>;
+
+node_shard_actor::behavior_type node_shard(node_shard_pointer self, node_shard_settings settings);
 
 } // namespace reprieve

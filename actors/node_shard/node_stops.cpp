@@ -67,4 +67,32 @@ record_changes force_due(self_pointer self) {
   return changes;
 }
 
+void stop_undecided(self_pointer self, const stop_pods& wanted, status_answer answer) {
+  auto& state = self->state;
+  record_changes changes;
+  pod_pointers told;
+  for (const auto& one : wanted.pods) {
+    auto& record = changes[one.node];
+    if (!record)
+      record = edit(state, one.node);
+    if (!record)
+      continue;
+    const pod* known = find_pod(*record, one.uid);
+    // What is only nominated goes with its decision, which is given up as a whole; what has ended
+    // is there until its workload knows.
+    if (known == nullptr || known->stop_told != no_time || known->phase == pod_phase::nominated
+        || known->phase == pod_phase::gone)
+      continue;
+    auto stopping = *known;
+    stopping.phase = pod_phase::terminating;
+    stopping.stop_told = state.clock.now(self);
+    if (stopping.evicted_by.empty())
+      stopping.evicted_by = wanted.reason;
+    record->pods.put(told.emplace_back(std::make_shared<const shared_pod>(std::move(stopping))));
+  }
+  leave_out_unchanged(state, changes);
+  write_and_answer(self, std::move(changes), std::move(answer),
+                   order_each(self, std::move(told), order_stop));
+}
+
 } // namespace reprieve

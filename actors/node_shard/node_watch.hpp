@@ -8,11 +8,10 @@
 namespace reprieve {
 
 /// Has the cluster tell of the pods that it places on the shard's nodes, where it places any.
-void watch_own_nodes(node_shard_actor::stateful_pointer<node_shard_state> self);
+void watch_own_nodes(node_shard_pointer self);
 
 /// Has a pod that terminates taken away.
-void order_delete(node_shard_actor::stateful_pointer<node_shard_state> self,
-                  const pod_list::pointer& forced);
+void order_delete(node_shard_pointer self, const pod_list::pointer& forced);
 
 /// Takes in what only a cluster tells that places pods by itself, or of a pod that it has placed.
 /// Returns whether there is nothing more to the report.

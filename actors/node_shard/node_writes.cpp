@@ -77,6 +77,15 @@ bool are_victims_gone(const node_shard_state& state, const std::string& decision
             });
 }
 
+void wait_for_room(self_pointer self, const await_room& asked) {
+  auto& state = self->state;
+  state.awaiting[asked.decision] = asked;
+  if (const auto touched = state.touched.find(asked.decision); touched != state.touched.end())
+    for (const auto& name : touched->second)
+      state.awaited_on[name].insert(asked.decision);
+  check_room(self, asked.decision);
+}
+
 void wait_no_more(node_shard_state& state, const std::string& decision) {
   state.awaiting.erase(decision);
   if (const auto touched = state.touched.find(decision); touched != state.touched.end())

@@ -11,8 +11,6 @@
 
 namespace reprieve {
 
-using node_shard_pointer = node_shard_actor::stateful_pointer<node_shard_state>;
-
 /// New forms of records by node name; null erases.
 using record_changes = std::map<std::string, std::shared_ptr<node_record>, std::less<>>;
 
@@ -47,8 +45,20 @@ void write_records(node_shard_pointer self, record_changes changes, std::functio
 void write_and_answer(node_shard_pointer self, record_changes changes, status_answer answer,
                       std::function<void()> then = {});
 
+/// The rest of a change that orders something for each of these pods once it is durable.
+inline auto order_each(node_shard_pointer self, pod_pointers pods,
+                       void (*order)(node_shard_pointer, const pod_list::pointer&)) {
+  return [self, pods = std::move(pods), order] {
+    for (const auto& p : pods)
+      order(self, p);
+  };
+}
+
 /// Whether all that the decision places here has its room.
 bool room_is_free(const node_shard_state& state, const std::string& decision);
+
+/// Promises a decision to tell when its room is free.
+void wait_for_room(node_shard_pointer self, const await_room& asked);
 
 /// The decision waits for room no more.
 void wait_no_more(node_shard_state& state, const std::string& decision);

@@ -260,9 +260,36 @@ void tell_sizes(self_pointer self) {
   self->send(self->state.counter, std::move(counted));
 }
 
-} // namespace
+void tell_catalog(self_pointer self, follow_catalog& wanted) {
+  auto& state = self->state;
+  self->send(wanted.follower, catalog_update{state.known, state.unfinished, revision_of(state),
+                                             true, state.aside.all()});
+  add_follower(self, state.followers, std::move(wanted.follower));
+}
 
-queue_shard_actor::behavior_type queue_shard(self_pointer self, queue_shard_settings settings) {
+void take_holder(self_pointer self, follow_quota& wanted) {
+  auto& group = self->state.groups[wanted.resource_group];
+  if (is_outdated(group, wanted.epoch))
+    return;
+  group.holder = std::move(wanted.holder);
+  ++group.holders;
+  group.lowering = false;
+  tell_grants(self, wanted.resource_group);
+}
+
+void take_report(self_pointer self, quota_report& told) {
+  auto& group = self->state.groups[told.resource_group];
+  if (is_outdated(group, told.epoch) || (group.has_told && group.told == told))
+    return;
+  const bool other_size = group.told.nodes != told.nodes;
+  group.told = std::move(told);
+  group.has_told = true;
+  if (other_size)
+    tell_sizes(self);
+  stage_is_due(self);
+}
+
+void begin_with(self_pointer self, queue_shard_settings settings) {
   auto& state = self->state;
   state.tree = std::move(settings.tree);
   state.newest = std::move(settings.known);
@@ -276,38 +303,21 @@ queue_shard_actor::behavior_type queue_shard(self_pointer self, queue_shard_sett
   state.counter = std::move(settings.counter);
   self->set_down_handler(
     [self](const caf::down_msg& down) { drop_follower(self->state.followers, down); });
+}
+
+} // namespace
+
+queue_shard_actor::behavior_type queue_shard(self_pointer self, queue_shard_settings settings) {
+  begin_with(self, std::move(settings));
   return {
     [self](const put_catalog& wanted) { return make_change(self, wanted); },
     [self](const remove_catalog& wanted) { return make_change(self, wanted); },
     [self](const lend<put_catalog>& wanted) { return make_change(self, wanted); },
     [self](const lend<remove_catalog>& wanted) { return make_change(self, wanted); },
     [self](const lent_end& end) { return end_lent(self, end); },
-    [self](follow_catalog& wanted) {
-      self->send(wanted.follower,
-                 catalog_update{self->state.known, self->state.unfinished, revision_of(self->state),
-                                true, self->state.aside.all()});
-      add_follower(self, self->state.followers, std::move(wanted.follower));
-    },
-    [self](follow_quota& wanted) {
-      auto& group = self->state.groups[wanted.resource_group];
-      if (is_outdated(group, wanted.epoch))
-        return;
-      group.holder = std::move(wanted.holder);
-      ++group.holders;
-      group.lowering = false;
-      tell_grants(self, wanted.resource_group);
-    },
-    [self](quota_report& told) {
-      auto& group = self->state.groups[told.resource_group];
-      if (is_outdated(group, told.epoch) || (group.has_told && group.told == told))
-        return;
-      const bool other_size = group.told.nodes != told.nodes;
-      group.told = std::move(told);
-      group.has_told = true;
-      if (other_size)
-        tell_sizes(self);
-      stage_is_due(self);
-    },
+    [self](follow_catalog& wanted) { tell_catalog(self, wanted); },
+    [self](follow_quota& wanted) { take_holder(self, wanted); },
+    [self](quota_report& told) { take_report(self, told); },
     [self](read_queues) { return statuses_now(self->state); },
     [self](run_stage) { start_stage(self); },
     [self](confirm_ownership) { return confirm_shard(self); },

@@ -56,76 +56,99 @@ void lose(self_pointer self, std::string why, bool for_good) {
     ask_for_lease(self);
 }
 
+namespace {
+
+void join(self_pointer self, join_members wanted) {
+  self->state.epoch_base = wanted.epoch_base;
+  self->state.started = self->state.settings.clock.now(self);
+  ask_for_lease(self);
+}
+
+void note_stopped(self_pointer self, const shards_stopped& ended) {
+  const auto owned = owned_now(self->state);
+  for (const auto& shard : ended.shards)
+    if (owned.contains(shard))
+      self->state.stopped.insert(shard);
+  take_next_step(self);
+}
+
+void want_other_epoch(self_pointer self) {
+  self->state.renew = true;
+  take_next_step(self);
+}
+
+void know_sizes(self_pointer self, group_sizes& sizes) {
+  self->state.groups = std::move(sizes.groups);
+  take_next_step(self);
+}
+
+caf::result<absl::Status> leave(self_pointer self) {
+  auto& state = self->state;
+  if (state.ground == nullptr)
+    return absl::OkStatus();
+  state.leaving = true;
+  state.left = promise_from<absl::Status>(self);
+  take_next_step(self);
+  return state.left;
+}
+
+void take_lease(self_pointer self, const lease_granted& granted) {
+  auto& state = self->state;
+  if (granted.term != state.term)
+    return; // it runs out by itself
+  state.asking = false;
+  if (!granted.lease.ok()) {
+    schedule_next_look(self);
+    return;
+  }
+  state.lease = *granted.lease;
+  read_members(self);
+}
+
+void lose_lease(self_pointer self, lease_ended ended) {
+  if (ended.term == self->state.term)
+    lose(self, "its lease has run out");
+}
+
+void hear_of_members(self_pointer self, const members_changed& news) {
+  auto& state = self->state;
+  // What was missed is read with all the rest; watches begin anew from there.
+  if (!news.batch.ok()) {
+    state.watched_members.reset();
+    state.watched_table.reset();
+    state.watched_schema.reset();
+  }
+  if (state.lease != 0 && (!news.batch.ok() || is_news(state, *news.batch)))
+    read_members(self);
+}
+
+/// Goes on with what is under way.
+void look_again(self_pointer self) {
+  auto& state = self->state;
+  if (state.lease == 0 && !state.asking && !state.leaving)
+    ask_for_lease(self);
+  else if (state.record_under_way)
+    send_record(self);
+  else if (state.lease != 0 && (state.writing || state.read_again || !state.has_read))
+    read_members(self);
+  else
+    take_next_step(self);
+}
+
+} // namespace
+
 membership_actor::behavior_type keep_membership(self_pointer self, membership_settings settings) {
   self->state.settings = std::move(settings);
   return {
-    [self](join_members wanted) {
-      self->state.epoch_base = wanted.epoch_base;
-      self->state.started = self->state.settings.clock.now(self);
-      ask_for_lease(self);
-    },
-    [self](const shards_stopped& ended) {
-      const auto owned = owned_now(self->state);
-      for (const auto& shard : ended.shards)
-        if (owned.contains(shard))
-          self->state.stopped.insert(shard);
-      take_next_step(self);
-    },
-    [self](renew_epoch) {
-      self->state.renew = true;
-      take_next_step(self);
-    },
-    [self](group_sizes& sizes) {
-      self->state.groups = std::move(sizes.groups);
-      take_next_step(self);
-    },
-    [self](leave_members) -> caf::result<absl::Status> {
-      auto& state = self->state;
-      if (state.ground == nullptr)
-        return absl::OkStatus();
-      state.leaving = true;
-      state.left = promise_from<absl::Status>(self);
-      take_next_step(self);
-      return state.left;
-    },
-    [self](lease_granted& granted) {
-      auto& state = self->state;
-      if (granted.term != state.term)
-        return; // it runs out by itself
-      state.asking = false;
-      if (!granted.lease.ok()) {
-        schedule_next_look(self);
-        return;
-      }
-      state.lease = *granted.lease;
-      read_members(self);
-    },
-    [self](lease_ended ended) {
-      if (ended.term == self->state.term)
-        lose(self, "its lease has run out");
-    },
-    [self](const members_changed& news) {
-      auto& state = self->state;
-      // What was missed is read with all the rest; watches begin anew from there.
-      if (!news.batch.ok()) {
-        state.watched_members.reset();
-        state.watched_table.reset();
-        state.watched_schema.reset();
-      }
-      if (state.lease != 0 && (!news.batch.ok() || is_news(state, *news.batch)))
-        read_members(self);
-    },
-    [self](look_at_members) {
-      auto& state = self->state;
-      if (state.lease == 0 && !state.asking && !state.leaving)
-        ask_for_lease(self);
-      else if (state.record_under_way)
-        send_record(self);
-      else if (state.lease != 0 && (state.writing || state.read_again || !state.has_read))
-        read_members(self);
-      else
-        take_next_step(self);
-    },
+    [self](join_members wanted) { join(self, wanted); },
+    [self](const shards_stopped& ended) { note_stopped(self, ended); },
+    [self](renew_epoch) { want_other_epoch(self); },
+    [self](group_sizes& sizes) { know_sizes(self, sizes); },
+    [self](leave_members) { return leave(self); },
+    [self](const lease_granted& granted) { take_lease(self, granted); },
+    [self](lease_ended ended) { lose_lease(self, ended); },
+    [self](const members_changed& news) { hear_of_members(self, news); },
+    [self](look_at_members) { look_again(self); },
   };
 }
 

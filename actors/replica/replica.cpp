@@ -1,12 +1,9 @@
 #include "actors/replica/replica.hpp"
 
-#include "actors/durability/store_reading.hpp"
 #include "actors/replica/replica_actors.hpp"
-#include "state/quantities/quantity.hpp"
+#include "actors/replica/replica_events.hpp"
+#include "actors/replica/replica_schema.hpp"
 #include "state/records/keys.hpp"
-#include "state/store/backup.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <ranges>
@@ -16,118 +13,6 @@ namespace reprieve {
 namespace {
 
 using self_pointer = replica_pointer;
-
-constexpr std::chrono::milliseconds load_retry_delay{200};
-
-void fail(self_pointer self, const absl::Status& why) {
-  if (!self->state.started && self->state.ready.pending())
-    self->state.ready.deliver(why);
-  else if (self->state.settings.lost)
-    self->state.settings.lost(std::string(why.message()));
-  self->quit(caf::exit_reason::user_shutdown);
-}
-
-/// A store that does not answer when the replica starts may do so in a moment.
-void fail_or_try_again(self_pointer self, const absl::Status& why) {
-  constexpr int most_tries = 50;
-  if (absl::IsUnavailable(why) && ++self->state.tries < most_tries)
-    self->delayed_send(self, load_retry_delay, look_at_schema{});
-  else
-    fail(self, why);
-}
-
-void join(self_pointer self) {
-  self->send(self->state.members, join_members{self->state.schema->epoch_base});
-  if (!self->state.history.is_kept_for_ever())
-    self->send(self, compact_store{});
-}
-
-void check_schema(self_pointer self);
-
-/// Writes what is fixed when a cluster is created.
-void create_cluster(self_pointer self) {
-  auto& state = self->state;
-  const std::string key(keys::schema);
-  schema_record fresh;
-  fresh.version = state.settings.schema;
-  fresh.created = state.settings.clock.now(self);
-  fresh.cluster = fmt::format("{:x}", fresh.created.time_since_epoch().count());
-  fresh.node_shards = state.settings.node_shards;
-  fresh.workload_shards = state.settings.workload_shards;
-  self
-    ->request(state.store, caf::infinite,
-              transaction{{{key, compared::modified, 0},
-                           {std::string(keys::restoring), compared::modified, 0}},
-                          {put{key, encode(fresh), 0}}})
-    .then(
-      [self, fresh](transaction_answer& answer) {
-        if (answer.ok() && answer->succeeded) {
-          self->state.schema = fresh;
-          join(self);
-        } else if (answer.ok() || absl::IsUnknown(answer.status())) {
-          check_schema(self); // somebody else was first, or a look tells
-        } else {
-          fail_or_try_again(self, answer.status());
-        }
-      },
-      [self](caf::error& error) { fail(self, to_status(error)); });
-}
-
-/// Creates a cluster in an empty store. Records without a schema are half of a backup: its schema
-/// is restored last.
-void create_in_empty_store(self_pointer self) {
-  const auto ask = [self](range_request wanted, auto done) {
-    self->request(self->state.store, caf::infinite, std::move(wanted))
-      .then([self, done](range_answer& answer) {
-        if (answer.ok())
-          done(*answer);
-        else
-          fail_or_try_again(self, answer.status());
-      });
-  };
-  ask({with_prefix({}), 1, 0, true}, [self, ask](const range_result& any) {
-    if (any.values.empty()) {
-      create_cluster(self);
-      return;
-    }
-    // Another replica may have created the cluster just now.
-    ask({just(std::string(keys::schema)), 1, any.current, true},
-        [self, found = any.values.front().key](const range_result& schema) {
-          if (schema.values.empty())
-            fail(self, half_restored(found));
-          else
-            check_schema(self);
-        });
-  });
-}
-
-/// A store that is in use and has no schema, or one that is too new, is nobody's to work on.
-void check_schema(self_pointer self) {
-  const std::string key(keys::schema);
-  read_all(self, self->state.store, {key}, [self, key](absl::StatusOr<key_values> found) {
-    auto& state = self->state;
-    if (!found.ok()) {
-      fail_or_try_again(self, found.status());
-      return;
-    }
-    if (!found->empty()) {
-      const auto schema = decode<schema_record>(found->front().value);
-      if (!schema.ok()) {
-        fail(self, absl::DataLossError(fmt::format(
-                     "the store's record at {} can't be read, and nobody can serve the store "
-                     "without it: {}; put it right, or restore a backup into an empty store",
-                     key, std::string(schema.status().message()))));
-      } else if (schema->version > state.settings.schema) {
-        fail(self, absl::FailedPreconditionError(too_new(schema->version, state.settings.schema)));
-      } else {
-        state.schema = *schema;
-        join(self);
-      }
-      return;
-    }
-    create_in_empty_store(self);
-  });
-}
 
 /// Has the store forget what happened before the time that its history is kept for. Who owns the
 /// queue tree does so for all; a compaction that fails is made up for by the next.
@@ -229,68 +114,6 @@ void renew(self_pointer self) {
     self->send(state.members, renew_epoch{});
 }
 
-/// It has ended by itself: people hear why, and it begins anew, after a while if it was not the
-/// first time.
-void tell_of_end(self_pointer self, const std::string& shard, const caf::error& why) {
-  auto& state = self->state;
-  const auto now = state.settings.clock.now(self);
-  const auto wait = state.restarts.ended(shard, now);
-  const auto message = fmt::format(
-    "{} ended, for the {}. time since this process began, and begins anew {}: {}", shard,
-    state.restarts.times(shard),
-    wait == duration{0} ? "at once" : fmt::format("in {}", format_duration(wait)), reason_of(why));
-  self->send(state.events,
-             event{0, now, "Replica", state.settings.name, "Restarted", message, {}, {}});
-  if (state.settings.say)
-    state.settings.say(message);
-}
-
-/// What the shard starts from can't be read: all others go on, and it is tried again, as somebody
-/// may put it right.
-void tell_unreadable(self_pointer self, const std::string& shard, const absl::Status& why) {
-  constexpr std::chrono::seconds pause{10};
-  auto& state = self->state;
-  self->delayed_send(self, pause, load_again{shard, state.ground});
-  if (!state.unreadable.insert(shard).second)
-    return; // people know
-  const auto message =
-    fmt::format("{} can't be read, and nobody serves it until it can; that is tried every {}: {}",
-                shard, format_duration(pause), std::string(why.message()));
-  self->send(state.events, event{0,
-                                 state.settings.clock.now(self),
-                                 "Replica",
-                                 state.settings.name,
-                                 "Unreadable",
-                                 message,
-                                 {},
-                                 {}});
-  if (state.settings.say)
-    state.settings.say(message);
-}
-
-/// What of the shard can't be read is told once: what became of it, and how it is put right.
-void tell_aside(self_pointer self, const shard_contents& from) {
-  auto& state = self->state;
-  const auto now = state.settings.clock.now(self);
-  const auto say = [&](const std::string& what) {
-    if (state.settings.say)
-      state.settings.say(what);
-  };
-  for (const auto& one : from.aside)
-    if (state.told_aside.emplace(one.key, one.why).second) {
-      const auto message = describe(one);
-      self->send(
-        state.events,
-        event{0, now, std::string(to_string(one.kind)), one.name, "Unreadable", message, {}, {}});
-      say(message);
-    }
-  for (const auto& message : from.begun_anew) {
-    self->send(state.events,
-               event{0, now, "Replica", state.settings.name, "Unreadable", message, {}, {}});
-    say(message);
-  }
-}
-
 /// Reads what the shard starts from, if it has waited long enough since it ended.
 void load_when_due(self_pointer self, const std::string& shard) {
   auto& state = self->state;
@@ -354,11 +177,103 @@ void apply_ownership(self_pointer self, const ownership_update& update) {
   start_what_is_due(self);
 }
 
-} // namespace
+caf::result<absl::Status> begin_serving(self_pointer self) {
+  self->state.ready = promise_from<absl::Status>(self);
+  check_schema(self);
+  return self->state.ready;
+}
 
-replica_actor::behavior_type replica(self_pointer self, replica_settings settings) {
+void lose_ownership(self_pointer self, const ownership_lost& lost) {
   auto& state = self->state;
-  state.settings = std::move(settings);
+  state.ground = nullptr;
+  state.known = nullptr;
+  end_all(self);
+  forget_peers(self);
+  publish_directory(self);
+  if (lost.for_good)
+    fail(self, absl::AbortedError(lost.why));
+}
+
+void take_loaded(self_pointer self, shard_loaded& done) {
+  auto& state = self->state;
+  if (done.owner != state.ground || !state.loading.contains(done.shard))
+    return;
+  if (absl::IsUnavailable(done.contents.status())) {
+    self->delayed_send(self, store_retry_delay, load_again{done.shard, done.owner});
+    return;
+  }
+  if (!done.contents.ok()) {
+    if (done.shard == queue_tree_shard && !state.started)
+      fail(self, done.contents.status()); // nothing can be served without it
+    else
+      tell_unreadable(self, done.shard, done.contents.status());
+    ready_when_serving(self);
+    return;
+  }
+  state.loading.erase(done.shard);
+  state.unreadable.erase(done.shard);
+  tell_aside(self, **done.contents);
+  if (is_owned(state, done.shard))
+    start(self, done.shard, *std::move(done.contents));
+  tell_group_sizes(self);
+  start_what_is_due(self);
+}
+
+void know_catalog(self_pointer self, catalog_update& update) {
+  self->state.catalog_known = std::move(update.known);
+  tell_group_sizes(self);
+  start_what_is_due(self);
+}
+
+void know_sizes(self_pointer self, groups_counted& counted) {
+  self->state.nodes_of_groups = std::move(counted.nodes);
+  tell_group_sizes(self);
+}
+
+void tell_directory(self_pointer self, follow_directory& wanted) {
+  if (self->state.serving)
+    self->send(wanted.follower, directory_update{self->state.serving});
+  self->state.followers.push_back(std::move(wanted.follower));
+}
+
+/// Others are there by now, or speak for others.
+void meet_who_is_there(self_pointer self) {
+  meet_peers(self);
+  end_outdated_coordinators(self);
+  start_what_is_due(self);
+}
+
+void meet_connected(self_pointer self, const peer_connected& there) {
+  self->state.connected[there.replica] = there.connection;
+  meet_who_is_there(self);
+}
+
+void lose_connection(self_pointer self, const peer_lost& there) {
+  auto& connected = self->state.connected;
+  if (const auto found = connected.find(there.replica);
+      found != connected.end() && found->second == there.connection)
+    connected.erase(found);
+  meet_peers_later(self);
+}
+
+void look_for_others(self_pointer self) {
+  self->state.looks_for_peers = false;
+  meet_who_is_there(self);
+}
+
+void load_when_asked_again(self_pointer self, const load_again& due) {
+  if (due.owner == self->state.ground && self->state.loading.erase(due.shard) > 0)
+    load(self, due.shard);
+}
+
+void compact_regularly(self_pointer self) {
+  compact_history(self);
+  self->delayed_send(self, self->state.history.interval(), compact_store{});
+}
+
+/// The actors that it can't do without.
+void spawn_own(self_pointer self) {
+  auto& state = self->state;
   const auto& ours = state.settings;
   state.history = store_history{ours.keep_history};
   state.store = self->spawn<caf::linked>(serve_store, ours.behind);
@@ -367,101 +282,44 @@ replica_actor::behavior_type replica(self_pointer self, replica_settings setting
     keep_membership,
     membership_settings{ours.name, ours.address, ours.api, ours.lease_time, ours.nodes_per_replica,
                         ours.schema, ours.behind, state.store, self, ours.clock, ours.secret});
+}
+
+void end_together(self_pointer self) {
   // Asked to, or because one of those linked to it has failed.
   self->set_exit_handler([self](const caf::exit_msg& end) { self->quit(end.reason); });
   self->set_down_handler([self](const caf::down_msg& down) { has_ended(self, down); });
-  self->attach_functor([running = state.to_end, lost = ours.lost](const caf::error& why) {
-    for (const auto& one : *running)
-      caf::anon_send_exit(one, caf::exit_reason::kill);
-    if (lost && why != caf::exit_reason::user_shutdown)
-      lost("an actor that the replica can't do without has ended");
-  });
+  self->attach_functor(
+    [running = self->state.to_end, lost = self->state.settings.lost](const caf::error& why) {
+      for (const auto& one : *running)
+        caf::anon_send_exit(one, caf::exit_reason::kill);
+      if (lost && why != caf::exit_reason::user_shutdown)
+        lost("an actor that the replica can't do without has ended");
+    });
+}
+
+} // namespace
+
+replica_actor::behavior_type replica(self_pointer self, replica_settings settings) {
+  self->state.settings = std::move(settings);
+  spawn_own(self);
+  end_together(self);
   return {
-    [self](start_serving) -> caf::result<absl::Status> {
-      self->state.ready = promise_from<absl::Status>(self);
-      check_schema(self);
-      return self->state.ready;
-    },
+    [self](start_serving) { return begin_serving(self); },
     [self](look_at_schema) { check_schema(self); },
     [self](stop_serving) -> caf::result<absl::Status> {
       return self->delegate(self->state.members, leave_members{});
     },
     [self](const ownership_update& update) { apply_ownership(self, update); },
-    [self](const ownership_lost& lost) {
-      auto& s = self->state;
-      s.ground = nullptr;
-      s.known = nullptr;
-      end_all(self);
-      forget_peers(self);
-      publish_directory(self);
-      if (lost.for_good)
-        fail(self, absl::AbortedError(lost.why));
-    },
-    [self](shard_loaded& done) {
-      auto& s = self->state;
-      if (done.owner != s.ground || !s.loading.contains(done.shard))
-        return;
-      if (absl::IsUnavailable(done.contents.status())) {
-        self->delayed_send(self, load_retry_delay, load_again{done.shard, done.owner});
-        return;
-      }
-      if (!done.contents.ok()) {
-        if (done.shard == queue_tree_shard && !s.started)
-          fail(self, done.contents.status()); // nothing can be served without it
-        else
-          tell_unreadable(self, done.shard, done.contents.status());
-        ready_when_serving(self);
-        return;
-      }
-      s.loading.erase(done.shard);
-      s.unreadable.erase(done.shard);
-      tell_aside(self, **done.contents);
-      if (is_owned(s, done.shard))
-        start(self, done.shard, *std::move(done.contents));
-      tell_group_sizes(self);
-      start_what_is_due(self);
-    },
-    [self](catalog_update& update) {
-      self->state.catalog_known = std::move(update.known);
-      tell_group_sizes(self);
-      start_what_is_due(self);
-    },
-    [self](groups_counted& counted) {
-      self->state.nodes_of_groups = std::move(counted.nodes);
-      tell_group_sizes(self);
-    },
-    [self](follow_directory& wanted) {
-      if (self->state.serving)
-        self->send(wanted.follower, directory_update{self->state.serving});
-      self->state.followers.push_back(std::move(wanted.follower));
-    },
-    [self](const peer_connected& there) {
-      self->state.connected[there.replica] = there.connection;
-      meet_peers(self);
-      end_outdated_coordinators(self);
-      start_what_is_due(self);
-    },
-    [self](const peer_lost& there) {
-      auto& connected = self->state.connected;
-      if (const auto found = connected.find(there.replica);
-          found != connected.end() && found->second == there.connection)
-        connected.erase(found);
-      meet_peers_later(self);
-    },
-    [self](look_for_peers) {
-      self->state.looks_for_peers = false;
-      meet_peers(self);
-      end_outdated_coordinators(self);
-      start_what_is_due(self);
-    },
-    [self](const load_again& due) {
-      if (due.owner == self->state.ground && self->state.loading.erase(due.shard) > 0)
-        load(self, due.shard);
-    },
-    [self](compact_store) {
-      compact_history(self);
-      self->delayed_send(self, self->state.history.interval(), compact_store{});
-    },
+    [self](const ownership_lost& lost) { lose_ownership(self, lost); },
+    [self](shard_loaded& done) { take_loaded(self, done); },
+    [self](catalog_update& update) { know_catalog(self, update); },
+    [self](groups_counted& counted) { know_sizes(self, counted); },
+    [self](follow_directory& wanted) { tell_directory(self, wanted); },
+    [self](const peer_connected& there) { meet_connected(self, there); },
+    [self](const peer_lost& there) { lose_connection(self, there); },
+    [self](look_for_peers) { look_for_others(self); },
+    [self](const load_again& due) { load_when_asked_again(self, due); },
+    [self](compact_store) { compact_regularly(self); },
   };
 }
 

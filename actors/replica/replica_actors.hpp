@@ -10,6 +10,9 @@ namespace reprieve {
 
 using replica_pointer = replica_actor::stateful_pointer<replica_state>;
 
+/// Before what the store did not answer is asked for again.
+inline constexpr std::chrono::milliseconds store_retry_delay{200};
+
 /// The resource group of a shard or coordinator, by what it is called in the owner record.
 std::string group_of(std::string_view shard);
 

@@ -97,29 +97,17 @@ absl::Status vote(workload_shard_pointer self, const prepare<workload_parts>& as
   return absl::OkStatus();
 }
 
-void count_for_budgets(workload_shard_pointer self) {
-  auto& state = self->state;
-  if (state.follows_nodes || state.nodes.empty() || state.budgets.durable().empty())
-    return;
-  state.follows_nodes = true;
-  for (const auto& shard : state.nodes)
-    self->send(shard, follow_nodes{self});
-}
-
-void count(workload_shard_pointer self, node_delta& delta) {
-  auto& state = self->state;
-  state.counted_nodes.insert(delta.shard);
-  for (auto& record : delta.changed)
-    state.counted.put(std::move(record));
-  for (const auto& name : delta.removed)
-    state.counted.remove_node(name);
-  // What the records show is not counted twice. Who holds a vote may still ask.
-  std::erase_if(state.evicting, [&](const auto& one) {
-    return !state.holds.held.contains(one.first)
-           && std::ranges::all_of(one.second, [&](const budget_part& part) {
-                return state.counted.staying(part.pods) == 0;
-              });
-  });
+void change_unlent(workload_shard_pointer self, std::vector<std::string> workloads,
+                   std::function<void()> change) {
+  auto go_on = [self, workloads, change = std::move(change)] {
+    if (self->state.ledger.lends == 0)
+      change();
+    else
+      when_nothing_is_lent(self,
+                           [self, workloads, change] { change_unlent(self, workloads, change); });
+  };
+  change_when_free(self, std::move(workloads), "a workload that it places is being changed",
+                   std::move(go_on));
 }
 
 } // namespace reprieve

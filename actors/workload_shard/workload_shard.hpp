@@ -26,7 +26,6 @@
 
 namespace reprieve {
 
-/// Changes of a shard's durable workloads, budgets and placements, numbered without gaps.
 /// What is other in the pages of a workload's slots than in the record before.
 struct slot_page_changes {
   std::string workload;
@@ -40,6 +39,7 @@ struct slot_page_changes {
   }
 };
 
+/// Changes of a shard's durable workloads, budgets and placements, numbered without gaps.
 struct workload_delta {
   std::string shard;
   std::uint64_t number = 0;
@@ -230,8 +230,9 @@ struct workload_shard_state {
   std::map<object_reference, revision> gone;
 };
 
-workload_shard_actor::behavior_type
-workload_shard(workload_shard_actor::stateful_pointer<workload_shard_state> self,
-               workload_shard_settings settings);
+using workload_shard_pointer = workload_shard_actor::stateful_pointer<workload_shard_state>;
+
+workload_shard_actor::behavior_type workload_shard(workload_shard_pointer self,
+                                                   workload_shard_settings settings);
 
 } // namespace reprieve
