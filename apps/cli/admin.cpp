@@ -1,13 +1,13 @@
-#include "apps/cli/admin.hpp"
+// Commands that look after the state of the scheduler itself: backup, snapshot and restore.
 
 #include "apps/cli/commands.hpp"
+#include "apps/cli/messages.hpp"
 #include "protocol/backup/backup_file.hpp"
 #include "protocol/backup/restore.hpp"
 #include "state/files/private_file.hpp"
 #include "state/quantities/quantity.hpp"
 #include "state/store/etcd/etcd_store.hpp"
 #include "state/store/sqlite/sqlite_store.hpp"
-#include "state/text/printable.hpp"
 
 #include <CLI/CLI.hpp>
 #include <absl/strings/ascii.h>
@@ -26,12 +26,15 @@ namespace reprieve::cli {
 
 namespace {
 
-int fail(int code, const absl::Status& why) {
-  constexpr std::size_t most = 64 << 10;
-  fmt::print(stderr, "reprieve: {}\n",
-             printable({why.message().data(), why.message().size()}, most));
-  return code;
-}
+/// Where a backup is restored to: the embedded store's directory, or else etcd.
+struct restore_target {
+  std::string data;
+  std::string etcd; ///< endpoints with commas between them
+  std::string prefix = "/reprieve/";
+  tls_files tls;
+  std::string user;
+  std::string password_file;
+};
 
 /// A password is not given on the command line, where everybody can see it.
 absl::StatusOr<std::string> read_password(const restore_target& target) {
@@ -81,8 +84,6 @@ absl::StatusOr<std::unique_ptr<store>> open_store(const restore_target& target) 
   return std::unique_ptr<store>(*std::move(opened));
 }
 
-} // namespace
-
 void add_restore_options(CLI::App& app, restore_target& target) {
   auto* data = app.add_option("--data", target.data,
                               "directory for the embedded store; no reprieved may use it");
@@ -102,6 +103,7 @@ void add_restore_options(CLI::App& app, restore_target& target) {
       "file with the password; else REPRIEVE_ETCD_PASSWORD has it");
 }
 
+/// Writes all that the server's store holds to the file.
 int backup(api_client& server, const std::string& file) {
   auto into = backup_file::create(file);
   if (!into.ok())
@@ -116,6 +118,7 @@ int backup(api_client& server, const std::string& file) {
   return done;
 }
 
+/// Writes the live state to the file, as manifests that `decide` takes.
 int snapshot(api_client& server, const std::string& file) {
   auto out = replacing_file::of(file);
   if (!out.ok())
@@ -134,18 +137,17 @@ int snapshot(api_client& server, const std::string& file) {
   return done;
 }
 
+/// Puts what the file holds into an empty store, without any server.
 int restore(const std::string& file, const restore_target& target) {
   std::ifstream in(file, std::ios::binary);
   if (!in)
     return fail(bad_input,
-                absl::NotFoundError(fmt::format("{} can't be read: {}", file,
-                                                std::generic_category().message(errno))));
+                fmt::format("{} can't be read: {}", file, std::generic_category().message(errno)));
   restore_settings settings;
   settings.now = std::chrono::time_point_cast<duration>(std::chrono::system_clock::now());
   const auto found = check_backup(in, settings.now);
   if (!found.ok())
-    return fail(failed, {found.status().code(),
-                         fmt::format("{}: {}", file, std::string(found.status().message()))});
+    return fail(failed, fmt::format("{}: {}", file, std::string(found.status().message())));
   auto into = open_store(target);
   if (!into.ok())
     return fail(absl::IsInvalidArgument(into.status()) ? bad_input : failed, into.status());
@@ -157,6 +159,47 @@ int restore(const std::string& file, const restore_target& target) {
              found->about.cluster, format_time(found->about.taken),
              target.data.empty() ? "etcd at " + target.etcd : target.data);
   return done;
+}
+
+void add_backup_command(CLI::App& admin, command_line& line) {
+  const auto file = std::make_shared<std::string>();
+  auto& command =
+    *admin.add_subcommand("backup", "write all that the server's store holds to a file");
+  command.add_option("file", *file, "to write; replaced when the backup is whole")->required();
+  line.set_call(command, [file](api_client& server, output) { return backup(server, *file); });
+}
+
+void add_snapshot_command(CLI::App& admin, command_line& line) {
+  const auto file = std::make_shared<std::string>();
+  auto& command = *admin.add_subcommand(
+    "snapshot", "write the server's live state to a file, as manifests that decide takes");
+  command.add_option("file", *file, "to write; replaced when the snapshot is whole")->required();
+  line.set_call(command, [file](api_client& server, output) { return snapshot(server, *file); });
+}
+
+void add_restore_command(CLI::App& admin, command_line& line) {
+  const auto file = std::make_shared<std::string>();
+  const auto target = std::make_shared<restore_target>();
+  auto& command =
+    *admin.add_subcommand("restore", "put a backup into an empty store, while no reprieved runs");
+  command.add_option("file", *file, "that admin backup wrote")->required();
+  add_restore_options(command, *target);
+  line.set_action(
+    command, [file, target](output) { return restore(*file, *target); },
+    [target] {
+      if (target->data.empty() && target->etcd.empty())
+        throw CLI::ValidationError("restore", "give --data DIRECTORY, or --etcd HOST:PORT");
+    });
+}
+
+} // namespace
+
+void add_admin_commands(CLI::App& program, command_line& line) {
+  auto& admin = *program.add_subcommand("admin", "look after the state of the scheduler itself");
+  admin.require_subcommand(1);
+  add_backup_command(admin, line);
+  add_snapshot_command(admin, line);
+  add_restore_command(admin, line);
 }
 
 } // namespace reprieve::cli

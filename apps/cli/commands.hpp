@@ -1,28 +1,29 @@
 #pragma once
 
-#include "apps/cli/output.hpp"
-#include "protocol/client/api_client.hpp"
-#include "state/model/requests.hpp"
+#include "apps/cli/command_line.hpp"
 
-#include <string>
-#include <vector>
-
+/// The commands of the program: each adds its options, and tells `line` what it does.
 namespace reprieve::cli {
 
-int apply(api_client& server, const std::vector<std::string>& files, bool dry_run, output as);
-int get(api_client& server, const std::string& kind, const get_request& wanted, output as);
-int describe(api_client& server, const std::string& kind, const std::string& name, output as);
-int remove(api_client& server, const std::string& kind, std::vector<std::string> names,
-           const std::vector<std::string>& files, bool force);
-int explain(api_client& server, const std::string& subject, const std::string& name, output as);
+// change_commands.cpp, show_commands.cpp
+void add_apply_command(CLI::App& program, command_line& line);
+void add_get_command(CLI::App& program, command_line& line);
+void add_describe_command(CLI::App& program, command_line& line);
+void add_delete_command(CLI::App& program, command_line& line);
 
-struct heartbeat_options {
-  std::string every; ///< a duration, to go on; empty for once
-  bool last = false; ///< the agent ends
-};
-int heartbeat(api_client& server, const std::vector<std::string>& nodes,
-              const heartbeat_options& options);
+// explain.cpp, events.cpp, heartbeat.cpp
+void add_explain_command(CLI::App& program, command_line& line);
+void add_events_command(CLI::App& program, command_line& line);
+void add_heartbeat_command(CLI::App& program, command_line& line);
 
-int events(api_client& server, bool follow, output as);
+/// Runs the engine on a snapshot, without any server, and prints what it says.
+void add_decide_command(CLI::App& program, command_line& line);
+
+/// Backup, snapshot and restore.
+void add_admin_commands(CLI::App& program, command_line& line);
+
+/// Plays the machines of a whole cluster, for all replicas that are started with `--machines`,
+/// until it is told to end.
+void add_machines_command(CLI::App& program, command_line& line);
 
 } // namespace reprieve::cli

@@ -1,20 +1,34 @@
-#include "apps/cli/decide.hpp"
-
+#include "apps/cli/commands.hpp"
+#include "apps/cli/one_of.hpp"
 #include "apps/cli/plan_text.hpp"
 #include "preemption/snapshot/lifecycle_snapshot.hpp"
 #include "preemption/snapshot/snapshot_cycle.hpp"
 #include "protocol/manifest/manifest_reader.hpp"
 #include "state/quantities/quantity.hpp"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <memory>
 
 namespace reprieve::cli {
 
 namespace {
+
+/// What the command ends with where there is no plan.
+constexpr int infeasible = 3;
+
+struct decide_request {
+  std::vector<std::string> files;
+  std::string preemptor; ///< a workload or a pod; empty for everything that waits
+  std::string policy;    ///< in place of the resource group's
+  std::string now;       ///< as in manifests; the clock's where it is empty
+  bool all = false;      ///< the whole cycle
+  bool like_kubernetes = false;
+};
 
 int refuse(const absl::Status& why) {
   fmt::print(stderr, "reprieve: {}\n", std::string(why.message()));
@@ -158,8 +172,6 @@ bool has_a_place_for_all(const decided& made) {
             });
 }
 
-} // namespace
-
 int decide(const decide_request& wanted, output as) {
   if (as == output::yaml)
     return refuse(absl::InvalidArgumentError(
@@ -186,6 +198,32 @@ int decide(const decide_request& wanted, output as) {
     made->queues = queues_alone(wanted, *taken, *now);
   fmt::print("{}", as == output::json ? decided_json(*made) : decided_story(*made));
   return has_a_place_for_all(*made) ? done : infeasible;
+}
+
+} // namespace
+
+void add_decide_command(CLI::App& program, command_line& line) {
+  const auto given = std::make_shared<decide_request>();
+  auto& command = *program.add_subcommand(
+    "decide", "tell what the engine would do on a snapshot, without any server");
+  command.add_option("-f,--file", given->files, "YAML or JSON file, with pods if there are any")
+    ->required();
+  command.add_option("--preemptor", given->preemptor, "the workload or pod that is to be placed");
+  command.add_flag("--all", given->all, "the whole cycle, for everything that waits");
+  command
+    .add_option("--policy", given->policy,
+                "in place of the resource group's: workload-aware, sessions, lifecycle or queues")
+    ->check(one_of({"workload-aware", "sessions", "lifecycle", "queues"}));
+  command.add_option("--now", given->now, "the time to decide at; the clock's if not given");
+  command.add_flag("--like-kubernetes", given->like_kubernetes,
+                   "place plainly and score as kube-scheduler does");
+  line.set_action(
+    command, [given](output as) { return decide(*given, as); },
+    [given] {
+      if (given->all && !given->preemptor.empty())
+        throw CLI::ValidationError("decide", "--all decides for everything that waits, and "
+                                             "--preemptor for one alone; give one of them");
+    });
 }
 
 } // namespace reprieve::cli

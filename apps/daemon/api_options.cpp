@@ -1,7 +1,10 @@
 #include "apps/daemon/api_options.hpp"
 
+#include "protocol/limits/descriptor_limit.hpp"
+
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 
@@ -46,6 +49,17 @@ void add_api_options(CLI::App& app, api_settings& api, gateway_limits& limits) {
             "of one client; 0 for as many as come");
   add_limit(app, "--workloads-per-queue", limits.workloads_per_queue, 0,
             "most workloads that one queue may have");
+}
+
+void fit_connections(api_limits& limits) {
+  // What is left is for files, the store and other replicas.
+  constexpr std::int64_t other_descriptors = 1100;
+  const auto descriptors = raise_descriptor_limit();
+  limits.connections =
+    std::min(limits.connections, std::max(descriptors - other_descriptors, descriptors / 2));
+  // One address is to leave something for others, however few there may be.
+  limits.connections_per_host =
+    std::min(limits.connections_per_host, std::max<std::int64_t>(limits.connections / 2, 1));
 }
 
 } // namespace reprieve

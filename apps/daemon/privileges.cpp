@@ -49,8 +49,6 @@ absl::Status make_for(const std::string& data, uid_t id, gid_t group, const std:
   return absl::OkStatus();
 }
 
-} // namespace
-
 absl::Status become(const std::string& user, const std::string& data) {
   errno = 0;
   const auto* found = getpwnam(user.c_str());
@@ -74,6 +72,18 @@ absl::Status become(const std::string& user, const std::string& data) {
   if (access(data.c_str(), R_OK | W_OK | X_OK) != 0)
     return refused(fmt::format("{} can't use {}; give it to that user with chown -R", user, data),
                    errno);
+  return absl::OkStatus();
+}
+
+} // namespace
+
+absl::Status give_up_rights(const std::string& user, const std::string& data,
+                            const std::function<void(const std::string&)>& say) {
+  if (!user.empty())
+    if (auto changed = become(user, data); !changed.ok())
+      return changed;
+  if (geteuid() == 0)
+    say("warning: it runs as root; give --user with a user of its own");
   return absl::OkStatus();
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "protocol/access/tls_files.hpp"
+#include "protocol/client/client_options.hpp"
 #include "state/model/requests.hpp"
 #include "state/store/backup.hpp"
 
@@ -13,16 +13,7 @@
 
 namespace reprieve {
 
-/// How a program reaches the API.
-struct client_options {
-  /// One or several `host:port`; the next is tried where one does not answer.
-  std::vector<std::string> servers;
-  /// To encrypt: the authority that the servers' certificates are checked by. With certificate and
-  /// key, that is how the client says who it is.
-  tls_texts tls{};
-  /// Says who calls, in place of a certificate; empty for none.
-  std::string token{};
-};
+class server_failover;
 
 /// Heartbeats, one after the other, over one call.
 class heartbeat_sender {
@@ -82,9 +73,7 @@ public:
 private:
   get_result get_page(const get_request& wanted);
 
-  struct connections;
-  class sender;
-  std::unique_ptr<connections> connections_;
+  std::unique_ptr<server_failover> servers_;
 };
 
 } // namespace reprieve
