@@ -336,7 +336,7 @@ std::vector<queue_pod> group_mirror::pods_in(const std::vector<std::string>& que
           return;
         const auto& group = one->second.counted.record->spec->resource_group;
         auto& listed = found.emplace_back(queue_pod_of(p, queue, group));
-        if (planted == planted_bug::double_count && listed.leaving()) {
+        if (is_planted(planted_bug::double_count) && listed.leaving()) {
           listed.chosen = false;
           listed.phase = pod_phase::nominated; // nobody can be told twice
         }
@@ -413,7 +413,7 @@ const node* group_mirror::node_of(const pod& p) const {
 }
 
 bool group_mirror::counts_leaving() const {
-  return planted != planted_bug::double_count;
+  return !is_planted(planted_bug::double_count);
 }
 
 time_point group_mirror::look_for_stuck(time_point now, duration force_delete_after) {

@@ -788,7 +788,7 @@ queue_stage_input queues_of_group(coordinator_state& state) {
   in.queues =
     part_by_grants(state.known->queues, state.grants ? &*state.grants : nullptr, in.totals);
   in.previous = state.queues;
-  if (planted == planted_bug::early_refill)
+  if (is_planted(planted_bug::early_refill))
     for (const auto& [name, used] : in.totals)
       if (const auto found = in.queues.find(name); found != in.queues.end())
         for (const auto& [resource, leaving] : used.leaving)

@@ -67,7 +67,7 @@ void apply_to_all(decision_pointer self, gathering& all, const trace_context& tr
 
 /// What the answers to the question for votes come to.
 decision_event outcome_of_votes(decision_pointer self, const absl::Status& votes) {
-  if (votes.ok() || planted == planted_bug::partial_vote)
+  if (votes.ok() || is_planted(planted_bug::partial_vote))
     return agreed;
   const auto& decided = decision_of(self);
   const bool may_wait = decided.at_once && decided.counts.empty();

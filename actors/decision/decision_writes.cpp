@@ -23,7 +23,7 @@ decision_event outcome_of(const transaction_answer& answer) {
 
 /// What every write of the decision compares: its owner is still in its place.
 std::vector<comparison> owned(const decision_settings& settings) {
-  if (planted == planted_bug::no_epoch)
+  if (is_planted(planted_bug::no_epoch))
     return {};
   return {settings.ground->held()};
 }
@@ -45,7 +45,7 @@ std::vector<comparison> owned_and(const decision_settings& settings, revision ke
 /// had before the votes, and nobody has aborted it.
 std::vector<comparison> to_commit(decision_pointer self) {
   std::vector<comparison> all;
-  if (planted != planted_bug::no_epoch)
+  if (!is_planted(planted_bug::no_epoch))
     for (const auto& [key, epoch] : self->state.epochs)
       all.push_back({key, compared::modified, epoch});
   return with_key(std::move(all), id(self), 0);
@@ -106,7 +106,7 @@ void write_last(decision_pointer self, std::vector<operation> writes) {
   transaction last{owned_and(settings, settings.head_revision), std::move(writes)};
   last.operations.emplace_back(erase{just(keys::open_decision(id(self)))});
   if (has_to_be_barred(self->state, how_it_ends(self->state))
-      && planted != planted_bug::forgets_aborts)
+      && !is_planted(planted_bug::forgets_aborts))
     last.operations.emplace_back(put{keys::barred_decision(id(self)), {}, 0});
   self->request(settings.store, caf::infinite, std::move(last))
     .then([self](transaction_answer& answer) { happens(self, outcome_of(answer)); },
@@ -218,7 +218,7 @@ void write_commit(decision_pointer self) {
       [self, at = committed.summary.committed, at_once](transaction_answer& answer) {
         auto& state = self->state;
         auto outcome = outcome_of(answer);
-        if (planted == planted_bug::unknown_is_aborted && !answer.ok())
+        if (is_planted(planted_bug::unknown_is_aborted) && !answer.ok())
           outcome = decision_event::rejected;
         if (outcome == decision_event::written) {
           content_is_written(state);

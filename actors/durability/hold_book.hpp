@@ -218,7 +218,7 @@ void release(Self self, const std::string& decision) {
 template <class Self>
 void take_back(Self self, const std::string& decision, const std::string& why) {
   auto& holds = self->state.holds;
-  if (planted == planted_bug::drops_yes) {
+  if (is_planted(planted_bug::drops_yes)) {
     holds.erase(decision);
     return;
   }

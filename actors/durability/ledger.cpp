@@ -213,7 +213,7 @@ void fill_batch(ledger& of) {
   of.in_flight.operations.emplace_back(
     put{key, encode(sequence_record{settings.sequence + 1, of.writer, of.carried_out}), 0});
   of.in_flight.comparisons.push_back({key, compared::modified, settings.sequence_revision});
-  if (planted != planted_bug::no_epoch)
+  if (!is_planted(planted_bug::no_epoch))
     of.in_flight.comparisons.push_back(settings.owner->held());
 }
 
@@ -260,7 +260,7 @@ void make_promise(ledger& of) {
 }
 
 bool take_new_epoch(ledger& of) {
-  if (planted == planted_bug::no_epoch)
+  if (is_planted(planted_bug::no_epoch))
     return false;
   auto& compared = of.in_flight.comparisons.back().to;
   const auto before = std::exchange(compared, of.settings.owner->epoch());
@@ -305,7 +305,7 @@ void fence_lent(ledger& of) {
   of.in_flight = {
     {{key, compared::modified, settings.sequence_revision}},
     {put{key, encode(sequence_record{settings.sequence + 2, of.writer, of.carried_out}), 0}}};
-  if (planted != planted_bug::no_epoch)
+  if (!is_planted(planted_bug::no_epoch))
     of.in_flight.comparisons.push_back(settings.owner->held());
 }
 

@@ -130,7 +130,7 @@ void write_served(self_pointer self, std::size_t objects,
   const auto in_turn = [self, shares, objects, done] {
     write_in_turn(self, objects == 1 ? *shares : without_told(*shares), done);
   };
-  if (objects == 1 || planted == planted_bug::tears_files) {
+  if (objects == 1 || is_planted(planted_bug::tears_files)) {
     in_turn();
     return;
   }

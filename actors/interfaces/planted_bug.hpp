@@ -3,7 +3,6 @@
 namespace reprieve {
 
 /// Mistakes that the simulation makes on purpose, one at a time, to show that it would find them.
-/// Nothing but the simulation ever sets one.
 enum class planted_bug {
   none,
   no_epoch,           ///< writes do not compare the owner's epoch
@@ -24,6 +23,8 @@ enum class planted_bug {
   asks_by_starting, ///< machines are asked how pods fare by orders to start them
 };
 
-inline planted_bug planted = planted_bug::none;
+/// Whether that mistake is to be made. The library says no, for good; the simulation brings a
+/// definition of its own, which a program takes in place of a library's.
+bool is_planted(planted_bug one);
 
 } // namespace reprieve

@@ -123,7 +123,7 @@ void place_at_once(self_pointer self, const apply_parts<node_parts>& committed,
                         std::back_inserter(forced));
       changes[part.node] = std::move(next);
     }
-  if (!bound.empty() && planted != planted_bug::tears_gangs && !fits_one_batch(state, changes)) {
+  if (!bound.empty() && !is_planted(planted_bug::tears_gangs) && !fits_one_batch(state, changes)) {
     intend(self, committed, answer);
     state.holds.erase(committed.decision);
     return;
@@ -228,7 +228,7 @@ void take_back_effects(self_pointer self, const withdraw& dropped, const status_
   self->state.granted.erase(dropped.decision);
   auto changes = change_touched(self->state, dropped.decision, [&](node_record& record) {
     release(record, dropped.decision, dropped.told);
-    if (planted == planted_bug::releases_told)
+    if (is_planted(planted_bug::releases_told))
       record.pods.change_if([&](const pod& p) { return p.evicted_by == dropped.decision; },
                             [](pod& p) {
                               p.evicted_by.clear();

@@ -167,7 +167,7 @@ std::vector<std::string> nodes_of(const node_parts& parts) {
 
 absl::Status has_room_now(const node_shard_state& state, const node_record& record,
                           const node_part& part, std::string_view decision) {
-  if (planted == planted_bug::tears_gangs) {
+  if (is_planted(planted_bug::tears_gangs)) {
     auto of_others = record;
     for (const auto& p : record.pods)
       if (p.placed_by == decision) {

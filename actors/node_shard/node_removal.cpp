@@ -149,7 +149,7 @@ void look_for_decisions(const removal_pointer& now) {
 }
 
 void go_when_free(const removal_pointer& now) {
-  if (planted == planted_bug::deletes_held_nodes)
+  if (is_planted(planted_bug::deletes_held_nodes))
     take_away(now);
   else
     change_when_free(now->self, now->names, "a node that it needs is being deleted",

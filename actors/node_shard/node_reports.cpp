@@ -265,7 +265,7 @@ void start_bound(self_pointer self, const std::string& node) {
 }
 
 void ask_about(self_pointer self, const pod_list::pointer& p) {
-  if (planted == planted_bug::asks_by_starting) {
+  if (is_planted(planted_bug::asks_by_starting)) {
     order_start(self, p);
     return;
   }

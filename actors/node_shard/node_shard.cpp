@@ -62,7 +62,7 @@ caf::result<absl::Status> answer_vote(self_pointer self, const prepare<node_part
   auto traced = start_span("node_shard.prepare", asked.trace);
   auto voted = vote(self, asked);
   traced.set("vote", voted.ok() ? "yes" : std::string(voted.message()));
-  if (voted.ok() && planted == planted_bug::tells_at_prepare)
+  if (voted.ok() && is_planted(planted_bug::tells_at_prepare))
     tell_too_early(self, asked);
   return voted;
 }

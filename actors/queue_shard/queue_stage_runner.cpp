@@ -203,7 +203,7 @@ private:
   void renew(const queue& of, by_name<quota_need>& needs) {
     auto& state = self_->state;
     auto& record = state.newest_quota[of.name];
-    if (planted != planted_bug::keeps_dead_grants)
+    if (!is_planted(planted_bug::keeps_dead_grants))
       forget_groups(record);
     std::erase_if(needs, [&](const auto& one) { return !state.known->groups.contains(one.first); });
     for (const auto& [group, one] : state.groups)
@@ -265,13 +265,13 @@ void tell_grants(self_pointer self, const std::string& resource_group) {
   for (const auto& [queue, record] : state.quota)
     if (const auto* granted = find(record.grants, resource_group)) {
       auto& to = told.queues[queue] = *granted;
-      if (planted != planted_bug::grants_twice)
+      if (!is_planted(planted_bug::grants_twice))
         keep_lower(to, find(state.newest_quota, queue), resource_group);
     }
   const auto found = state.groups.find(resource_group);
   if (found == state.groups.end() || !found->second.holder || found->second.lowering)
     return;
-  if (planted != planted_bug::grants_twice)
+  if (!is_planted(planted_bug::grants_twice))
     told.asked_down = found->second.asked_down;
   told.epoch = state.ledger.settings.owner->lasting_epoch();
   told.number = ++found->second.told_grants;

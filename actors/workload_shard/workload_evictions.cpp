@@ -38,7 +38,7 @@ std::vector<portion_id> still_there(const workload_shard_state& state, const wor
   const auto record = state.workloads.newest(part.workload);
   auto portions = part.evicted;
   const std::set<std::string, std::less<>> pods{part.evicted_pods.begin(), part.evicted_pods.end()};
-  if (record && !pods.empty() && planted != planted_bug::any_incarnation)
+  if (record && !pods.empty() && !is_planted(planted_bug::any_incarnation))
     std::erase_if(portions,
                   [&](const portion_id& one) { return !takes_any_of(*record, one, pods); });
   return portions;

@@ -25,7 +25,13 @@ const std::vector<std::string> bugs{
   "deletes-held-nodes", "forgets-aborts",     "grants-twice", "keeps-dead-grants",
   "any-incarnation",    "tears-gangs",        "tears-files",  "asks-by-starting"};
 
+reprieve::planted_bug planted_here = reprieve::planted_bug::none;
+
 } // namespace
+
+bool reprieve::is_planted(planted_bug one) {
+  return one == planted_here;
+}
 
 int main(int argc, char** argv) {
   std::uint64_t first = 1;
@@ -49,7 +55,7 @@ int main(int argc, char** argv) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   const auto bug = std::ranges::find(bugs, planted);
   if (bug != bugs.end())
-    reprieve::planted = static_cast<reprieve::planted_bug>(bug - bugs.begin() + 1);
+    planted_here = static_cast<reprieve::planted_bug>(bug - bugs.begin() + 1);
   const auto began = std::chrono::steady_clock::now();
   reprieve::simulation::truth::counters sum;
   std::uint64_t broken = 0;
