@@ -1,6 +1,6 @@
 #include "actors/simulated/simulated_cluster.hpp"
 #include "apps/cli/commands.hpp"
-#include "protocol/peers/peer_stream.hpp"
+#include "protocol/peers/peer_server.hpp"
 #include "protocol/peers/remote_machines.hpp"
 #include "protocol/transport/grpc_log.hpp"
 #include "state/files/private_file.hpp"

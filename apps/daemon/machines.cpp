@@ -1,7 +1,7 @@
 #include "apps/daemon/machines.hpp"
 
 #include "actors/simulated/simulated_cluster.hpp"
-#include "protocol/peers/peer_stream.hpp"
+#include "protocol/peers/peer_dialing.hpp"
 #include "protocol/peers/remote_machines.hpp"
 #include "state/text/line_limit.hpp"
 

@@ -1,6 +1,8 @@
 #include "apps/daemon/peers.hpp"
 
 #include "protocol/access/secret.hpp"
+#include "protocol/peers/peer_dialing.hpp"
+#include "protocol/peers/peer_host.hpp"
 #include "protocol/peers/peer_network.hpp"
 #include "protocol/peers/peer_session.hpp"
 #include "state/text/line_limit.hpp"

@@ -2,7 +2,7 @@
 
 #include "actors/replica/replica.hpp"
 #include "apps/daemon/daemon_options.hpp"
-#include "protocol/peers/peer_stream.hpp"
+#include "protocol/peers/peer_server.hpp"
 #include "state/store/store.hpp"
 
 #include <absl/status/statusor.h>

@@ -5,7 +5,7 @@
 #include "apps/daemon/machines.hpp"
 #include "apps/daemon/peers.hpp"
 #include "protocol/api/api_server.hpp"
-#include "protocol/peers/peer_stream.hpp"
+#include "protocol/peers/peer_role.hpp"
 #include "state/files/private_file.hpp"
 
 #include <caf/scoped_actor.hpp>

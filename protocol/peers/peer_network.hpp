@@ -1,8 +1,8 @@
 #pragma once
 
 #include "actors/replica/peers.hpp"
+#include "protocol/peers/peer_host.hpp"
 #include "protocol/peers/peer_link.hpp"
-#include "protocol/peers/peer_session.hpp"
 
 #include <atomic>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "protocol/access/tls_files.hpp"
-#include "protocol/peers/peer_link.hpp"
+#include "protocol/peers/peer_wire.hpp"
 
 #include <absl/status/statusor.h>
 
@@ -10,28 +10,6 @@
 #include <string>
 
 namespace reprieve {
-
-/// What a process of the cluster is, as the organisation of its certificate says: `reprieve:peer`,
-/// `reprieve:machines`. The certificate of a replica that has organisational units is good for
-/// replicas of these names only.
-enum class peer_role { replica, machines };
-
-/// Whether both sides can check each other: all three files are given, or none.
-absl::Status check_peer_files(const tls_files& tls);
-
-/// Wires over gRPC. With TLS files both sides show a certificate and check that of the other, which
-/// must be of the role that is asked for; they are read anew for every connection. Nothing is sent
-/// before it is known who is there; where it is somebody else, `say` is told, once for each
-/// address.
-struct dial_settings {
-  tls_files tls;
-  peer_role whom = peer_role::replica;
-  std::string own_name{};   ///< of the replica that dials
-  std::string their_name{}; ///< of the replica that is dialed; empty for machines
-  std::string secret{};     ///< shown to who listens, where that is no certificate
-  std::function<void(const std::string&)> say = [](const std::string&) {};
-};
-wire_maker dial_over_grpc(dial_settings with);
 
 /// Lets replicas in, and nobody else where certificates are checked.
 class peer_server {
