@@ -1,6 +1,6 @@
 #include "apps/cli/messages.hpp"
 
-#include "apps/cli/command_line.hpp"
+#include "apps/cli/output.hpp"
 #include "state/text/printable.hpp"
 
 #include <fmt/format.h>
