@@ -15,7 +15,7 @@ void ask_for_lease(self_pointer self) {
   auto& state = self->state;
   const auto term = ++state.term;
   state.asking = true;
-  const membership_actor me = self;
+  const private_membership_actor me = self;
   state.settings.behind->grant(
     state.settings.lease_time,
     [me, term](absl::StatusOr<lease_id> lease) {
@@ -137,7 +137,8 @@ void look_again(self_pointer self) {
 
 } // namespace
 
-membership_actor::behavior_type keep_membership(self_pointer self, membership_settings settings) {
+private_membership_actor::behavior_type keep_membership(self_pointer self,
+                                                        membership_settings settings) {
   self->state.settings = std::move(settings);
   return {
     [self](join_members wanted) { join(self, wanted); },

@@ -95,15 +95,12 @@ using membership_actor =
               /// From the replica that owns the queue tree.
               handles<void(group_sizes)>,
               /// Answers when nothing is owned and nobody waits for the lease to run out.
-              handles<absl::Status(leave_members)>,
-              /// From the store.
-              handles<void(lease_granted)>,
-              /// From the store.
-              handles<void(lease_ended)>,
-              /// From the store.
-              handles<void(members_changed)>,
-              /// From itself.
-              handles<void(look_at_members)>>;
+              handles<absl::Status(leave_members)>>;
+
+/// With what the membership's own calls of the store tell it, and what it reminds itself of.
+using private_membership_actor =
+  membership_actor::extend<handles<void(lease_granted)>, handles<void(lease_ended)>,
+                           handles<void(members_changed)>, handles<void(look_at_members)>>;
 
 struct membership_settings {
   std::string name;
@@ -153,8 +150,9 @@ struct membership_state {
   promise<absl::Status> left;
 };
 
-membership_actor::behavior_type
-keep_membership(membership_actor::stateful_pointer<membership_state> self,
-                membership_settings settings);
+using membership_pointer = private_membership_actor::stateful_pointer<membership_state>;
+
+private_membership_actor::behavior_type keep_membership(membership_pointer self,
+                                                        membership_settings settings);
 
 } // namespace reprieve

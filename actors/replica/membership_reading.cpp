@@ -16,7 +16,7 @@ using self_pointer = membership_pointer;
 
 /// Watches are no more than a bell: whatever has changed, all is read at one revision.
 std::unique_ptr<watch_handle> watch(self_pointer self, key_range range, revision from) {
-  const membership_actor me = self;
+  const private_membership_actor me = self;
   return self->state.settings.behind->watch(
     std::move(range), from,
     [me](const absl::StatusOr<watch_batch>& batch) { caf::anon_send(me, members_changed{batch}); });

@@ -195,7 +195,7 @@ void take_next_step(self_pointer self) {
   if (state.leaving && state.stopped == owned) {
     // With the lease the record goes, and others need not wait.
     state.writing = true;
-    const membership_actor me = self;
+    const private_membership_actor me = self;
     state.settings.behind->revoke(
       state.lease, [me, term = state.term](const auto&) { caf::anon_send(me, lease_ended{term}); });
     return;

@@ -299,7 +299,7 @@ void end_together(self_pointer self) {
 
 } // namespace
 
-replica_actor::behavior_type replica(self_pointer self, replica_settings settings) {
+private_replica_actor::behavior_type replica(self_pointer self, replica_settings settings) {
   self->state.settings = std::move(settings);
   spawn_own(self);
   end_together(self);

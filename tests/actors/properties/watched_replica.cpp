@@ -14,7 +14,6 @@ namespace reprieve::tests {
 namespace {
 
 using decision_pointer = decision_actor::stateful_pointer<decision_state>;
-using queue_pointer = queue_shard_actor::stateful_pointer<queue_shard_state>;
 
 template <class Message>
 bool is_next(caf::scheduled_actor& actor) {
@@ -93,7 +92,7 @@ watched_replica::read_all(coordinator_pointer about_to_decide) const {
       whole->placements.push_back(placed);
     whole->groups.push_back(*std::move(found));
   }
-  whole->queues = behind<queue_pointer>(serving_->queues)->state.statuses;
+  whole->queues = behind<queue_shard_pointer>(serving_->queues)->state.statuses;
   std::ranges::sort(whole->placements, {}, &placement::name);
   whole->recount_placements();
   return whole;
