@@ -351,7 +351,8 @@ void launch_open(self_pointer self) {
 
 } // namespace
 
-coordinator_actor::behavior_type coordinator(self_pointer self, coordinator_settings settings) {
+private_coordinator_actor::behavior_type coordinator(self_pointer self,
+                                                     coordinator_settings settings) {
   auto& state = self->state;
   state.settings = std::move(settings);
   state.epoch = state.settings.owner->lasting_epoch();

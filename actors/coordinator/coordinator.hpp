@@ -77,14 +77,14 @@ using coordinator_actor = typed_actor<
   handles<quota_grants(lower_grants)>,
   /// From the replica.
   handles<void(meet_queues)>,
-  /// From itself.
-  handles<void(run_cycle)>,
-  /// From itself.
-  handles<void(look_at_votes)>,
   /// Answers with the reason of the newest cycle, empty where there is none.
   handles<std::string(why_pending)>,
   /// Answers with all that it decides on.
   handles<read_group_result(read_group)>>;
+
+/// With what the coordinator reminds itself of.
+using private_coordinator_actor =
+  coordinator_actor::extend<handles<void(run_cycle)>, handles<void(look_at_votes)>>;
 
 struct coordinator_settings {
   std::string resource_group;
@@ -180,8 +180,9 @@ struct coordinator_state {
 /// All shards and the catalog have told what they hold.
 bool knows_enough(const coordinator_state& state);
 
-coordinator_actor::behavior_type
-coordinator(coordinator_actor::stateful_pointer<coordinator_state> self,
-            coordinator_settings settings);
+using coordinator_pointer = private_coordinator_actor::stateful_pointer<coordinator_state>;
+
+private_coordinator_actor::behavior_type coordinator(coordinator_pointer self,
+                                                     coordinator_settings settings);
 
 } // namespace reprieve

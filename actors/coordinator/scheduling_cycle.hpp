@@ -9,8 +9,6 @@
 
 namespace reprieve {
 
-using coordinator_pointer = coordinator_actor::stateful_pointer<coordinator_state>;
-
 /// How long the coordinator lets pass before it tries again what found no answer.
 inline constexpr std::chrono::seconds cycle_retry_delay{1};
 

@@ -22,7 +22,7 @@ thread_local call_under_way* innermost = nullptr;
 
 /// A callback for the store that sends its answer to the actor.
 template <class T>
-store_callback<T> through(const store_actor& me, const store_actor_state* state,
+store_callback<T> through(const private_store_actor& me, const store_actor_state* state,
                           std::uint64_t ticket) {
   return [me, state, ticket](absl::StatusOr<T> answer) {
     store_reply reply{ticket, std::move(answer)};
@@ -185,8 +185,8 @@ void forget_late_ones(store_actor_state& state) {
 
 } // namespace
 
-store_actor::behavior_type serve_store(store_actor::stateful_pointer<store_actor_state> self,
-                                       std::shared_ptr<store> behind) {
+private_store_actor::behavior_type serve_store(store_actor_pointer self,
+                                               std::shared_ptr<store> behind) {
   self->state.behind = std::move(behind);
   return {
     [self](transaction& writes) -> caf::result<transaction_answer> {

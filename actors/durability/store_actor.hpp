@@ -52,11 +52,11 @@ using store_actor = typed_actor<
   /// Writes, or tells that a comparison did not hold.
   handles<transaction_answer(transaction)>,
   /// Reads a range.
-  handles<range_answer(range_request)>,
-  /// From the store's thread.
-  handles<void(store_reply)>,
-  /// From itself.
-  handles<void(look_for_late_answers)>>;
+  handles<range_answer(range_request)>>;
+
+/// With what the store's thread tells it, and what it reminds itself of.
+using private_store_actor =
+  store_actor::extend<handles<void(store_reply)>, handles<void(look_for_late_answers)>>;
 
 struct store_actor_state {
   static inline const char* name = "store_actor";
@@ -87,7 +87,9 @@ struct store_actor_state {
   bool looks_at_the_clock = false;                             ///< whether a reminder is under way
 };
 
-store_actor::behavior_type serve_store(store_actor::stateful_pointer<store_actor_state> self,
-                                       std::shared_ptr<store> behind);
+using store_actor_pointer = private_store_actor::stateful_pointer<store_actor_state>;
+
+private_store_actor::behavior_type serve_store(store_actor_pointer self,
+                                               std::shared_ptr<store> behind);
 
 } // namespace reprieve

@@ -71,12 +71,12 @@ caf::result<event_page> pass_on(self_pointer self, next_events wanted) {
 
 } // namespace
 
-gateway_actor::behavior_type limited_gateway(self_pointer self, gateway_limits limits) {
+private_gateway_actor::behavior_type limited_gateway(self_pointer self, gateway_limits limits) {
   self->state.limits = limits;
   return gateway(self);
 }
 
-gateway_actor::behavior_type gateway(self_pointer self) {
+private_gateway_actor::behavior_type gateway(self_pointer self) {
   self->state.started = self->clock().now();
   return {
     [self](apply_request& wanted) { return apply_all(self, wanted); },

@@ -62,9 +62,10 @@ using gateway_actor = typed_actor<
   /// Passed on to the event log.
   handles<event_list(read_events)>, handles<event_page(next_events)>,
   handles<void(directory_update)>, handles<void(node_delta)>, handles<void(workload_delta)>,
-  handles<void(catalog_update)>,
-  /// From itself.
-  handles<void(to_do_later)>>;
+  handles<void(catalog_update)>>;
+
+/// With what the gateway reminds itself of.
+using private_gateway_actor = gateway_actor::extend<handles<void(to_do_later)>>;
 
 /// Objects that were admitted together.
 using admitted_batch = std::vector<std::shared_ptr<const admitted>>;
@@ -116,11 +117,11 @@ struct gateway_state {
   bool reads_take_turns = false; ///< the next step is on its way
 };
 
-using gateway_pointer = gateway_actor::stateful_pointer<gateway_state>;
+using gateway_pointer = private_gateway_actor::stateful_pointer<gateway_state>;
 
-gateway_actor::behavior_type gateway(gateway_pointer self);
+private_gateway_actor::behavior_type gateway(gateway_pointer self);
 
 /// The same with other limits than the usual ones.
-gateway_actor::behavior_type limited_gateway(gateway_pointer self, gateway_limits limits);
+private_gateway_actor::behavior_type limited_gateway(gateway_pointer self, gateway_limits limits);
 
 } // namespace reprieve

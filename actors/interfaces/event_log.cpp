@@ -7,7 +7,7 @@ namespace reprieve {
 
 namespace {
 
-using self_pointer = event_log_actor::stateful_pointer<event_log_state>;
+using self_pointer = event_log_pointer;
 
 /// Events that come one after the other are told together.
 constexpr std::chrono::milliseconds gathering_time{20};
@@ -106,7 +106,7 @@ void tell(self_pointer self, bool all) {
 
 } // namespace
 
-event_log_actor::behavior_type event_log(self_pointer self) {
+private_event_log_actor::behavior_type event_log(self_pointer self) {
   self->set_down_handler([self](const caf::down_msg& down) {
     std::erase(self->state.have_copies, down.source);
     give_copies(self);

@@ -81,9 +81,10 @@ using event_log_actor = typed_actor<
   /// large copy, and is to end when it has done with it: others wait for that.
   handles<event_list(read_events)>,
   /// For those who read on and on: whoever does not take what it has costs nothing more.
-  handles<event_page(next_events)>,
-  /// From itself.
-  handles<void(tell_waiting)>>;
+  handles<event_page(next_events)>>;
+
+/// With what the log reminds itself of.
+using private_event_log_actor = event_log_actor::extend<handles<void(tell_waiting)>>;
 
 struct event_log_state {
   static inline const char* name = "event_log";
@@ -112,6 +113,8 @@ struct event_log_state {
   std::vector<caf::actor_addr> have_copies; ///< and have not ended yet
 };
 
-event_log_actor::behavior_type event_log(event_log_actor::stateful_pointer<event_log_state> self);
+using event_log_pointer = private_event_log_actor::stateful_pointer<event_log_state>;
+
+private_event_log_actor::behavior_type event_log(event_log_pointer self);
 
 } // namespace reprieve

@@ -127,7 +127,8 @@ void begin_with(self_pointer self, node_shard_settings settings) {
 
 } // namespace
 
-node_shard_actor::behavior_type node_shard(self_pointer self, node_shard_settings settings) {
+private_node_shard_actor::behavior_type node_shard(self_pointer self,
+                                                   node_shard_settings settings) {
   begin_with(self, std::move(settings));
   return {
     [self](put_nodes& wanted) { return make_when_nothing_is_lent(self, wanted, put_all); },

@@ -128,28 +128,28 @@ using node_shard_actor = typed_actor<
   handles<absl::Status(withdraw)>,
   /// From the cluster that runs the pods.
   handles<void(pod_reports)>,
-  /// From itself.
-  handles<void(repeat_more_orders)>,
-  /// From itself: writes down who is past its grace period.
-  handles<void(look_at_stops)>,
   /// From the coordinator: the group's settings have changed.
   handles<void(use_group_limits)>,
   /// Answers with the nodes that are not here.
   handles<heartbeat_result(heartbeat_request)>,
-  /// From itself: writes down who was silent for too long.
-  handles<void(look_at_silence)>,
-  /// From itself: gives up the pods of nodes that are lost for too long.
-  handles<void(look_at_lost)>,
-  /// From itself: takes back holds that nobody has come back for, once their abort is durable.
-  handles<void(look_at_holds)>,
   /// From a coordinator that begins anew.
   handles<void(drop_votes)>,
-  /// For an audit.
-  handles<std::size_t(count_holds)>, handles<absl::Status(confirm_ownership)>,
-  /// From itself.
-  handles<void(ledger_flush)>,
-  /// From itself.
-  handles<void(ledger_retry)>>;
+  /// How many there are; by the answer another replica knows that the shard serves.
+  handles<std::size_t(count_holds)>, handles<absl::Status(confirm_ownership)>>;
+
+/// With what the shard reminds itself of.
+using private_node_shard_actor =
+  node_shard_actor::extend<handles<void(repeat_more_orders)>,
+                           /// Writes down who is past its grace period.
+                           handles<void(look_at_stops)>,
+                           /// Writes down who was silent for too long.
+                           handles<void(look_at_silence)>,
+                           /// Gives up the pods of nodes that are lost for too long.
+                           handles<void(look_at_lost)>,
+                           /// Takes back holds that nobody has come back for, once their abort is
+                           /// durable.
+                           handles<void(look_at_holds)>, handles<void(ledger_flush)>,
+                           handles<void(ledger_retry)>>;
 
 struct node_shard_settings {
   std::string shard;
@@ -222,8 +222,9 @@ inline revision epoch_of(const node_shard_state& state) {
   return state.ledger.settings.owner->lasting_epoch();
 }
 
-using node_shard_pointer = node_shard_actor::stateful_pointer<node_shard_state>;
+using node_shard_pointer = private_node_shard_actor::stateful_pointer<node_shard_state>;
 
-node_shard_actor::behavior_type node_shard(node_shard_pointer self, node_shard_settings settings);
+private_node_shard_actor::behavior_type node_shard(node_shard_pointer self,
+                                                   node_shard_settings settings);
 
 } // namespace reprieve

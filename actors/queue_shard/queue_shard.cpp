@@ -307,7 +307,8 @@ void begin_with(self_pointer self, queue_shard_settings settings) {
 
 } // namespace
 
-queue_shard_actor::behavior_type queue_shard(self_pointer self, queue_shard_settings settings) {
+private_queue_shard_actor::behavior_type queue_shard(self_pointer self,
+                                                     queue_shard_settings settings) {
   begin_with(self, std::move(settings));
   return {
     [self](const put_catalog& wanted) { return make_change(self, wanted); },

@@ -99,13 +99,12 @@ using queue_shard_actor = typed_actor<
   /// From a coordinator: what its group has, uses and wants.
   handles<void(quota_report)>,
   /// How the queues stood when the stage ran last.
-  handles<by_name<queue_status>(read_queues)>,
-  /// From itself.
-  handles<void(run_stage)>, handles<absl::Status(confirm_ownership)>,
-  /// From itself.
-  handles<void(ledger_flush)>,
-  /// From itself.
-  handles<void(ledger_retry)>>;
+  handles<by_name<queue_status>(read_queues)>, handles<absl::Status(confirm_ownership)>>;
+
+/// With what the shard reminds itself of.
+using private_queue_shard_actor =
+  queue_shard_actor::extend<handles<void(run_stage)>, handles<void(ledger_flush)>,
+                            handles<void(ledger_retry)>>;
 
 struct queue_shard_settings {
   std::string tree;
@@ -150,8 +149,9 @@ struct queue_shard_state {
   bool stage_runs = false; ///< waits for pods or for its writes
 };
 
-queue_shard_actor::behavior_type
-queue_shard(queue_shard_actor::stateful_pointer<queue_shard_state> self,
-            queue_shard_settings settings);
+using queue_shard_pointer = private_queue_shard_actor::stateful_pointer<queue_shard_state>;
+
+private_queue_shard_actor::behavior_type queue_shard(queue_shard_pointer self,
+                                                     queue_shard_settings settings);
 
 } // namespace reprieve

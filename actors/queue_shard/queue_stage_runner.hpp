@@ -4,8 +4,6 @@
 
 namespace reprieve {
 
-using queue_shard_pointer = queue_shard_actor::stateful_pointer<queue_shard_state>;
-
 /// Something that the division of limits looks at has changed: it runs soon.
 void stage_is_due(queue_shard_pointer self);
 

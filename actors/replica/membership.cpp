@@ -13,10 +13,10 @@ using self_pointer = membership_pointer;
 
 void ask_for_lease(self_pointer self) {
   auto& state = self->state;
-  const auto term = ++state.term;
-  state.asking = true;
-  const membership_actor me = self;
-  state.settings.behind->grant(
+  const auto term = ++state.lease.term;
+  state.lease.phase = member_lease::asked;
+  const private_membership_actor me = self;
+  state.settings.raw_store->grant(
     state.settings.lease_time,
     [me, term](absl::StatusOr<lease_id> lease) {
       caf::anon_send(me, lease_granted{term, std::move(lease)});
@@ -37,21 +37,22 @@ std::string record_key(const membership_state& state) {
 
 void lose(self_pointer self, std::string why, bool for_good) {
   auto& state = self->state;
-  const bool had = state.ground != nullptr;
-  state.lease = 0;
-  state.ground = nullptr;
-  state.known = {};
-  state.has_read = false;
+  const bool had = state.own.ownership != nullptr;
+  state.lease.id = 0;
+  if (state.lease.phase == member_lease::held)
+    state.lease.phase = member_lease::none;
+  state.own.ownership = nullptr;
+  state.own.under_way.reset();
+  state.own.is_sent = false;
+  state.read.known = {};
+  state.read.since_lease = false;
   state.groups.reset();
-  state.told_to_stop.clear();
-  state.stopped.clear();
-  state.writing = false;
-  state.record_under_way.reset();
-  state.record_sent = false;
+  state.stopping = {};
+  state.is_writing = false;
   if (had || for_good)
     self->send(state.settings.owner, ownership_lost{std::move(why), for_good});
-  if (state.leaving && state.left.pending())
-    state.left.deliver(absl::OkStatus());
+  if (state.leaving && state.leaving->pending())
+    state.leaving->deliver(absl::OkStatus());
   if (!state.leaving && !for_good)
     ask_for_lease(self);
 }
@@ -68,12 +69,12 @@ void note_stopped(self_pointer self, const shards_stopped& ended) {
   const auto owned = owned_now(self->state);
   for (const auto& shard : ended.shards)
     if (owned.contains(shard))
-      self->state.stopped.insert(shard);
+      self->state.stopping.ended.insert(shard);
   take_next_step(self);
 }
 
 void want_other_epoch(self_pointer self) {
-  self->state.renew = true;
+  self->state.own.needs_epoch = true;
   take_next_step(self);
 }
 
@@ -84,29 +85,29 @@ void know_sizes(self_pointer self, group_sizes& sizes) {
 
 caf::result<absl::Status> leave(self_pointer self) {
   auto& state = self->state;
-  if (state.ground == nullptr)
+  if (state.own.ownership == nullptr)
     return absl::OkStatus();
-  state.leaving = true;
-  state.left = promise_from<absl::Status>(self);
+  state.leaving = promise_from<absl::Status>(self);
   take_next_step(self);
-  return state.left;
+  return *state.leaving;
 }
 
 void take_lease(self_pointer self, const lease_granted& granted) {
   auto& state = self->state;
-  if (granted.term != state.term)
+  if (granted.term != state.lease.term)
     return; // it runs out by itself
-  state.asking = false;
   if (!granted.lease.ok()) {
+    state.lease.phase = member_lease::none;
     schedule_next_look(self);
     return;
   }
-  state.lease = *granted.lease;
+  state.lease.phase = member_lease::held;
+  state.lease.id = *granted.lease;
   read_members(self);
 }
 
 void lose_lease(self_pointer self, lease_ended ended) {
-  if (ended.term == self->state.term)
+  if (ended.term == self->state.lease.term)
     lose(self, "its lease has run out");
 }
 
@@ -114,22 +115,28 @@ void hear_of_members(self_pointer self, const members_changed& news) {
   auto& state = self->state;
   // What was missed is read with all the rest; watches begin anew from there.
   if (!news.batch.ok()) {
-    state.watched_members.reset();
-    state.watched_table.reset();
-    state.watched_schema.reset();
+    state.read.watched_members.reset();
+    state.read.watched_table.reset();
+    state.read.watched_schema.reset();
   }
-  if (state.lease != 0 && (!news.batch.ok() || is_news(state, *news.batch)))
+  if (state.lease.phase == member_lease::held && (!news.batch.ok() || is_news(state, *news.batch)))
     read_members(self);
+}
+
+/// Whether all is known that may have changed.
+bool is_read(const members_read& read) {
+  return read.since_lease && read.reading != members_read::due
+         && read.reading != members_read::under_way_and_outdated;
 }
 
 /// Goes on with what is under way.
 void look_again(self_pointer self) {
   auto& state = self->state;
-  if (state.lease == 0 && !state.asking && !state.leaving)
+  if (state.lease.phase == member_lease::none && !state.leaving)
     ask_for_lease(self);
-  else if (state.record_under_way)
+  else if (state.own.under_way)
     send_record(self);
-  else if (state.lease != 0 && (state.writing || state.read_again || !state.has_read))
+  else if (state.lease.phase == member_lease::held && (state.is_writing || !is_read(state.read)))
     read_members(self);
   else
     take_next_step(self);
@@ -137,7 +144,8 @@ void look_again(self_pointer self) {
 
 } // namespace
 
-membership_actor::behavior_type keep_membership(self_pointer self, membership_settings settings) {
+private_membership_actor::behavior_type keep_membership(self_pointer self,
+                                                        membership_settings settings) {
   self->state.settings = std::move(settings);
   return {
     [self](join_members wanted) { join(self, wanted); },

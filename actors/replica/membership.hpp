@@ -21,9 +21,10 @@ struct join_members {
 /// What this replica owns, by which it has to start and stop its actors.
 struct ownership_update {
   std::shared_ptr<const membership> known;
-  std::shared_ptr<ownership> ground; ///< of all that it owns; another one after it was lost
-  std::set<std::string> taken;       ///< to be started from the store
-  std::set<std::string> to_stop;     ///< to be ended, and then told in `shards_stopped`
+  /// Of all that it owns; another one after it was lost.
+  std::shared_ptr<reprieve::ownership> ownership;
+  std::set<std::string> taken;   ///< to be started from the store
+  std::set<std::string> to_stop; ///< to be ended, and then told in `shards_stopped`
 };
 
 /// The lease ran out, or this process can't be a member any more: nothing is owned.
@@ -95,15 +96,12 @@ using membership_actor =
               /// From the replica that owns the queue tree.
               handles<void(group_sizes)>,
               /// Answers when nothing is owned and nobody waits for the lease to run out.
-              handles<absl::Status(leave_members)>,
-              /// From the store.
-              handles<void(lease_granted)>,
-              /// From the store.
-              handles<void(lease_ended)>,
-              /// From the store.
-              handles<void(members_changed)>,
-              /// From itself.
-              handles<void(look_at_members)>>;
+              handles<absl::Status(leave_members)>>;
+
+/// With what the membership's own calls of the store tell it, and what it reminds itself of.
+using private_membership_actor =
+  membership_actor::extend<handles<void(lease_granted)>, handles<void(lease_ended)>,
+                           handles<void(members_changed)>, handles<void(look_at_members)>>;
 
 struct membership_settings {
   std::string name;
@@ -111,50 +109,84 @@ struct membership_settings {
   std::string api;
   duration lease_time{std::chrono::seconds{5}};
   std::int64_t nodes_per_replica = 50'000;
-  std::int32_t schema = schema_version; ///< the newest that it knows
-  std::shared_ptr<store> behind;
-  store_actor store_link;
+  std::int32_t schema = schema_version;       ///< the newest that it knows
+  std::shared_ptr<reprieve::store> raw_store; ///< for leases and watches
+  store_actor store;                          ///< for reads and writes
   owner_actor owner;
   wall_clock clock;
   std::string secret{}; ///< that replicas show who dial this one
+};
+
+/// The lease that the replica's record is bound to.
+struct member_lease {
+  enum phases { none, asked, held };
+
+  std::uint64_t term = 0; ///< counts leases: what is said of an earlier one does not count
+  phases phase = none;
+  lease_id id = 0; ///< 0 while none is held
+};
+
+/// What the store says of the members and of what they should own.
+struct members_read {
+  enum phases {
+    idle,
+    due, ///< something may have changed since it was read
+    under_way,
+    under_way_and_outdated, ///< something may have changed since it began
+  };
+
+  phases reading = idle;
+  bool since_lease = false; ///< whether that was read since the lease is held
+  membership known;
+  schema_record schema;
+  revision schema_at = 0; ///< of its key
+  revision table_at = 0;  ///< of the key that says who should own what
+  revision change_at = 0; ///< of the key that every change of ownership writes
+  std::unique_ptr<watch_handle> watched_members;
+  std::unique_ptr<watch_handle> watched_table;
+  std::unique_ptr<watch_handle> watched_schema;
+
+  bool is_under_way() const {
+    return reading == under_way || reading == under_way_and_outdated;
+  }
+};
+
+/// This replica's record, and what it owns by it.
+struct own_record {
+  std::shared_ptr<reprieve::ownership> ownership; ///< null while there is no record
+  /// A write of it whose fate is not known yet, and what is owned by it.
+  std::optional<transaction> under_way;
+  std::set<std::string> owned_by_it;
+  bool is_sent = false;     ///< and not answered
+  bool needs_epoch = false; ///< whether the epoch has to be another
+};
+
+/// Shards of this replica that others should own.
+struct stopping_shards {
+  std::set<std::string> told;  ///< to stop
+  std::set<std::string> ended; ///< of these
 };
 
 struct membership_state {
   static inline const char* name = "membership";
 
   membership_settings settings;
-  std::uint64_t term = 0; ///< counts leases: what is said of an earlier one does not count
-  lease_id lease = 0;     ///< 0 while there is none
   time_point started = no_time;
   revision epoch_base = 0;
-  std::shared_ptr<ownership> ground; ///< null while there is no record
-  membership known;
-  revision changes = 0; ///< of the key that every change of ownership writes
-  revision table = 0;   ///< of the key that says who should own what
-  schema_record schema;
-  revision schema_at = 0; ///< of its key
-  std::set<std::string> told_to_stop;
-  std::set<std::string> stopped; ///< of these
+  member_lease lease;
+  members_read read;
+  own_record own;
+  stopping_shards stopping;
   std::optional<std::vector<group_size>> groups;
-  std::unique_ptr<watch_handle> watched_members;
-  std::unique_ptr<watch_handle> watched_table;
-  std::unique_ptr<watch_handle> watched_schema;
-  /// A write of the record whose fate is not known yet, and what is owned by it.
-  std::optional<transaction> record_under_way;
-  std::set<std::string> owned_by_it;
-  bool record_sent = false; ///< and not answered
-  bool asking = false;      ///< for a lease
-  bool has_read = false;    ///< since it had its lease, who owns what
-  bool reading = false;
-  bool read_again = false; ///< whether something may have changed since it was read
-  bool writing = false;
-  bool renew = false; ///< whether the epoch has to be another
-  bool leaving = false;
-  promise<absl::Status> left;
+  /// Whether something is written that others see: the record, the table, the schema or the end of
+  /// the lease.
+  bool is_writing = false;
+  std::optional<promise<absl::Status>> leaving; ///< to be answered when nothing is owned
 };
 
-membership_actor::behavior_type
-keep_membership(membership_actor::stateful_pointer<membership_state> self,
-                membership_settings settings);
+using membership_pointer = private_membership_actor::stateful_pointer<membership_state>;
+
+private_membership_actor::behavior_type keep_membership(membership_pointer self,
+                                                        membership_settings settings);
 
 } // namespace reprieve

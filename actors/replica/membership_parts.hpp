@@ -6,8 +6,6 @@
 
 namespace reprieve {
 
-using membership_pointer = membership_actor::stateful_pointer<membership_state>;
-
 /// Comes back to what is under way.
 void schedule_next_look(membership_pointer self);
 

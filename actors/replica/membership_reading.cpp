@@ -16,10 +16,20 @@ using self_pointer = membership_pointer;
 
 /// Watches are no more than a bell: whatever has changed, all is read at one revision.
 std::unique_ptr<watch_handle> watch(self_pointer self, key_range range, revision from) {
-  const membership_actor me = self;
-  return self->state.settings.behind->watch(
+  const private_membership_actor me = self;
+  return self->state.settings.raw_store->watch(
     std::move(range), from,
     [me](const absl::StatusOr<watch_batch>& batch) { caf::anon_send(me, members_changed{batch}); });
+}
+
+/// Where nothing is watched yet.
+void watch_from(self_pointer self, revision from) {
+  auto& read = self->state.read;
+  if (read.watched_members)
+    return;
+  read.watched_members = watch(self, with_prefix(std::string(keys::owners)), from);
+  read.watched_table = watch(self, just(std::string(keys::shard_owners)), from);
+  read.watched_schema = watch(self, just(std::string(keys::schema)), from);
 }
 
 membership to_membership(const range_result& members) {
@@ -42,20 +52,20 @@ membership to_membership(const range_result& members) {
   return known;
 }
 
-void apply_meta(membership_state& state, membership& known, const range_result& meta) {
-  state.changes = 0;
-  state.table = 0;
+void apply_meta(members_read& read, membership& known, const range_result& meta) {
+  read.change_at = 0;
+  read.table_at = 0;
   for (const auto& one : meta.values) {
     if (one.key == keys::ownership)
-      state.changes = one.modified;
+      read.change_at = one.modified;
     if (one.key == keys::schema)
       if (auto schema = decode<schema_record>(one.value); schema.ok()) {
         known.schema = schema->version;
-        state.schema = *std::move(schema);
-        state.schema_at = one.modified;
+        read.schema = *std::move(schema);
+        read.schema_at = one.modified;
       }
     if (one.key == keys::shard_owners) {
-      state.table = one.modified;
+      read.table_at = one.modified;
       if (auto table = decode<owners_record>(one.value); table.ok()) {
         known.wanted = std::move(table->owners);
         known.nodes = std::move(table->nodes);
@@ -66,20 +76,20 @@ void apply_meta(membership_state& state, membership& known, const range_result& 
 
 void apply_members(self_pointer self, const range_result& members, const range_result& meta) {
   auto& state = self->state;
-  if (state.record_under_way) {
-    state.read_again = true; // what comes of it is read after it
+  if (state.own.under_way) {
+    state.read.reading = members_read::due; // what comes of it is read after it
     return;
   }
   const auto before = owned_now(state);
   auto known = to_membership(members);
-  apply_meta(state, known, meta);
+  apply_meta(state.read, known, meta);
   if (known.schema > state.settings.schema) {
     lose(self, too_new(known.schema, state.settings.schema), true);
     return;
   }
   const auto me = known.members.find(state.settings.name);
-  const bool ours = me != known.members.end() && me->second.lease == state.lease;
-  const bool was_there = state.ground != nullptr;
+  const bool ours = me != known.members.end() && me->second.lease == state.lease.id;
+  const bool was_there = state.own.ownership != nullptr;
   if (was_there && !ours) {
     if (me == known.members.end())
       lose(self, "its lease has run out");
@@ -87,62 +97,61 @@ void apply_members(self_pointer self, const range_result& members, const range_r
       lose(self, fmt::format("another process joined as replica {}", state.settings.name), true);
     return;
   }
-  const bool news = known.members != state.known.members || known.schema != state.known.schema;
+  auto& read = state.read;
+  const bool news = known.members != read.known.members || known.schema != read.known.schema;
   // What was owned is what this replica has started; the record may have come further.
   std::set<std::string> owned;
   if (ours)
     owned = std::exchange(me->second.owned, before);
   const auto epoch = ours ? me->second.epoch : revision{0};
-  state.known = std::move(known);
-  state.has_read = true;
-  state.writing = false;
+  read.known = std::move(known);
+  read.since_lease = true;
+  state.is_writing = false;
+  const auto& ownership = state.own.ownership;
   if (was_there)
-    state.ground->use_schema(state.known.schema);
-  if (ours && (!was_there || state.ground->epoch() != epoch || state.ground->is_changing())) {
+    ownership->use_schema(read.known.schema);
+  if (ours && (!was_there || ownership->epoch() != epoch || ownership->is_changing())) {
     apply_own_record(self, epoch, std::move(owned));
     return;
   }
   if (news && was_there)
-    self->send(
-      state.settings.owner,
-      ownership_update{std::make_shared<const membership>(state.known), state.ground, {}, {}});
+    self->send(state.settings.owner,
+               ownership_update{std::make_shared<const membership>(read.known), ownership, {}, {}});
   take_next_step(self);
 }
 
 /// What was to be read could not be: it is not forgotten.
 void read_later(self_pointer self) {
-  self->state.read_again = true;
+  self->state.read.reading = members_read::due;
   schedule_next_look(self);
 }
 
 /// Whether this replica has written something since the store was read: a read that was under way
 /// meanwhile tells how things were before.
-bool is_outdated(const membership_state& state, const range_result& read) {
-  return read.current < std::max({state.changes, state.table, state.schema_at});
+bool is_outdated(const members_read& known, const range_result& found) {
+  return found.current < std::max({known.change_at, known.table_at, known.schema_at});
 }
 
 void read_meta(self_pointer self, range_result members) {
   self
-    ->request(self->state.settings.store_link, caf::infinite,
+    ->request(self->state.settings.store, caf::infinite,
               range_request{with_prefix("meta/"), 0, members.current, false})
     .then(
-      [self, members = std::move(members), term = self->state.term](range_answer& meta) {
+      [self, members = std::move(members), term = self->state.lease.term](range_answer& meta) {
         auto& state = self->state;
-        state.reading = false;
-        const bool again = std::exchange(state.read_again, false) || term != state.term;
-        if (state.lease == 0)
+        const auto reading = std::exchange(state.read.reading, members_read::idle);
+        const bool again =
+          reading == members_read::under_way_and_outdated || term != state.lease.term;
+        if (state.lease.phase != member_lease::held)
           return;
         if (!meta.ok())
           read_later(self);
-        else if (again || is_outdated(state, members))
+        else if (again || is_outdated(state.read, members))
           read_members(self);
         else
           apply_members(self, members, *meta);
       },
-      [self](caf::error&) {
-        self->state.reading = false;
-        read_later(self);
-      });
+      [self](caf::error&) { read_later(self); });
 }
 
 } // namespace
@@ -150,42 +159,33 @@ void read_meta(self_pointer self, range_result members) {
 bool is_news(const membership_state& state, const watch_batch& batch) {
   return !std::ranges::all_of(batch.changes, [&](const change& one) {
     return one.kind == change::type::put
-           && ((one.value.key == record_key(state) && one.value.lease == state.lease)
-               || (one.value.key == keys::shard_owners && one.value.modified == state.table)
-               || (one.value.key == keys::schema && one.value.modified == state.schema_at));
+           && ((one.value.key == record_key(state) && one.value.lease == state.lease.id)
+               || (one.value.key == keys::shard_owners && one.value.modified == state.read.table_at)
+               || (one.value.key == keys::schema && one.value.modified == state.read.schema_at));
   });
 }
 
 void read_members(self_pointer self) {
   auto& state = self->state;
-  if (std::exchange(state.reading, true)) {
-    state.read_again = true;
+  if (state.read.is_under_way()) {
+    state.read.reading = members_read::under_way_and_outdated;
     return;
   }
-  state.read_again = false;
+  state.read.reading = members_read::under_way;
   self
-    ->request(state.settings.store_link, caf::infinite,
+    ->request(state.settings.store, caf::infinite,
               range_request{with_prefix(std::string(keys::owners)), 0, 0, false})
     .then(
-      [self, term = state.term](range_answer& answer) {
-        auto& s = self->state;
-        if (!answer.ok() || term != s.term || s.lease == 0) {
-          s.reading = false;
+      [self, term = state.lease.term](range_answer& answer) {
+        const auto& lease = self->state.lease;
+        if (!answer.ok() || term != lease.term || lease.phase != member_lease::held) {
           read_later(self);
           return;
         }
-        if (!s.watched_members) {
-          s.watched_members =
-            watch(self, with_prefix(std::string(keys::owners)), answer->current + 1);
-          s.watched_table = watch(self, just(std::string(keys::shard_owners)), answer->current + 1);
-          s.watched_schema = watch(self, just(std::string(keys::schema)), answer->current + 1);
-        }
+        watch_from(self, answer->current + 1);
         read_meta(self, *std::move(answer));
       },
-      [self](caf::error&) {
-        self->state.reading = false;
-        read_later(self);
-      });
+      [self](caf::error&) { read_later(self); });
 }
 
 } // namespace reprieve

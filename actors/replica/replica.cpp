@@ -155,7 +155,7 @@ void has_ended(self_pointer self, const caf::down_msg& down) {
 void apply_ownership(self_pointer self, const ownership_update& update) {
   auto& state = self->state;
   state.known = update.known;
-  state.ground = update.ground;
+  state.ground = update.ownership;
   state.schema->version = state.known->schema;
   for (const auto& shard : update.taken)
     load_when_due(self, shard);
@@ -299,7 +299,7 @@ void end_together(self_pointer self) {
 
 } // namespace
 
-replica_actor::behavior_type replica(self_pointer self, replica_settings settings) {
+private_replica_actor::behavior_type replica(self_pointer self, replica_settings settings) {
   self->state.settings = std::move(settings);
   spawn_own(self);
   end_together(self);

@@ -61,8 +61,6 @@ namespace reprieve {
 using replica_actor = typed_actor<
   /// Answers when this replica serves, or why it can't.
   handles<absl::Status(start_serving)>,
-  /// From itself.
-  handles<void(look_at_schema)>,
   /// Answers when nothing is owned any more.
   handles<absl::Status(stop_serving)>,
   /// From the membership: what is owned now.
@@ -80,13 +78,12 @@ using replica_actor = typed_actor<
   /// From a connection to another replica.
   handles<void(peer_connected)>,
   /// Likewise.
-  handles<void(peer_lost)>,
-  /// From itself.
-  handles<void(look_for_peers)>,
-  /// From itself.
-  handles<void(load_again)>,
-  /// From itself.
-  handles<void(compact_store)>>;
+  handles<void(peer_lost)>>;
+
+/// With what the replica reminds itself of.
+using private_replica_actor =
+  replica_actor::extend<handles<void(look_at_schema)>, handles<void(look_for_peers)>,
+                        handles<void(load_again)>, handles<void(compact_store)>>;
 
 struct replica_settings {
   std::string name;
@@ -171,7 +168,8 @@ struct replica_state {
   std::vector<directory_follower_actor> followers;
 };
 
-replica_actor::behavior_type replica(replica_actor::stateful_pointer<replica_state> self,
-                                     replica_settings settings);
+using replica_pointer = private_replica_actor::stateful_pointer<replica_state>;
+
+private_replica_actor::behavior_type replica(replica_pointer self, replica_settings settings);
 
 } // namespace reprieve

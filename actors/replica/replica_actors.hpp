@@ -8,8 +8,6 @@
 /// How a replica starts and ends the actors of what it owns.
 namespace reprieve {
 
-using replica_pointer = replica_actor::stateful_pointer<replica_state>;
-
 /// Before what the store did not answer is asked for again.
 inline constexpr std::chrono::milliseconds store_retry_delay{200};
 

@@ -71,8 +71,8 @@ void begin_with(self_pointer self, workload_shard_settings settings) {
 
 } // namespace
 
-workload_shard_actor::behavior_type workload_shard(self_pointer self,
-                                                   workload_shard_settings settings) {
+private_workload_shard_actor::behavior_type workload_shard(self_pointer self,
+                                                           workload_shard_settings settings) {
   begin_with(self, std::move(settings));
   return {
     [self](put_workloads& wanted) {

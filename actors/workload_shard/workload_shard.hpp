@@ -176,16 +176,15 @@ using workload_shard_actor = typed_actor<
   handles<void(meet_nodes)>,
   /// From a node shard, where there are budgets.
   handles<void(node_delta)>,
-  /// From itself: takes back holds that nobody has come back for.
-  handles<void(look_at_holds)>,
   /// From a coordinator that begins anew.
   handles<void(drop_votes)>,
-  /// For an audit.
-  handles<std::size_t(count_holds)>, handles<absl::Status(confirm_ownership)>,
-  /// From itself.
-  handles<void(ledger_flush)>,
-  /// From itself.
-  handles<void(ledger_retry)>>;
+  /// How many there are; by the answer another replica knows that the shard serves.
+  handles<std::size_t(count_holds)>, handles<absl::Status(confirm_ownership)>>;
+
+/// With what the shard reminds itself of.
+using private_workload_shard_actor = workload_shard_actor::extend<
+  /// Takes back holds that nobody has come back for.
+  handles<void(look_at_holds)>, handles<void(ledger_flush)>, handles<void(ledger_retry)>>;
 
 struct workload_shard_settings {
   std::string shard;
@@ -230,9 +229,9 @@ struct workload_shard_state {
   std::map<object_reference, revision> gone;
 };
 
-using workload_shard_pointer = workload_shard_actor::stateful_pointer<workload_shard_state>;
+using workload_shard_pointer = private_workload_shard_actor::stateful_pointer<workload_shard_state>;
 
-workload_shard_actor::behavior_type workload_shard(workload_shard_pointer self,
-                                                   workload_shard_settings settings);
+private_workload_shard_actor::behavior_type workload_shard(workload_shard_pointer self,
+                                                           workload_shard_settings settings);
 
 } // namespace reprieve

@@ -158,18 +158,11 @@ node_shard_actor::behavior_type node_shard_proxy(proxy_pointer<node_shard_actor>
     [self](const start_pods& m) { return ask<absl::Status>(self, m); },
     [self](const withdraw& m) { return ask<absl::Status>(self, m); },
     [](const pod_reports&) {},
-    [](repeat_more_orders) {},
-    [](look_at_stops) {},
     [self](const use_group_limits& m) { tell(self, m); },
     [self](const heartbeat_request& m) { return ask<heartbeat_result>(self, m); },
-    [](look_at_silence) {},
-    [](look_at_lost) {},
-    [](look_at_holds) {},
     [self](const drop_votes& m) { tell(self, m); },
     [self](count_holds m) { return ask<std::size_t>(self, m); },
     [self](confirm_ownership m) { return ask<absl::Status>(self, m); },
-    [](ledger_flush) {},
-    [](ledger_retry) {},
   };
 }
 
@@ -194,12 +187,9 @@ workload_shard_actor::behavior_type workload_shard_proxy(proxy_pointer<workload_
     [self](const note_placements& m) { return ask<absl::Status>(self, m); },
     [](const meet_nodes&) {},
     [](const node_delta&) {},
-    [](look_at_holds) {},
     [self](const drop_votes& m) { tell(self, m); },
     [self](count_holds m) { return ask<std::size_t>(self, m); },
     [self](confirm_ownership m) { return ask<absl::Status>(self, m); },
-    [](ledger_flush) {},
-    [](ledger_retry) {},
   };
 }
 
@@ -230,10 +220,7 @@ queue_shard_actor::behavior_type queue_shard_proxy(proxy_pointer<queue_shard_act
     },
     [self](const quota_report& m) { tell(self, m); },
     [self](read_queues m) { return ask<by_name<queue_status>>(self, m); },
-    [](run_stage) {},
     [self](confirm_ownership m) { return ask<absl::Status>(self, m); },
-    [](ledger_flush) {},
-    [](ledger_retry) {},
   };
 }
 
@@ -252,8 +239,6 @@ coordinator_actor::behavior_type coordinator_proxy(proxy_pointer<coordinator_act
     [](const quota_grants&) {},
     [](const lower_grants&) { return quota_grants{}; },
     [](const meet_queues&) {},
-    [](run_cycle) {},
-    [](look_at_votes) {},
     [self](const why_pending& m) { return ask<std::string>(self, m); },
     [self](const read_group& m) { return ask<read_group_result>(self, m); },
   };

@@ -13,8 +13,6 @@ namespace reprieve::tests {
 
 namespace {
 
-using queue_pointer = queue_shard_actor::stateful_pointer<queue_shard_state>;
-
 template <class Message>
 bool is_next(caf::scheduled_actor& actor) {
   const auto* next = actor.peek_at_next_mailbox_element();
@@ -92,7 +90,7 @@ watched_replica::read_all(coordinator_pointer about_to_decide) const {
       whole->placements.push_back(placed);
     whole->groups.push_back(*std::move(found));
   }
-  whole->queues = behind<queue_pointer>(serving_->queues)->state.statuses;
+  whole->queues = behind<queue_shard_pointer>(serving_->queues)->state.statuses;
   std::ranges::sort(whole->placements, {}, &placement::name);
   whole->recount_placements();
   return whole;

@@ -212,7 +212,7 @@ TEST(first_pods, of_a_workload_a_node_and_a_pod_are_those_that_are_theirs) {
 
 /// A gateway that everybody has told all, of which there is nothing.
 gateway_actor idle_gateway(actor_world& world) {
-  return world.system().spawn([](gateway_actor::stateful_pointer<gateway_state> self) {
+  return world.system().spawn([](gateway_pointer self) {
     self->state.serving = std::make_shared<const directory>();
     self->state.known = std::make_shared<const catalog>();
     return gateway(self);
@@ -246,19 +246,18 @@ TEST(gateway_reads, keep_a_heartbeat_waiting_for_one_of_them_and_not_for_all) {
 TEST(gateway_reads, take_turns_step_by_step) {
   actor_world world;
   std::string steps;
-  const auto front =
-    world.system().spawn([&steps](gateway_actor::stateful_pointer<gateway_state> self) {
-      const auto read = [self, &steps](char name, int count) {
-        read_in_turn(self, [&steps, name, left = count]() mutable {
-          steps += name;
-          return --left == 0;
-        });
-      };
-      read('a', 3);
-      read('b', 1);
-      read('c', 2);
-      return gateway(self);
-    });
+  const auto front = world.system().spawn([&steps](gateway_pointer self) {
+    const auto read = [self, &steps](char name, int count) {
+      read_in_turn(self, [&steps, name, left = count]() mutable {
+        steps += name;
+        return --left == 0;
+      });
+    };
+    read('a', 3);
+    read('b', 1);
+    read('c', 2);
+    return gateway(self);
+  });
   world.settle();
   EXPECT_EQ(steps, "abcaca");
 }

@@ -65,8 +65,8 @@ protected:
     membership_settings settings;
     settings.name = "r1";
     settings.address = "here";
-    settings.behind = store_;
-    settings.store_link = world_.system().spawn(serve_store, store_);
+    settings.raw_store = store_;
+    settings.store = world_.system().spawn(serve_store, store_);
     settings.owner = owner;
     settings.clock = world_.clock();
     member_ = world_.system().spawn(keep_membership, settings);
@@ -86,8 +86,8 @@ protected:
 };
 
 TEST_F(membership_test, is_not_taken_back_to_what_was_read_before_its_own_write) {
-  ASSERT_NE(newest_.ground, nullptr);
-  const auto joined = newest_.ground->epoch();
+  ASSERT_NE(newest_.ownership, nullptr);
+  const auto joined = newest_.ownership->epoch();
   store_->holds_writes = true;
   caf::anon_send(member_, renew_epoch{});
   world_.settle();
@@ -97,12 +97,12 @@ TEST_F(membership_test, is_not_taken_back_to_what_was_read_before_its_own_write)
 
   store_->carry_out();
   world_.settle();
-  const auto renewed = newest_.ground->epoch();
+  const auto renewed = newest_.ownership->epoch();
   ASSERT_GT(renewed, joined);
   store_->answer();
   world_.advance(std::chrono::seconds{1});
 
-  EXPECT_EQ(newest_.ground->epoch(), renewed);
+  EXPECT_EQ(newest_.ownership->epoch(), renewed);
   EXPECT_EQ(newest_.known->members.at("r1").epoch, renewed);
   EXPECT_TRUE(newest_.known->members.contains("r2"));
 }
